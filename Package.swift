@@ -1,0 +1,166 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// No outside package: the toolchain's modules and the system's C libraries are all it builds on.
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The wrappers touch C pointers, so every unsafe expression in them has to be marked.
+let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+func systemLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+
+func library(
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    path: String? = nil,
+    settings: [SwiftSetting] = strict
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: dependencies + ["TestSupport"],
+        exclude: exclude,
+        swiftSettings: strict
+    )
+}
+
+let package = Package(
+    name: "entitlement-pipeline",
+    targets: [
+        systemLibrary("CRDKafka", pkgConfig: "rdkafka", debian: "librdkafka-dev"),
+        systemLibrary("COpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
+        systemLibrary("CLibPQ", pkgConfig: "libpq", debian: "libpq-dev"),
+        systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
+
+        // The only importers of the C modules.
+        library("Kafka", ["CRDKafka", "Threads"], settings: wrapper),
+        library("OpenSSL", ["COpenSSL"], settings: wrapper),
+        library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
+        library("HTTP", ["CMicroHTTPD"], settings: wrapper),
+
+        // Pure: no clock, no I/O, no environment.
+        library("Threads"),
+        library("JSON"),
+        library("AppStore", ["JSON", "OpenSSL"]),
+        library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
+
+        // The pipeline.
+        library("Settings", ["JSON"]),
+        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
+        library("Worker", ["DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
+        library("Database", ["Postgres", "Settings"]),
+        library(
+            "VerifyStage",
+            ["AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"],
+            path: "Sources/Stages/Verify"
+        ),
+        library(
+            "DedupeStage",
+            [
+                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
+                "Worker",
+            ],
+            path: "Sources/Stages/Dedupe"
+        ),
+        library(
+            "LinkStage",
+            [
+                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
+                "Worker",
+            ],
+            path: "Sources/Stages/Link"
+        ),
+        library(
+            "EntitleStage",
+            [
+                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
+                "Worker",
+            ],
+            path: "Sources/Stages/Entitle"
+        ),
+
+        // What the tools and tests share: signed demo traffic, and servers started on this machine.
+        library("Traffic", ["AppStore", "JSON", "OpenSSL"]),
+        library("LocalServers", ["Kafka", "Postgres"]),
+        library(
+            "Operations",
+            [
+                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka",
+                "LocalServers",
+                "Postgres", "Settings", "Traffic", "Worker",
+            ]
+        ),
+
+        executable("verify-worker", ["VerifyStage", "Worker"]),
+        executable("dedupe-worker", ["DedupeStage", "Worker"]),
+        executable("link-worker", ["LinkStage", "Worker"]),
+        executable("entitle-worker", ["EntitleStage", "Worker"]),
+        executable("dead-letter", ["DeadLetters", "Settings"]),
+        executable("pipeline", ["Operations"]),
+        executable(
+            "bench",
+            [
+                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers",
+                "OpenSSL",
+                "Operations", "Postgres", "Settings", "Traffic", "VerifyStage", "Worker",
+            ]
+        ),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["JSON", "Kafka", "LocalServers", "Postgres", "Traffic"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        tests("JSONTests", ["JSON"]),
+        tests("OpenSSLTests", ["OpenSSL"]),
+        tests("KafkaTests", ["Kafka"]),
+        tests("PostgresTests", ["Postgres", "LocalServers"]),
+        tests("HTTPTests", ["HTTP"]),
+        tests("SettingsTests", ["Settings", "JSON"]),
+        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
+        tests("EntitlementsTests", ["Entitlements", "AppStore", "JSON"]),
+        tests("WorkerTests", ["Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]),
+        tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),
+        tests(
+            "StagesTests",
+            [
+                "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
+                "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL",
+                "Postgres",
+                "Settings", "Traffic", "Worker",
+            ]
+        ),
+        tests(
+            "OperationsTests",
+            ["Operations", "Database", "JSON", "Kafka", "LocalServers", "Postgres", "Worker"]
+        ),
+        tests(
+            "IntegrationTests",
+            [
+                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka",
+                "LocalServers",
+                "OpenSSL", "Operations", "Postgres", "Settings", "Traffic", "Worker",
+            ]
+        ),
+        tests("TidyTests", []),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,77 @@
+import Foundation
+
+/// The jobs of one `ThreadExecutor`, and the thread that runs them.
+///
+/// Apart from the executor so that the thread does not keep the executor alive: every mutable field
+/// is read and written under `condition`.
+final class JobQueue: @unchecked Sendable {
+    private let name: String
+    private let condition = NSCondition()
+    private var jobs: [UnownedJob] = []
+    private var isStopped = false
+    private var thread: Thread?
+
+    init(name: String) {
+        self.name = name
+    }
+
+    var isCurrentThread: Bool {
+        condition.withLock { thread === Thread.current }
+    }
+
+    func startThread(running executor: UnownedSerialExecutor) {
+        condition.withLock { start(running: executor) }
+    }
+
+    func append(_ job: UnownedJob, runningOn executor: UnownedSerialExecutor) {
+        condition.withLock {
+            jobs.append(job)
+            if thread == nil {
+                start(running: executor)
+            }
+            condition.signal()
+        }
+    }
+
+    func stop() {
+        condition.withLock {
+            isStopped = true
+            condition.signal()
+        }
+    }
+
+    /// Called with `condition` held.
+    private func start(running executor: UnownedSerialExecutor) {
+        let thread = Thread { [self] in run(on: executor) }
+        thread.name = name
+        thread.stackSize = Self.stackBytes
+        self.thread = thread
+        thread.start()
+    }
+
+    private static let stackBytes = 1 << 20
+
+    private func run(on executor: UnownedSerialExecutor) {
+        while let batch = next() {
+            for job in batch {
+                job.runSynchronously(on: executor)
+            }
+        }
+    }
+
+    /// Waits for jobs; nil ends the thread, which the last reference to it records as gone.
+    private func next() -> [UnownedJob]? {
+        condition.withLock {
+            while jobs.isEmpty {
+                if isStopped {
+                    thread = nil
+                    return nil
+                }
+                condition.wait()
+            }
+            let batch = jobs
+            jobs.removeAll(keepingCapacity: true)
+            return batch
+        }
+    }
+}
