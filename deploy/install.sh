@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Installs what is missing from Debian's packages; does nothing where all is there.
+#
+#   deploy/install.sh build   what the package needs to compile, and PostgreSQL's server binaries
+#   deploy/install.sh test    the above, and what only the tests call
+#
+# Swift itself is not a Debian package: its absence is said, not mended.
+set -euo pipefail
+
+build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev postgresql)
+test_packages=(prometheus python3-jsonschema)
+
+case "${1:-build}" in
+build) wanted=("${build_packages[@]}") ;;
+test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+*)
+    echo "usage: deploy/install.sh [build|test]" >&2
+    exit 64
+    ;;
+esac
+
+if ! command -v swift >/dev/null; then
+    echo "swift is not on the PATH: install Swift 6.3 from https://www.swift.org/install/linux/" >&2
+    exit 69
+fi
+
+is_installed() {
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in "${wanted[@]}"; do
+    is_installed "$package" || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "missing packages, and no right to install them: apt-get install ${missing[*]}" >&2
+        exit 77
+    fi
+    as_root=(sudo)
+fi
+
+echo "installing from Debian: ${missing[*]}" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install_missing() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -y "$@" >>"$log" 2>&1
+}
+if ! { install_missing update && install_missing install --no-install-recommends "${missing[@]}"; }; then
+    cat "$log" >&2
+    echo "apt-get could not install: ${missing[*]}" >&2
+    exit 69
+fi

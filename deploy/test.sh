@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs all tests. Arguments go to `swift test`, so that
+#   deploy/test.sh --filter WorkerTests
+# runs one suite.
+#
+# The tests start the servers they need themselves, on free ports in temporary folders.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+deploy/install.sh test
+
+# The backtracer of a process that a test kills can outlive it and hold its pipes open.
+export SWIFT_BACKTRACE=enable=no
+
+swift build --build-tests
+swift test --skip-build "$@"
