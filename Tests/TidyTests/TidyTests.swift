@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+/// The house rules that no formatter checks.
+@Suite struct TidyTests {
+    static let cModules: [String: String] = [
+        "CRDKafka": "Sources/Kafka/",
+        "COpenSSL": "Sources/OpenSSL/",
+        "CLibPQ": "Sources/Postgres/",
+        "CMicroHTTPD": "Sources/HTTP/",
+    ]
+    static let pureTargets = ["Sources/JSON/", "Sources/AppStore/", "Sources/Entitlements/"]
+    static let sources = (try? SourceTree.swiftFiles(below: ["Sources"])) ?? []
+    static let everything = (try? SourceTree.swiftFiles(below: ["Sources", "Tests"])) ?? []
+
+    @Test func `the source tree is found`() {
+        #expect(Self.sources.count > 50)
+        #expect(Self.everything.count > Self.sources.count)
+    }
+
+    @Test func `each C module is imported by its wrapper alone`() {
+        for file in Self.everything {
+            for line in file.lines where line.contains("import C") {
+                guard let module = line.split(separator: " ").last.map(String.init),
+                    let owner = Self.cModules[module]
+                else { continue }
+                #expect(file.path.hasPrefix(owner), "\(file.path) imports \(module)")
+            }
+        }
+    }
+
+    @Test func `pure targets have no clock, no environment and no I/O`() {
+        let impure = [
+            "import Foundation", "import Glibc", "import Dispatch", "Date()", "Clock()",
+            "ProcessInfo", "FileManager", "getenv(",
+        ]
+        for file in Self.sources where Self.pureTargets.contains(where: file.path.hasPrefix) {
+            for (number, line) in file.lines.enumerated() where !line.contains("//") {
+                for word in impure {
+                    #expect(!line.contains(word), "\(file.path):\(number + 1) has \(word)")
+                }
+            }
+        }
+    }
+
+    @Test func `an executable only assembles`() throws {
+        let mains = Self.sources.filter { $0.path.hasSuffix("/main.swift") }
+        #expect(mains.count == 7)
+        for main in mains {
+            #expect(main.lines.count <= 40, "\(main.path) has \(main.lines.count) lines")
+        }
+    }
+
+    @Test(arguments: everything)
+    func `a file has at most 400 lines, none longer than 100 columns`(file: SourceTree.File) {
+        #expect(file.lines.count <= 401, "\(file.path) has \(file.lines.count) lines")
+        for (number, line) in file.lines.enumerated() {
+            #expect(line.count <= 100, "\(file.path):\(number + 1) has \(line.count) columns")
+        }
+    }
+
+    @Test(arguments: everything)
+    func `a function has at most 70 lines`(file: SourceTree.File) {
+        for declaration in DeclarationLength.measure(file) {
+            #expect(declaration.count <= 70, "\(file.path):\(declaration.line)")
+        }
+    }
+
+    @Test func `nothing crashes on purpose and nothing is left for later`() {
+        let banned = ["fatalError(", "try!", "as!", "TO" + "DO", "FIX" + "ME", "XX" + "X"]
+        for file in Self.sources {
+            for (number, line) in file.lines.enumerated() {
+                for word in banned {
+                    #expect(!line.contains(word), "\(file.path):\(number + 1) has \(word)")
+                }
+            }
+        }
+    }
+
+    @Test func `tests wait for conditions and never sleep`() {
+        let sleeps = ["Task." + "sleep", "usleep" + "(", "Thread." + "sleep"]
+        for file in Self.everything where file.path.hasPrefix("Tests/") {
+            guard !file.path.hasPrefix("Tests/TestSupport/") else { continue }
+            for (number, line) in file.lines.enumerated() {
+                for word in sleeps {
+                    #expect(!line.contains(word), "\(file.path):\(number + 1) has \(word)")
+                }
+            }
+        }
+    }
+
+    @Test func `type names say what a thing is`() {
+        let vague =
+            /\b(struct|class|enum|actor|protocol) \w*(Manager|Helper|Util|Utils|Processor)\b/
+        for file in Self.sources {
+            for (number, line) in file.lines.enumerated() where line.firstMatch(of: vague) != nil {
+                Issue.record("\(file.path):\(number + 1): \(line)")
+            }
+        }
+    }
+
+    @Test func `the top level holds what the layout names and nothing else`() throws {
+        guard let listing = try SourceTree.git("ls-files") else { return }
+        let expected: Set = ["Package.swift", "Sources", "Tests", "deploy", "schemas", "README.md"]
+        let top = Set(listing.split(separator: "\n").compactMap { $0.split(separator: "/").first })
+        for name in top where !name.hasPrefix(".") {
+            #expect(expected.contains(String(name)), "\(name) at the top level")
+        }
+    }
+
+    @Test func `no two names differ only in case`() throws {
+        guard let listing = try SourceTree.git("ls-files") else { return }
+        let paths = listing.split(separator: "\n")
+        let folded = Dictionary(grouping: paths) { $0.lowercased() }
+        #expect(folded.values.filter { $0.count > 1 }.isEmpty)
+    }
+}
