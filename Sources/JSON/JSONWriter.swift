@@ -1,0 +1,164 @@
+/// Writes one JSON text without whitespace; commas and colons come by themselves.
+///
+/// Misuse (a member without a key, an object closed as an array) is a fault of ours and stops the
+/// process.
+package struct JSONWriter: Sendable {
+    private enum Container: Sendable {
+        case object
+        case array
+    }
+
+    package private(set) var bytes: [UInt8] = []
+    private var open: [Container] = []
+    private var needsComma = false
+    private var hasKey = false
+
+    package init(reserving bytesExpected: Int = 256) {
+        bytes.reserveCapacity(bytesExpected)
+    }
+
+    package mutating func object<E: Error>(
+        _ body: (inout JSONWriter) throws(E) -> Void
+    ) throws(E) {
+        beginObject()
+        try body(&self)
+        endObject()
+    }
+
+    package mutating func array<E: Error>(
+        _ body: (inout JSONWriter) throws(E) -> Void
+    ) throws(E) {
+        beginArray()
+        try body(&self)
+        endArray()
+    }
+
+    package mutating func beginObject() { begin(.object, UInt8(ascii: "{")) }
+    package mutating func endObject() { end(.object, UInt8(ascii: "}")) }
+    package mutating func beginArray() { begin(.array, UInt8(ascii: "[")) }
+    package mutating func endArray() { end(.array, UInt8(ascii: "]")) }
+
+    package mutating func key(_ key: StaticString) {
+        prepareKey()
+        key.withUTF8Buffer { appendQuoted($0) }
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    @_disfavoredOverload
+    package mutating func key(_ key: String) {
+        prepareKey()
+        var key = key
+        key.withUTF8 { appendQuoted($0) }
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    package mutating func string(_ string: String) {
+        prepareValue()
+        var string = string
+        string.withUTF8 { appendQuoted($0) }
+    }
+
+    /// Writes UTF-8 as a string; what is not UTF-8 in it becomes U+FFFD.
+    package mutating func string(utf8 text: some Sequence<UInt8>) {
+        let copy = Array(text)
+        guard UTF8Sequence.isWellFormed(copy.span) else {
+            string(String(decoding: copy, as: UTF8.self))
+            return
+        }
+        prepareValue()
+        copy.withUnsafeBufferPointer { appendQuoted($0) }
+    }
+
+    package mutating func int(_ value: some BinaryInteger) {
+        prepareValue()
+        bytes.append(contentsOf: String(value).utf8)
+    }
+
+    /// Writes a number that has to be finite: JSON has no other.
+    package mutating func double(_ value: Double) {
+        precondition(value.isFinite, "JSON has no infinity and no NaN")
+        prepareValue()
+        bytes.append(contentsOf: value.description.utf8)
+    }
+
+    package mutating func bool(_ value: Bool) {
+        raw((value ? "true" : "false").utf8)
+    }
+
+    package mutating func null() {
+        raw("null".utf8)
+    }
+
+    /// Splices one value that is JSON already, as it is.
+    package mutating func raw(_ value: some Collection<UInt8>) {
+        prepareValue()
+        bytes.append(contentsOf: value)
+    }
+
+    private mutating func begin(_ container: Container, _ bracket: UInt8) {
+        prepareValue()
+        bytes.append(bracket)
+        open.append(container)
+        needsComma = false
+    }
+
+    private mutating func end(_ container: Container, _ bracket: UInt8) {
+        precondition(open.popLast() == container && !hasKey, "closes what is not open")
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func prepareKey() {
+        precondition(open.last == .object && !hasKey, "a key stands in an object, before its value")
+        if needsComma {
+            bytes.append(UInt8(ascii: ","))
+        }
+        hasKey = true
+        needsComma = false
+    }
+
+    private mutating func prepareValue() {
+        if open.isEmpty {
+            precondition(bytes.isEmpty, "one text holds one value")
+        } else {
+            precondition(hasKey || open.last == .array, "a member needs a key")
+        }
+        if needsComma {
+            bytes.append(UInt8(ascii: ","))
+        }
+        hasKey = false
+        needsComma = true
+    }
+
+    private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        var written = 0
+        for index in text.indices {
+            let byte = text[index]
+            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+                continue
+            }
+            bytes.append(contentsOf: text[written..<index])
+            appendEscape(byte)
+            written = index + 1
+        }
+        bytes.append(contentsOf: text[written...])
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(byte)
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        default:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 0xF)])
+        }
+    }
+}
