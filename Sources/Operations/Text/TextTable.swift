@@ -1,0 +1,53 @@
+/// Columns of text, aligned for a terminal.
+package struct TextTable: Sendable {
+    package enum Alignment: Sendable {
+        case left
+        case right
+    }
+
+    package struct Column: Sendable {
+        package let title: String
+        package let alignment: Alignment
+
+        package init(_ title: String, _ alignment: Alignment = .left) {
+            self.title = title
+            self.alignment = alignment
+        }
+    }
+
+    private let columns: [Column]
+    private var rows: [[String]] = []
+
+    package init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    package var isEmpty: Bool { rows.isEmpty }
+
+    /// Adds a row with one cell for each column.
+    package mutating func add(_ cells: [String]) {
+        precondition(cells.count == columns.count, "a row has one cell for each column")
+        rows.append(cells)
+    }
+
+    /// The lines, titles first (left out where no column has one), without trailing blanks.
+    package func lines(indent: Int = 0) -> [String] {
+        let titles = columns.map(\.title)
+        let all = titles.allSatisfy(\.isEmpty) ? rows : [titles] + rows
+        let widths = columns.indices.map { column in
+            all.map { $0[column].count }.max() ?? 0
+        }
+        return all.map { row in
+            let cells = zip(zip(row, widths), columns).map { cell, column in
+                pad(cell.0, to: cell.1, column.alignment)
+            }
+            let line = String(repeating: " ", count: indent) + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+
+    private func pad(_ text: String, to width: Int, _ alignment: Alignment) -> String {
+        let blanks = String(repeating: " ", count: max(0, width - text.count))
+        return alignment == .left ? text + blanks : blanks + text
+    }
+}

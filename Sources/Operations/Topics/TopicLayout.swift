@@ -1,0 +1,50 @@
+/// All topics of one pipeline, from the few numbers that an operator chooses.
+package struct TopicLayout: Hashable, Sendable {
+    /// What a topic takes at most: a body of 1 MiB, its headers, and what an observation adds.
+    package static let recordBytesMax = 2 * 1_048_576
+    /// A dead letter is a record at that limit, and the headers that say why.
+    package static let deadLetterBytesMax = 3 * 1_048_576
+
+    /// The topics that stages read and write, in the order of the flow, without the prefix.
+    package static let flow = ["raw", "verified", "unique", "linked"]
+    package static let deadLetter = "dead-letter"
+
+    package var prefix = "storekit."
+    /// One purchase's history stays in one partition; more partitions allow more copies of a worker.
+    package var partitions: Int32 = 8
+    /// Nil leaves it to the cluster's own default.
+    package var replication: Int16?
+    /// How long the topics of the flow keep a record; nil for ever.
+    package var retentionMilliseconds: Int64? = 7 * 86_400_000
+    /// How long auditors find a dead letter; nil for ever.
+    package var deadLetterRetentionMilliseconds: Int64?
+    /// `producer` keeps what the writers chose, which is lz4 for ours.
+    package var compression = "producer"
+
+    package init() {}
+
+    package var plans: [TopicPlan] {
+        Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }
+            + [plan(Self.deadLetter, Self.deadLetterBytesMax, deadLetterRetentionMilliseconds)]
+    }
+
+    private func plan(_ name: String, _ bytesMax: Int, _ retention: Int64?) -> TopicPlan {
+        var configuration = [
+            "max.message.bytes": String(bytesMax),
+            "retention.ms": String(retention ?? -1),
+            "compression.type": compression,
+            "cleanup.policy": "delete",
+        ]
+        // An acknowledged record has to survive the loss of one broker, and one broker that is
+        // down must not stop the pipeline.
+        if let replication, replication >= 3 {
+            configuration["min.insync.replicas"] = String(replication - 1)
+        }
+        return TopicPlan(
+            name: prefix + name,
+            partitions: partitions,
+            replication: replication,
+            configuration: configuration
+        )
+    }
+}

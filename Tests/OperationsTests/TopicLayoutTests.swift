@@ -1,0 +1,69 @@
+import Operations
+import Testing
+
+@Suite struct TopicLayoutTests {
+    private func plan(_ name: String, _ layout: TopicLayout = TopicLayout()) throws -> TopicPlan {
+        try #require(layout.plans.first { $0.name == name })
+    }
+
+    @Test func `a topic takes 2 MiB and a dead letter its headers besides`() throws {
+        for plan in TopicLayout().plans {
+            let bytes = plan.name == "storekit.dead-letter" ? "3145728" : "2097152"
+            #expect(plan.configuration["max.message.bytes"] == bytes, "\(plan.name)")
+        }
+        #expect(TopicLayout().plans.count == 5)
+    }
+
+    @Test func `dead letters are kept for ever unless told otherwise`() throws {
+        #expect(try plan("storekit.dead-letter").configuration["retention.ms"] == "-1")
+        #expect(try plan("storekit.raw").configuration["retention.ms"] == "604800000")
+    }
+
+    @Test func `with three copies a write waits for two of them`() throws {
+        var layout = TopicLayout()
+        layout.prefix = "t."
+        #expect(try plan("t.raw", layout).configuration["min.insync.replicas"] == nil)
+        layout.replication = 3
+        #expect(try plan("t.raw", layout).configuration["min.insync.replicas"] == "2")
+    }
+
+    @Test func `a topic as planned shows no difference`() throws {
+        let plan = try plan("storekit.raw")
+        let found = TopicDifference.between(
+            plan,
+            partitions: 8,
+            replication: 1,
+            configuration: plan.configuration.merging(["segment.bytes": "1"]) { $1 }
+        )
+        #expect(found.isEmpty)
+    }
+
+    @Test func `what a cluster does not say is not compared`() throws {
+        let found = TopicDifference.between(
+            try plan("storekit.raw"),
+            partitions: 8,
+            replication: nil,
+            configuration: [:]
+        )
+        #expect(found.isEmpty)
+    }
+
+    @Test func `a smaller limit and a compacted topic are harmful, a longer retention is not`()
+        throws
+    {
+        let plan = try plan("storekit.raw")
+        let found = TopicDifference.between(
+            plan,
+            partitions: 4,
+            replication: 1,
+            configuration: [
+                "max.message.bytes": "1048588", "retention.ms": "-1", "cleanup.policy": "compact",
+            ]
+        )
+        #expect(
+            found.filter(\.isHarmful).map(\.property) == ["cleanup.policy", "max.message.bytes"]
+        )
+        #expect(found.filter { !$0.isHarmful }.map(\.property) == ["partitions", "retention.ms"])
+        #expect(found.last?.description == "storekit.raw: retention.ms is -1, planned 604800000")
+    }
+}
