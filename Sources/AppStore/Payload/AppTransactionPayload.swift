@@ -1,0 +1,58 @@
+package import JSON
+
+/// A signed app transaction (`AppTransaction`), read leniently in one pass.
+package struct AppTransactionPayload: Sendable {
+    /// `receiptType`: the environment.
+    package private(set) var environment: PayloadText?
+    package private(set) var appAppleID: Int64?
+    package private(set) var bundleID: PayloadText?
+    package private(set) var applicationVersion: PayloadText?
+    package private(set) var versionExternalIdentifier: Int64?
+    /// `receiptCreationDate`: the date of signing.
+    package private(set) var signedDate: Timestamp?
+    package private(set) var originalPurchaseDate: Timestamp?
+    package private(set) var originalApplicationVersion: PayloadText?
+    package private(set) var preorderDate: Timestamp?
+    package private(set) var appTransactionID: PayloadText?
+    package private(set) var originalPlatform: PayloadText?
+    package private(set) var malformedFields = 0
+
+    /// - Parameter payload: the object Apple signed; of any other value no field is known.
+    package init(_ payload: JSONValue) {
+        var reader = FieldReader()
+        for (key, value) in payload.members {
+            if let field = Self.fields.field(named: key) {
+                read(field, value, &reader)
+            }
+        }
+        malformedFields = reader.malformedFields
+    }
+
+    private static let fields = FieldTable<Field>()
+
+    private enum Field: String, PayloadField {
+        case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier
+        case receiptCreationDate, originalPurchaseDate, originalApplicationVersion
+        case preorderDate, appTransactionId, originalPlatform
+    }
+
+    private mutating func read(
+        _ field: Field,
+        _ value: JSONValue,
+        _ reader: inout FieldReader
+    ) {
+        switch field {
+        case .receiptType: environment = reader.identifier(value)
+        case .appAppleId: appAppleID = reader.int64(value)
+        case .bundleId: bundleID = reader.identifier(value)
+        case .applicationVersion: applicationVersion = reader.text(value)
+        case .versionExternalIdentifier: versionExternalIdentifier = reader.int64(value)
+        case .receiptCreationDate: signedDate = reader.date(value)
+        case .originalPurchaseDate: originalPurchaseDate = reader.date(value)
+        case .originalApplicationVersion: originalApplicationVersion = reader.text(value)
+        case .preorderDate: preorderDate = reader.date(value)
+        case .appTransactionId: appTransactionID = reader.identifier(value)
+        case .originalPlatform: originalPlatform = reader.text(value)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import JSON
+
+/// Reads members leniently: a value of another type or out of bounds is absent, and counted.
+///
+/// An explicit null is absent and no fault.
+struct FieldReader {
+    private(set) var malformedFields = 0
+
+    /// Bytes of an identifier: the verifier's bound for IDs that every stage keys by.
+    static let identifierBytes = 1...255
+
+    mutating func text(_ value: JSONValue) -> PayloadText? {
+        accept(PayloadText(value), value)
+    }
+
+    mutating func identifier(_ value: JSONValue) -> PayloadText? {
+        let text = PayloadText(value)
+        let isBounded = text.map { Self.identifierBytes.contains($0.byteCount) } ?? false
+        return accept(isBounded ? text : nil, value)
+    }
+
+    mutating func token(_ value: JSONValue) -> AccountToken? {
+        accept(PayloadText(value).flatMap { AccountToken($0) }, value)
+    }
+
+    /// Fractions round down; a date outside the years 1 to 9999 is absent.
+    mutating func date(_ value: JSONValue) -> Timestamp? {
+        let date = value.int64RoundedDown.map { Timestamp(milliseconds: $0) }
+        return accept(date?.isStorable == true ? date : nil, value)
+    }
+
+    mutating func int32(_ value: JSONValue) -> Int32? {
+        accept(value.int64.flatMap { Int32(exactly: $0) }, value)
+    }
+
+    mutating func int64(_ value: JSONValue) -> Int64? {
+        accept(value.int64, value)
+    }
+
+    mutating func bool(_ value: JSONValue) -> Bool? {
+        accept(value.bool, value)
+    }
+
+    mutating func object(_ value: JSONValue) -> JSONValue? {
+        accept(value.kind == .object ? value : nil, value)
+    }
+
+    mutating func array(_ value: JSONValue) -> JSONValue? {
+        accept(value.kind == .array ? value : nil, value)
+    }
+
+    /// Takes over what another reader found in a nested object.
+    mutating func add(_ other: Int) {
+        malformedFields += other
+    }
+
+    private mutating func accept<Field>(_ field: Field?, _ value: JSONValue) -> Field? {
+        if field == nil, !value.isNull {
+            malformedFields += 1
+        }
+        return field
+    }
+}

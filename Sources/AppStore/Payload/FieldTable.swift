@@ -1,0 +1,57 @@
+import JSON
+
+/// Finds a payload's field by the bytes of its key, without making a string of it.
+///
+/// Open addressing over length, first, middle and last byte: the known names rarely collide by
+/// them, and an unknown name costs one comparison at most with its neighbours.
+struct FieldTable<Field: PayloadField>: Sendable {
+    private let slots: [Slot?]
+
+    private struct Slot: Sendable {
+        let name: [UInt8]
+        let field: Field
+    }
+
+    init() {
+        var capacity = 16
+        while capacity < Field.allCases.count * 4 {
+            capacity *= 2
+        }
+        var slots = [Slot?](repeating: nil, count: capacity)
+        for field in Field.allCases {
+            let name = Array(field.rawValue.utf8)
+            var index = Self.hash(name[...]) & (capacity - 1)
+            while slots[index] != nil {
+                index = (index + 1) & (capacity - 1)
+            }
+            slots[index] = Slot(name: name, field: field)
+        }
+        self.slots = slots
+    }
+
+    func field(named key: JSONValue) -> Field? {
+        guard key.plainStringRange != nil else {
+            return key.stringBytes.flatMap { field(named: $0[...]) }
+        }
+        return field(named: key.rawBytes.dropFirst().dropLast())
+    }
+
+    private func field(named name: ArraySlice<UInt8>) -> Field? {
+        guard !name.isEmpty else { return nil }
+        var index = Self.hash(name) & (slots.count - 1)
+        while let slot = slots[index] {
+            if slot.name.count == name.count, slot.name.elementsEqual(name) {
+                return slot.field
+            }
+            index = (index + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    private static func hash(_ name: ArraySlice<UInt8>) -> Int {
+        let first = Int(name[name.startIndex])
+        let middle = Int(name[name.startIndex + name.count / 2])
+        let last = Int(name[name.endIndex - 1])
+        return name.count &* 37 &+ first &* 5 &+ middle &* 11 &+ last &* 3
+    }
+}

@@ -1,0 +1,43 @@
+import AppStore
+import Testing
+
+struct TimestampTests {
+    @Test(arguments: [
+        ("1970-01-01T00:00:00Z", Int64(0)),
+        ("2026-01-31T12:34:56.789Z", 1_769_862_896_789),
+        ("2024-02-29T23:59:59.999Z", 1_709_251_199_999),
+        ("0001-01-01T00:00:00Z", -62_135_596_800_000),
+        ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+        ("1969-12-31T23:59:59.999Z", -1),
+        ("1900-03-01T00:00:00Z", -2_203_891_200_000),
+    ])
+    func `a date reads and writes as ISO 8601`(text: String, milliseconds: Int64) {
+        #expect(Timestamp(iso8601: text) == Timestamp(milliseconds: milliseconds))
+        #expect(Timestamp(milliseconds: milliseconds).description == text)
+    }
+
+    @Test(arguments: [
+        "", "2026", "2026-02-29", "2026-13-01", "2026-00-01", "2026-01-32", "0000-01-01",
+        "2026-01-01T00:00:00", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z",
+        "2026-01-01 00:00:00Z", "2026-01-01T00:00:00.1Z", "2026-01-01T00:00:00+01:00",
+        "+026-01-01",
+    ])
+    func `other forms are refused`(text: String) {
+        #expect(Timestamp(iso8601: text) == nil)
+    }
+
+    @Test func `a day alone means its first instant`() {
+        #expect(Timestamp(iso8601: "1970-01-02") == Timestamp(milliseconds: 86_400_000))
+    }
+
+    @Test(arguments: [(Int64(1999), Int64(1)), (0, 0), (-1, -1), (-1000, -1), (-1001, -2)])
+    func `whole seconds round down`(milliseconds: Int64, seconds: Int64) {
+        #expect(Timestamp(milliseconds: milliseconds).wholeSeconds == seconds)
+    }
+
+    @Test func `every day of four centuries converts there and back`() {
+        for days in -40_000...110_000 {
+            #expect(CivilDate(daysSinceEpoch: days).daysSinceEpoch == days)
+        }
+    }
+}
