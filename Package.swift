@@ -130,7 +130,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("JSONTests", ["JSON"]),
-        tests("OpenSSLTests", ["OpenSSL"]),
+        tests("OpenSSLTests", ["JSON", "OpenSSL"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres", "LocalServers"]),
         tests("HTTPTests", ["HTTP"]),

@@ -1,0 +1,100 @@
+internal import COpenSSL
+internal import Synchronization
+
+/// An X.509 certificate: the facts that a chain policy asks for, none of them judged here.
+///
+/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes) and
+/// computes no key: `key` and `isSigned(by:)` decode it when first asked, so that a chain that ends
+/// at the wrong root is refused cheaply. Immutable, so that threads may share one.
+@safe
+package final class Certificate: Sendable {
+    package let der: [UInt8]
+    package let fingerprint: SHA256Digest
+    /// The first and the last second of validity, since 1970.
+    package let validity: ClosedRange<Int64>
+    /// Basic constraints are present and say CA.
+    package let isCA: Bool
+    /// How many intermediates may follow; nil where nothing limits them.
+    package let pathLengthMax: Int?
+    /// Nil where the extension is absent, which restricts nothing.
+    package let keyUsage: KeyUsage?
+    package let signatureDigest: SignatureDigest
+    /// The subject's key is on a curve named by its OID, or is on no curve at all.
+    package let hasNamedCurve: Bool
+
+    let outline: ParsedCertificate
+    private let whole = Mutex<ParsedCertificate?>(nil)
+
+    /// Reads one certificate that fills `der`.
+    ///
+    /// How large it may be is for the caller to bound. Garbage throws, it never traps.
+    package init(der: [UInt8]) throws(CertificateError) {
+        switch DERScan.outcome(of: der) {
+        case .canonical: break
+        case .trailingBytes: throw .trailingBytes
+        case .malformed: throw .notDER
+        }
+        guard let outline = ParsedCertificate(der: der, in: .null) else { throw .notACertificate }
+        guard outline.version == 3 else { throw .unsupportedVersion }
+        guard let validity = outline.validity else { throw .invalidDate }
+        guard let extensions = outline.extensions else { throw .invalidExtension }
+        self.der = der
+        fingerprint = SHA256.digest(der)
+        self.validity = validity
+        isCA = extensions.isCA
+        pathLengthMax = extensions.pathLengthMax
+        keyUsage = extensions.keyUsage
+        signatureDigest = outline.signatureDigest
+        hasNamedCurve = outline.hasNamedCurve
+        self.outline = outline
+    }
+
+    /// How often the extension occurs; `oid` is dotted decimal.
+    package func occurrences(ofExtension oid: String) -> Int {
+        outline.occurrences(ofExtension: oid)
+    }
+
+    /// The critical extensions, dotted decimal, that no rule of this product processes.
+    package var unknownCriticalExtensions: [String] {
+        outline.unknownCriticalExtensions
+    }
+
+    /// Compares names as OpenSSL does, then the authority key identifier where there is one.
+    ///
+    /// No signature is computed: `isSigned(by:)` is the other half.
+    package func issuance(by issuer: Certificate) -> IssuanceCheck {
+        outline.issuance(by: issuer.outline)
+    }
+
+    /// The subject's key; decoded at the first call.
+    package var keyKind: KeyKind {
+        withWhole { $0?.keyKind ?? .other }
+    }
+
+    /// The key that ES256 wants; nil where the certificate has another.
+    package var p256Key: P256PublicKey? {
+        withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }
+    }
+
+    /// The signature over this certificate verifies with the issuer's key.
+    ///
+    /// False also where the two algorithms differ or the issuer's key does not decode.
+    package func isSigned(by issuer: Certificate) -> Bool {
+        issuer.withWhole { issuer in
+            guard let issuer else { return false }
+            return withWhole { $0?.isSigned(by: issuer) ?? false }
+        }
+    }
+
+    /// Parses the certificate once more, now with its key.
+    private func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result
+    {
+        let parsed = whole.withLock { whole in
+            if whole == nil {
+                whole = ParsedCertificate(der: der, in: .standard)
+            }
+            return whole
+        }
+        return body(parsed)
+    }
+}

@@ -1,0 +1,17 @@
+/// Why bytes are not a certificate this product reads.
+package enum CertificateError: Error, Hashable, Sendable {
+    /// Not DER: lengths, nesting or primitive values that only BER allows, or cut off.
+    case notDER
+    /// One certificate, and something after it.
+    case trailingBytes
+    /// DER, but not the structure of a certificate.
+    case notACertificate
+    /// Not X.509 version 3.
+    case unsupportedVersion
+    /// A date in another form than RFC 5280 §4.1.2.5 prescribes, or one that no calendar has.
+    case invalidDate
+    /// An extension that OpenSSL knows and cannot read, or that occurs twice.
+    case invalidExtension
+    /// No PEM block, or one that is no certificate.
+    case notPEM
+}

@@ -1,0 +1,115 @@
+/// Whether bytes are DER in form: what OpenSSL's BER-tolerant decoder does not ask.
+///
+/// It looks at tags, lengths and nesting, and at the primitive values that DER writes in one way
+/// only (BOOLEAN, INTEGER, NULL). What lies inside an OCTET STRING or BIT STRING is its reader's.
+struct DERScan {
+    private static let depthMax = 24
+
+    enum Outcome {
+        case canonical
+        case trailingBytes
+        case malformed
+    }
+
+    /// Scans one element that has to fill `bytes`; reads each byte at most once, without recursion.
+    static func outcome(of bytes: [UInt8]) -> Outcome {
+        var scan = DERScan(bytes: bytes)
+        guard let first = scan.header(before: bytes.count) else { return .malformed }
+        guard first.end == bytes.count else { return .trailingBytes }
+        return scan.scan(first) ? .canonical : .malformed
+    }
+
+    private struct Element {
+        let tag: UInt8
+        let start: Int
+        let end: Int
+        var isConstructed: Bool { tag & 0x20 != 0 }
+        var isUniversal: Bool { tag & 0xC0 == 0 }
+        var number: UInt8 { tag & 0x1F }
+    }
+
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private mutating func scan(_ first: Element) -> Bool {
+        var ends = [first.end]
+        guard enter(first) else { return false }
+        if !first.isConstructed {
+            ends.removeLast()
+        }
+        while let end = ends.last {
+            if offset == end {
+                ends.removeLast()
+                continue
+            }
+            guard let element = header(before: end), enter(element) else { return false }
+            if element.isConstructed {
+                guard ends.count < Self.depthMax else { return false }
+                ends.append(element.end)
+            }
+        }
+        return true
+    }
+
+    /// Reads tag and length; nil for a long tag, an indefinite or padded length, or one that leaves
+    /// the element around it.
+    private mutating func header(before end: Int) -> Element? {
+        guard let tag = next(before: end), tag & 0x1F != 0x1F,
+            let short = next(before: end)
+        else { return nil }
+        var length = Int(short)
+        if short >= 0x80 {
+            let lengthBytes = Int(short & 0x7F)
+            guard (1...3).contains(lengthBytes) else { return nil }
+            length = 0
+            for _ in 0..<lengthBytes {
+                guard let byte = next(before: end) else { return nil }
+                length = length << 8 | Int(byte)
+            }
+            let shortest = lengthBytes == 1 ? 0x80 : 1 << (8 * (lengthBytes - 1))
+            guard length >= shortest else { return nil }
+        }
+        guard length <= end - offset else { return nil }
+        return Element(tag: tag, start: offset, end: offset + length)
+    }
+
+    private mutating func next(before end: Int) -> UInt8? {
+        guard offset < end else { return nil }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    /// Steps into a constructed element, over a primitive one.
+    private mutating func enter(_ element: Element) -> Bool {
+        let isSequenceOrSet = element.number == 16 || element.number == 17
+        if element.isConstructed {
+            return !element.isUniversal || isSequenceOrSet
+        }
+        offset = element.end
+        guard element.isUniversal else { return true }
+        let count = element.end - element.start
+        switch element.number {
+        case 1:
+            return count == 1 && (bytes[element.start] == 0 || bytes[element.start] == 0xFF)
+        case 2, 10:
+            return isShortestInteger(element)
+        case 5:
+            return count == 0
+        default:
+            return !isSequenceOrSet
+        }
+    }
+
+    private func isShortestInteger(_ element: Element) -> Bool {
+        let count = element.end - element.start
+        guard count > 1 else { return count == 1 }
+        let isPadded =
+            bytes[element.start] == 0 && bytes[element.start + 1] < 0x80
+            || bytes[element.start] == 0xFF && bytes[element.start + 1] >= 0x80
+        return !isPadded
+    }
+}

@@ -1,0 +1,32 @@
+internal import COpenSSL
+
+extension KeyKind {
+    /// Asks a key that the caller owns.
+    init(of key: OpaquePointer) {
+        switch unsafe EVP_PKEY_get_base_id(key) {
+        case NID_rsaEncryption, NID_rsassaPss:
+            self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key)))
+        case NID_X9_62_id_ecPublicKey:
+            self = unsafe Self.curve(of: key)
+        default:
+            self = .other
+        }
+    }
+
+    private static func curve(of key: OpaquePointer) -> KeyKind {
+        let capacity = 64
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { name in
+            guard let start = name.baseAddress,
+                unsafe EVP_PKEY_get_group_name(key, start, capacity, nil) == 1
+            else {
+                ERR_clear_error()
+                return .otherCurve
+            }
+            return switch unsafe OBJ_sn2nid(start) {
+            case NID_X9_62_prime256v1: .p256
+            case NID_secp384r1: .p384
+            default: .otherCurve
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import COpenSSL
+
+/// Verifies ES256 signatures of one key, in contexts made once.
+///
+/// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here that
+/// happens once a key. Not for use by two threads at once: each makes its own of a shared key.
+@safe
+package final class P256Verifier {
+    private let key: P256PublicKey
+    private let context: Handle<Resource.KeyContext>
+    private let hasher = SHA256Hasher()
+
+    /// Keeps `key` alive.
+    package init(key: P256PublicKey) {
+        let made = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key.key.pointer, nil)
+        guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made),
+            unsafe EVP_PKEY_verify_init(context.pointer) == 1
+        else { preconditionFailure("libcrypto cannot verify ECDSA on P-256") }
+        self.key = key
+        self.context = context
+    }
+
+    /// Verifies `signature` (r and s, 32 bytes each, IEEE P1363) over the SHA-256 of `message`.
+    package func verify(signature: Span<UInt8>, over message: Span<UInt8>) -> SignatureCheck {
+        guard signature.count == P256Signature.byteCount else { return .wrongLength }
+        guard P256Signature.isInRange(signature) else { return .outOfRange }
+        hasher.update(message)
+        return verify(P256Signature(raw: signature), over: hasher.finish())
+    }
+
+    package func verify(signature: [UInt8], over message: [UInt8]) -> SignatureCheck {
+        verify(signature: signature.span, over: message.span)
+    }
+
+    private func verify(_ signature: P256Signature, over digest: SHA256Digest) -> SignatureCheck {
+        let words = digest.words
+        let status = unsafe signature.withDER { der in
+            unsafe words.span.withUnsafeBytes { digest in
+                unsafe EVP_PKEY_verify(
+                    context.pointer,
+                    der.baseAddress,
+                    der.count,
+                    digest.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    digest.count
+                )
+            }
+        }
+        if status == 1 {
+            return .valid
+        }
+        ERR_clear_error()
+        return .invalid
+    }
+}

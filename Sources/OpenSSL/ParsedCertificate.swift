@@ -1,0 +1,115 @@
+internal import COpenSSL
+
+/// One parsed `X509` object and what is read from it.
+///
+/// OpenSSL changes a parsed certificate only while it caches extensions, under the object's own
+/// lock, which the initialiser has done: afterwards any thread may read.
+@safe
+final class ParsedCertificate: @unchecked Sendable {
+    enum Library {
+        /// Knows no algorithm: parses, but decodes no key and verifies nothing.
+        case null
+        case standard
+    }
+
+    struct Extensions {
+        let isCA: Bool
+        let pathLengthMax: Int?
+        let keyUsage: KeyUsage?
+    }
+
+    let object: Handle<Resource.CertificateObject>
+
+    /// Nil where OpenSSL cannot read the bytes, or something follows.
+    init?(der: [UInt8], in library: Library) {
+        let context: OpaquePointer? =
+            switch library {
+            case .null: unsafe NullLibrary.shared.pointer
+            case .standard: nil
+            }
+        defer { ERR_clear_error() }
+        var object = unsafe X509_new_ex(context, nil)
+        let isWhole = unsafe der.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return false }
+            var position: UnsafePointer<UInt8>? = unsafe start
+            // On failure this frees the object and sets the pointer to NULL.
+            guard unsafe d2i_X509(&object, &position, buffer.count) != nil else { return false }
+            return unsafe position == start + buffer.count
+        }
+        guard let handle = unsafe Handle<Resource.CertificateObject>(takingOwnershipOf: object),
+            isWhole
+        else { return nil }
+        _ = unsafe X509_get_extension_flags(handle.pointer)
+        self.object = handle
+    }
+
+    /// 1 to 3.
+    var version: Int {
+        unsafe X509_get_version(object.pointer) + 1
+    }
+
+    var validity: ClosedRange<Int64>? {
+        guard let notBefore = unsafe Self.seconds(X509_get0_notBefore(object.pointer)),
+            let notAfter = unsafe Self.seconds(X509_get0_notAfter(object.pointer)),
+            notBefore <= notAfter
+        else { return nil }
+        return notBefore...notAfter
+    }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+        guard let time = unsafe time, let data = unsafe time.pointee.data else { return nil }
+        let text = unsafe Span(
+            _unsafeStart: UnsafePointer(data),
+            count: Int(time.pointee.length)
+        )
+        return switch unsafe time.pointee.type {
+        case V_ASN1_UTCTIME: CertificateDate.seconds(fromUTCTime: text)
+        case V_ASN1_GENERALIZEDTIME: CertificateDate.seconds(fromGeneralizedTime: text)
+        default: nil
+        }
+    }
+
+    var signatureDigest: SignatureDigest {
+        var digest: Int32 = 0
+        guard unsafe X509_get_signature_info(object.pointer, &digest, nil, nil, nil) == 1 else {
+            ERR_clear_error()
+            return .other
+        }
+        return switch digest {
+        case NID_md5: .md5
+        case NID_sha1: .sha1
+        case NID_sha224: .sha224
+        case NID_sha256: .sha256
+        case NID_sha384: .sha384
+        case NID_sha512: .sha512
+        default: .other
+        }
+    }
+
+    /// The names match, and the authority key identifier, if there is one, names the issuer's key.
+    func issuance(by issuer: ParsedCertificate) -> IssuanceCheck {
+        let isNamed = unsafe X509_NAME_cmp(
+            X509_get_issuer_name(object.pointer),
+            X509_get_subject_name(issuer.object.pointer)
+        )
+        guard isNamed == 0 else { return .nameMismatch }
+        defer { ERR_clear_error() }
+        let decoded = unsafe X509_get_ext_d2i(
+            object.pointer,
+            NID_authority_key_identifier,
+            nil,
+            nil
+        )
+        guard let decoded = unsafe decoded else { return .named }
+        let identifier = unsafe decoded.assumingMemoryBound(to: AUTHORITY_KEYID.self)
+        defer { unsafe AUTHORITY_KEYID_free(identifier) }
+        let status = unsafe X509_check_akid(issuer.object.pointer, identifier)
+        return status == X509_V_OK ? .named : .keyIdentifierMismatch
+    }
+
+    func isSigned(by issuer: ParsedCertificate) -> Bool {
+        guard let key = unsafe X509_get0_pubkey(issuer.object.pointer) else { return false }
+        defer { ERR_clear_error() }
+        return unsafe X509_verify(object.pointer, key) == 1
+    }
+}

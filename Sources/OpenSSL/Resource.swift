@@ -1,0 +1,40 @@
+internal import COpenSSL
+
+/// The kinds of OpenSSL objects this module owns.
+enum Resource {
+    enum CertificateObject: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
+    }
+
+    enum Key: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
+    }
+
+    enum KeyContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
+    }
+
+    enum DigestContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) }
+    }
+
+    enum ObjectIdentifier: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe ASN1_OBJECT_free(pointer) }
+    }
+
+    enum Signature: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe ECDSA_SIG_free(pointer) }
+    }
+
+    enum Name: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_NAME_free(pointer) }
+    }
+
+    enum Extension: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_EXTENSION_free(pointer) }
+    }
+
+    enum MemoryBuffer: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
+    }
+}

@@ -1,0 +1,40 @@
+import OpenSSL
+import Testing
+
+struct SHA256Tests {
+    /// FIPS 180-4's own example.
+    private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    @Test func `one call digests`() {
+        #expect(SHA256.digest(Array("abc".utf8)).hex == Self.abc)
+        #expect(SHA256.digest(Array("xabcx".utf8)[1...3]).hex == Self.abc)
+        #expect(SHA256.digest([]).hex.hasPrefix("e3b0c44298fc1c14"))
+    }
+
+    @Test func `pieces digest as the whole does, time after time`() {
+        let hasher = SHA256Hasher()
+        for _ in 0..<3 {
+            hasher.update([UInt8(ascii: "a")])
+            hasher.update([])
+            hasher.update(Array("bc".utf8)[...])
+            #expect(hasher.finish().hex == Self.abc)
+        }
+    }
+
+    @Test func `a digest survives its hexadecimal and its bytes`() throws {
+        let digest = SHA256.digest(Array("abc".utf8))
+        #expect(SHA256Digest(hex: digest.hex) == digest)
+        #expect(SHA256Digest(hex: digest.hex.uppercased()) == digest)
+        #expect(SHA256Digest(digest.bytes) == digest)
+        #expect(digest.bytes.first == 0xBA && digest[31] == 0xAD)
+        #expect(SHA256Digest(hex: String(digest.hex.dropLast())) == nil)
+        #expect(SHA256Digest(hex: String(repeating: "g", count: 64)) == nil)
+        #expect(SHA256Digest([1, 2, 3]) == nil)
+    }
+
+    @Test func `digests compare as their bytes do`() throws {
+        let digests = (0..<100).map { SHA256.digest([UInt8($0)]) }
+        let byBytes = digests.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        #expect(digests.sorted() == byBytes)
+    }
+}
