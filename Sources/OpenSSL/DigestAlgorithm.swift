@@ -9,8 +9,6 @@ struct DigestAlgorithm: @unchecked Sendable {
     let pointer: OpaquePointer
 
     static let sha256 = DigestAlgorithm(named: "SHA256")
-    static let sha384 = DigestAlgorithm(named: "SHA384")
-    static let sha1 = DigestAlgorithm(named: "SHA1")
 
     private init(named name: String) {
         guard let pointer = unsafe EVP_MD_fetch(nil, name, nil) else {

@@ -13,7 +13,7 @@ struct P256Signature {
         0xF3B9_CAC2_FC63_2551,
     ]
 
-    /// Both r and s are in 1…n−1. `raw` has 64 bytes.
+    /// Both r and s are in 1…n−1, where `raw` has 64 bytes.
     static func isInRange(_ raw: Span<UInt8>) -> Bool {
         isScalar(raw, at: 0) && isScalar(raw, at: scalarBytes)
     }

@@ -4,22 +4,26 @@ extension PrivateKey {
     /// Signs the SHA-256 of `message` for ES256: r and s, 32 bytes each (IEEE P1363).
     package func sign(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
         guard kind == .p256 else { throw .notP256 }
-        return try P256SignatureBytes.raw(fromDER: signDER(message))
+        return try P256SignatureBytes.raw(fromDER: sign(message, digest: .sha256))
     }
 
-    /// The same signature in the DER that ES256 does not allow, to be refused by tests.
-    package func signDER(_ message: [UInt8]) throws(KeyError) -> [UInt8] {
-        let digest = SHA256.digest(message).bytes
+    /// The signature in OpenSSL's own form: DER for a key on a curve, PKCS #1 v1.5 for RSA.
+    package func sign(
+        _ message: [UInt8],
+        digest: SignatureDigest
+    ) throws(KeyError) -> [UInt8] {
         defer { ERR_clear_error() }
-        let made = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil)
-        guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made),
-            unsafe EVP_PKEY_sign_init(context.pointer) == 1
+        let made = unsafe EVP_MD_CTX_new()
+        guard let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: made),
+            let name = digest.opensslName,
+            unsafe EVP_DigestSignInit_ex(context.pointer, nil, name, nil, nil, key.pointer, nil)
+                == 1
         else { throw .notSigned }
         var signature = [UInt8](repeating: 0, count: Self.signatureBytesMax)
         var count = signature.count
         let status = unsafe signature.withUnsafeMutableBufferPointer { output in
-            unsafe digest.withUnsafeBufferPointer { input in
-                unsafe EVP_PKEY_sign(
+            unsafe message.withUnsafeBufferPointer { input in
+                unsafe EVP_DigestSign(
                     context.pointer,
                     output.baseAddress,
                     &count,
@@ -43,5 +47,10 @@ extension PrivateKey {
         guard let start = unsafe output, count > 0 else { return [] }
         defer { unsafe CRYPTO_free(start, #file, #line) }
         return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// Names the key in key identifier extensions (RFC 7093 §2, method 1).
+    package var keyIdentifier: [UInt8] {
+        Array(SHA256.digest(subjectPublicKeyInfo).bytes.prefix(20))
     }
 }

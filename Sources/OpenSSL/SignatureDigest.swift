@@ -7,4 +7,17 @@ package enum SignatureDigest: Hashable, Sendable {
     case sha384
     case sha512
     case other
+
+    /// What `EVP_MD_fetch` calls it.
+    var opensslName: String? {
+        switch self {
+        case .md5: "MD5"
+        case .sha1: "SHA1"
+        case .sha224: "SHA224"
+        case .sha256: "SHA256"
+        case .sha384: "SHA384"
+        case .sha512: "SHA512"
+        case .other: nil
+        }
+    }
 }

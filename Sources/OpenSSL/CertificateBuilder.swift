@@ -1,0 +1,139 @@
+/// Mints certificates, good ones and ones with any defect a test needs.
+///
+/// For throw-away authorities only: tests, the demo, the benchmark. The certificate's bytes are
+/// written here and not by OpenSSL, which would refuse to write half of the defects.
+package struct CertificateBuilder: Sendable {
+    package struct Extension: Sendable {
+        package var oid: String
+        package var isCritical: Bool
+        package var value: [UInt8]
+
+        package init(oid: String, isCritical: Bool = false, value: [UInt8] = [0x05, 0x00]) {
+            self.oid = oid
+            self.isCritical = isCritical
+            self.value = value
+        }
+    }
+
+    package var version = 3
+    package var serialNumber = 1
+    package var subject: String
+    package var issuer: String
+    /// Seconds since 1970, both ends included.
+    package var validity: ClosedRange<Int64>
+    /// Whole DER elements in place of the dates, to write what RFC 5280 forbids.
+    package var notBeforeElement: [UInt8]?
+    package var notAfterElement: [UInt8]?
+    /// Nil leaves out basic constraints.
+    package var isCA: Bool?
+    package var pathLengthMax: Int?
+    package var keyUsage: KeyUsage?
+    package var subjectKeyIdentifier: [UInt8]?
+    package var authorityKeyIdentifier: [UInt8]?
+    package var extensions: [Extension] = []
+    package var signatureDigest = SignatureDigest.sha384
+
+    package init(subject: String, issuer: String, validity: ClosedRange<Int64>) {
+        self.subject = subject
+        self.issuer = issuer
+        self.validity = validity
+    }
+
+    /// The certificate of `key`'s public half, signed by `issuerKey`.
+    package func der(for key: PrivateKey, signedBy issuerKey: PrivateKey) throws(KeyError)
+        -> [UInt8]
+    {
+        let algorithm = try signatureAlgorithm(of: issuerKey)
+        let body = DER.sequence([
+            version == 1 ? [] : DER.element(0xA0, DER.integer(version - 1)),
+            DER.integer(serialNumber),
+            algorithm,
+            Self.name(issuer),
+            DER.sequence([
+                notBeforeElement ?? Self.date(validity.lowerBound),
+                notAfterElement ?? Self.date(validity.upperBound),
+            ]),
+            Self.name(subject),
+            key.subjectPublicKeyInfo,
+            version < 3 ? [] : DER.element(0xA3, DER.sequence(encodedExtensions)),
+        ])
+        let signature = try issuerKey.sign(body, digest: signatureDigest)
+        return DER.sequence([body, algorithm, DER.bitString(signature)])
+    }
+
+    private static func name(_ commonName: String) -> [UInt8] {
+        let attribute = DER.sequence([
+            DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName),
+        ])
+        return DER.sequence([DER.set(attribute)])
+    }
+
+    private static func date(_ seconds: Int64) -> [UInt8] {
+        let text = CertificateDate.text(seconds)
+        return DER.element(text.count == 13 ? 0x17 : 0x18, Array(text.utf8))
+    }
+
+    private var encodedExtensions: [[UInt8]] {
+        (standardExtensions + extensions).map { item in
+            DER.sequence([
+                DER.objectIdentifier(item.oid),
+                item.isCritical ? DER.boolean(true) : [],
+                DER.octetString(item.value),
+            ])
+        }
+    }
+
+    private var standardExtensions: [Extension] {
+        var all: [Extension] = []
+        if let isCA {
+            let value = DER.sequence([
+                isCA ? DER.boolean(true) : [], pathLengthMax.map(DER.integer) ?? [],
+            ])
+            all.append(Extension(oid: "2.5.29.19", isCritical: true, value: value))
+        }
+        if let keyUsage {
+            // Of the bits in use here the last is the seventh, so one byte holds them.
+            let bits = UInt8(truncatingIfNeeded: keyUsage.rawValue)
+            let value = DER.bitString([bits], unusedBits: UInt8(bits.trailingZeroBitCount & 7))
+            all.append(Extension(oid: "2.5.29.15", isCritical: true, value: value))
+        }
+        if let subjectKeyIdentifier {
+            let value = DER.octetString(subjectKeyIdentifier)
+            all.append(Extension(oid: "2.5.29.14", value: value))
+        }
+        if let authorityKeyIdentifier {
+            let value = DER.sequence([DER.element(0x80, authorityKeyIdentifier)])
+            all.append(Extension(oid: "2.5.29.35", value: value))
+        }
+        return all
+    }
+
+    private func signatureAlgorithm(of key: PrivateKey) throws(KeyError) -> [UInt8] {
+        if case .rsa = key.kind {
+            let number: Int? =
+                switch signatureDigest {
+                case .md5: 4
+                case .sha1: 5
+                case .sha224: 14
+                case .sha256: 11
+                case .sha384: 12
+                case .sha512: 13
+                case .other: nil
+                }
+            guard let number else { throw .notSigned }
+            let oid = DER.objectIdentifier("1.2.840.113549.1.1.\(number)")
+            return DER.sequence([oid, DER.element(0x05, [])])
+        }
+        let suffix: String? =
+            switch signatureDigest {
+            case .sha1: "1"
+            case .sha224: "3.1"
+            case .sha256: "3.2"
+            case .sha384: "3.3"
+            case .sha512: "3.4"
+            case .md5, .other: nil
+            }
+        guard let suffix else { throw .notSigned }
+        return DER.sequence([DER.objectIdentifier("1.2.840.10045.4.\(suffix)")])
+    }
+}
