@@ -1,0 +1,107 @@
+import JSON
+import OpenSSL
+
+extension Observation {
+    /// Reads a record value that a stage wrote.
+    ///
+    /// Only its shape is checked, as every record on these topics was written by a stage after it
+    /// had verified the body; payloads are not interpreted here.
+    ///
+    /// - Throws: `ObservationError`, whose detail holds none of the record's content.
+    package init(decoding value: [UInt8]?) throws(ObservationError) {
+        guard let value, !value.isEmpty else { throw .noValue }
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(parsing: value)
+        } catch {
+            throw .notJSON(error)
+        }
+        try self.init(root: ObservationReader(value: document.root, path: ""))
+    }
+
+    private init(root: ObservationReader) throws(ObservationError) {
+        let version = try root.int("schemaVersion")
+        guard version == Self.schemaVersion else { throw .schemaVersion(version) }
+        try self.init(
+            source: ObservationSource(reading: root.object("source")),
+            environment: Environment(rawValue: root.string("environment")),
+            bundleID: root.optionalString("bundleID"),
+            transaction: root.optionalObject("transaction")?.value,
+            renewalInfo: root.optionalObject("renewalInfo")?.value,
+            appTransaction: root.optionalObject("appTransaction")?.value,
+            notification: ObservedNotification(reading: root.optionalObject("notification")),
+            verification: VerificationFacts(reading: root.object("verification")),
+            claims: ObservationClaims(reading: root.optionalObject("claims")),
+            owner: ObservedOwner(reading: root.optionalObject("owner")),
+            relinkedPurchase: root.optionalString("relinkedPurchase"),
+            isDuplicate: root.value["isDuplicate"]?.bool ?? false
+        )
+    }
+}
+
+extension ObservationSource {
+    fileprivate init(reading object: ObservationReader) throws(ObservationError) {
+        let partition = try object.int("partition")
+        guard let partition = Int32(exactly: partition) else {
+            throw .member(object.path + "partition")
+        }
+        try self.init(
+            topic: object.string("topic"),
+            partition: partition,
+            offset: object.int("offset"),
+            timestamp: object.optionalTimestamp("timestamp"),
+            index: Int(object.int("index")),
+            count: Int(object.int("count"))
+        )
+    }
+}
+
+extension ObservedNotification {
+    fileprivate init?(reading object: ObservationReader?) throws(ObservationError) {
+        guard let object else { return nil }
+        try self.init(
+            type: object.string("type"),
+            subtype: object.optionalString("subtype"),
+            uuid: object.optionalString("uuid"),
+            signedDate: object.timestamp("signedDate")
+        )
+    }
+}
+
+extension VerificationFacts {
+    fileprivate init(reading object: ObservationReader) throws(ObservationError) {
+        guard let trust = Trust(text: try object.string("trust")) else {
+            throw .member(object.path + "trust")
+        }
+        guard let method = Method(rawValue: try object.string("method")) else {
+            throw .member(object.path + "method")
+        }
+        try self.init(
+            signedDate: object.timestamp("signedDate"),
+            leaf: object.digest("leaf"),
+            root: object.digest("root"),
+            trust: trust,
+            method: method,
+            verifier: object.string("verifier")
+        )
+    }
+}
+
+extension ObservationClaims {
+    fileprivate init(reading object: ObservationReader?) throws(ObservationError) {
+        self.init()
+        guard let object else { return }
+        transactionID = try object.optionalString("transactionID")
+        originalTransactionID = try object.optionalString("originalTransactionID")
+        productID = try object.optionalString("productID")
+        offerID = try object.optionalString("offerID")
+        userID = try object.optionalString("userID")
+    }
+}
+
+extension ObservedOwner {
+    fileprivate init?(reading object: ObservationReader?) throws(ObservationError) {
+        guard let object else { return nil }
+        try self.init(userID: object.optionalString("userID"), rule: object.string("rule"))
+    }
+}

@@ -1,0 +1,64 @@
+package import JSON
+
+/// One verified statement of Apple's, as it travels through `verified`, `unique` and `linked`.
+///
+/// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
+/// transaction, a notification without either, or (from `link-worker`) no payload at all but the
+/// name of a purchase whose owner changed. Payloads are spliced in and out in the exact bytes that
+/// Apple signed: fields that Apple adds later survive all stages.
+package struct Observation: Sendable {
+    package var source: ObservationSource
+    package var environment: Environment
+    /// Nil for a renewal info alone, which names no app.
+    package var bundleID: String?
+    package var transaction: JSONValue?
+    package var renewalInfo: JSONValue?
+    package var appTransaction: JSONValue?
+    package var notification: ObservedNotification?
+    package var verification: VerificationFacts
+    package var claims: ObservationClaims
+    /// Set from `link-worker` on.
+    package var owner: ObservedOwner?
+    /// Set on an observation that carries no payload: the purchase whose owner changed.
+    package var relinkedPurchase: String?
+    /// A duplicate that travels on only so that the one who waits for it is answered.
+    package var isDuplicate: Bool
+
+    package init(
+        source: ObservationSource,
+        environment: Environment,
+        bundleID: String?,
+        transaction: JSONValue? = nil,
+        renewalInfo: JSONValue? = nil,
+        appTransaction: JSONValue? = nil,
+        notification: ObservedNotification? = nil,
+        verification: VerificationFacts,
+        claims: ObservationClaims = ObservationClaims(),
+        owner: ObservedOwner? = nil,
+        relinkedPurchase: String? = nil,
+        isDuplicate: Bool = false
+    ) {
+        self.source = source
+        self.environment = environment
+        self.bundleID = bundleID
+        self.transaction = transaction
+        self.renewalInfo = renewalInfo
+        self.appTransaction = appTransaction
+        self.notification = notification
+        self.verification = verification
+        self.claims = claims
+        self.owner = owner
+        self.relinkedPurchase = relinkedPurchase
+        self.isDuplicate = isDuplicate
+    }
+
+    /// The version that `encode()` writes and `init(decoding:)` accepts.
+    package static let schemaVersion: Int64 = 1
+
+    /// The purchase this is about: the transaction's, else the renewal info's, else the relinked one.
+    package var originalTransactionID: String? {
+        transaction?["originalTransactionId"]?.string
+            ?? renewalInfo?["originalTransactionId"]?.string
+            ?? relinkedPurchase
+    }
+}

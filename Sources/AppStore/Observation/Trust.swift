@@ -1,0 +1,28 @@
+package import OpenSSL
+
+/// Who vouched for a payload: Apple, all of whose pinned roots count as one, or a configured root.
+///
+/// A bare renewal info names no app. It joins only the purchases whose transactions the same trust
+/// vouched for, so that a test root never renews a customer's purchase.
+package enum Trust: Hashable, Sendable {
+    case apple
+    case configured(SHA256Digest)
+
+    /// `apple`, or the root's SHA-256 in lower-case hexadecimal.
+    package var text: String {
+        switch self {
+        case .apple: "apple"
+        case .configured(let fingerprint): fingerprint.hex
+        }
+    }
+
+    package init?(text: String) {
+        if text == "apple" {
+            self = .apple
+        } else if let fingerprint = SHA256Digest(hex: text) {
+            self = .configured(fingerprint)
+        } else {
+            return nil
+        }
+    }
+}
