@@ -1,0 +1,145 @@
+/// What a command line may hold, from which parsing and `--help` come.
+///
+/// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of long
+/// names, options after operands, `--` before operands that begin with a dash.
+package struct CommandSyntax: Sendable {
+    /// As typed: `dead-letter list`.
+    package let command: String
+    package let summary: String
+
+    /// What stands for the operands in the help, such as `ID…`; empty where there are none.
+    package let operands: String
+    package let operandCount: ClosedRange<Int>
+    package let options: [CommandOption]
+
+    package init(
+        _ command: String,
+        _ summary: String,
+        operands: String = "",
+        operandCount: ClosedRange<Int> = 0...0,
+        options: [CommandOption] = []
+    ) {
+        self.command = command
+        self.summary = summary
+        self.operands = operands
+        self.operandCount = operandCount
+        self.options = options + [.help]
+    }
+
+    package var help: String {
+        let operands = operands.isEmpty ? "" : " \(operands)"
+        return "Usage: \(command) [OPTION]…\(operands)\n\n"
+            + TextLayout.wrapped(summary, indent: 0) + "\nOptions:\n"
+            + TextLayout.columns(options.map { ($0.usage, $0.sentence) })
+    }
+
+    /// Understands the arguments that follow the command's name.
+    ///
+    /// With `--help` among them the number of operands is not checked.
+    package func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandArguments {
+        var parsed = CommandArguments()
+        var rest = Array(arguments)[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                parsed.operands += rest
+                break
+            }
+            if argument.hasPrefix("--") {
+                try parseLong(argument.dropFirst(2), &rest, &parsed)
+            } else if argument.hasPrefix("-"), argument.count > 1 {
+                try parseShort(argument.dropFirst(), &rest, &parsed)
+            } else {
+                parsed.operands.append(argument)
+            }
+        }
+        if !parsed.isHelpWanted, !operandCount.contains(parsed.operands.count) {
+            throw operandError(parsed.operands)
+        }
+        return parsed
+    }
+
+    private func parseLong(
+        _ text: Substring,
+        _ rest: inout ArraySlice<String>,
+        _ parsed: inout CommandArguments
+    ) throws(UsageError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let option = try option(named: String(parts[0]))
+        guard option.argument != nil else {
+            guard parts.count == 1 else {
+                throw UsageError("--\(option.long) takes no argument")
+            }
+            return try add("", to: option, &parsed)
+        }
+        try add(
+            parts.count == 2 ? String(parts[1]) : try next(&rest, for: option),
+            to: option,
+            &parsed
+        )
+    }
+
+    private func parseShort(
+        _ text: Substring,
+        _ rest: inout ArraySlice<String>,
+        _ parsed: inout CommandArguments
+    ) throws(UsageError) {
+        var letters = text
+        while let letter = letters.popFirst() {
+            guard let option = options.first(where: { $0.short == letter }) else {
+                throw UsageError("there is no option -\(letter)")
+            }
+            guard option.argument != nil else {
+                try add("", to: option, &parsed)
+                continue
+            }
+            let value = letters.isEmpty ? try next(&rest, for: option) : String(letters)
+            return try add(value, to: option, &parsed)
+        }
+    }
+
+    private func option(named name: String) throws(UsageError) -> CommandOption {
+        if let exact = options.first(where: { $0.long == name }) {
+            return exact
+        }
+        let candidates = options.filter { !name.isEmpty && $0.long.hasPrefix(name) }
+        if let only = candidates.first, candidates.count == 1 {
+            return only
+        }
+        guard candidates.isEmpty else {
+            let names = candidates.map { "--\($0.long)" }.joined(separator: ", ")
+            throw UsageError("--\(name) may mean \(names)")
+        }
+        let hint = Spelling.suggestion(for: name, among: options.map(\.long))
+            .map { ", did you mean --\($0)?" }
+        throw UsageError("there is no option --\(name)\(hint ?? "")")
+    }
+
+    private func next(
+        _ rest: inout ArraySlice<String>,
+        for option: CommandOption
+    ) throws(UsageError) -> String {
+        guard let value = rest.popFirst() else {
+            throw UsageError("--\(option.long) needs an argument: \(option.argument ?? "")")
+        }
+        return value
+    }
+
+    private func add(
+        _ value: String,
+        to option: CommandOption,
+        _ parsed: inout CommandArguments
+    ) throws(UsageError) {
+        if option.argument != nil, !option.isRepeatable, parsed.isSet(option.long) {
+            throw UsageError("--\(option.long) is given twice")
+        }
+        parsed.options[option.long, default: []].append(value)
+    }
+
+    private func operandError(_ found: [String]) -> UsageError {
+        guard found.count > operandCount.upperBound else {
+            return UsageError("missing operand: expected \(operands)")
+        }
+        let surplus = found[operandCount.upperBound]
+        return UsageError("unexpected operand \"\(surplus)\"")
+    }
+}

@@ -1,0 +1,49 @@
+/// Numbers with units as text, both ways; what is written reads back as the same value.
+enum Quantity {
+    private static let byteUnits: [(name: String, bytes: Int)] = [
+        ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
+    ]
+
+    private static let timeUnits: [(name: String, milliseconds: Int)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    /// Digits with an optional minus; no plus, no space, no other numerals.
+    static func integer(_ text: String) -> Int? {
+        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    static func bytes(_ value: Int) -> String {
+        let unit = byteUnits.first { value >= $0.bytes && value % $0.bytes == 0 }
+        return "\(value / (unit?.bytes ?? 1))\(unit?.name ?? "B")"
+    }
+
+    static func bytes(parsing text: String) -> Int? {
+        parse(text, units: byteUnits.map { ($0.name, $0.bytes) })
+    }
+
+    static func duration(_ value: Duration) -> String {
+        let milliseconds = Int(value / .milliseconds(1))
+        let unit = timeUnits.first {
+            milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0
+        }
+        return "\(milliseconds / (unit?.milliseconds ?? 1))\(unit?.name ?? "ms")"
+    }
+
+    static func duration(parsing text: String) -> Duration? {
+        parse(text, units: timeUnits.map { ($0.name, $0.milliseconds) })
+            .map { .milliseconds($0) }
+    }
+
+    private static func parse(_ text: String, units: [(String, Int)]) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let name = text.dropFirst(digits.count)
+        guard let count = integer(String(digits)),
+            let unit = units.first(where: { $0.0 == name })
+        else { return nil }
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit.1)
+        return overflow ? nil : product
+    }
+}

@@ -1,0 +1,68 @@
+/// A setting, declared once with its type; `SettingsValues` gives its value.
+///
+/// ```swift
+/// static let recordsMax = Setting(
+///     "batch.records_max", .int(1...100_000), default: 1000, "Records in one batch at most."
+/// )
+/// ```
+package struct Setting<Value: Sendable>: Sendable {
+    package let declaration: SettingDeclaration
+
+    /// Declares a setting; without a default it has to be given.
+    package init(
+        _ name: String,
+        _ kind: SettingKind<Value>,
+        default fallback: Value? = nil,
+        isSecret: Bool = false,
+        _ sentence: String
+    ) {
+        self.init(
+            name: name,
+            kind: kind,
+            presence: fallback.map { .defaulted(kind.render($0)) } ?? .required,
+            fallback: fallback,
+            isSecret: isSecret,
+            sentence: sentence
+        )
+    }
+
+    private init(
+        name: String,
+        kind: SettingKind<Value>,
+        presence: SettingDeclaration.Presence,
+        fallback: Value?,
+        isSecret: Bool,
+        sentence: String
+    ) {
+        declaration = SettingDeclaration(
+            name: name,
+            type: kind.type,
+            expected: kind.expected,
+            presence: presence,
+            isSecret: isSecret,
+            sentence: sentence,
+            fallback: fallback.map { .init(value: $0, text: kind.render($0)) },
+            read: { input throws(SettingMismatch) in
+                let value = try kind.read(input)
+                return .init(value: value, text: kind.render(value))
+            }
+        )
+    }
+
+    /// Declares a setting that may be absent, and then is nil.
+    package static func optional<Wrapped: Sendable>(
+        _ name: String,
+        _ kind: SettingKind<Wrapped>,
+        isSecret: Bool = false,
+        _ sentence: String
+    ) -> Setting where Value == Wrapped? {
+        Setting(
+            name: name,
+            kind: kind.orNothing,
+            presence: .optional,
+            fallback: .some(nil),
+            isSecret: isSecret,
+            sentence: sentence
+        )
+    }
+}

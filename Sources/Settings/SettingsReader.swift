@@ -1,0 +1,140 @@
+import JSON
+
+/// One reading of all settings, which gathers the problems on its way.
+struct SettingsReader {
+    private let schema: SettingsSchema
+    private let environment: [String: String]
+    private let file: SettingsFile?
+    private var problems: [SettingProblem] = []
+
+    init(schema: SettingsSchema, environment: [String: String], file: SettingsFile?) {
+        self.schema = schema
+        self.environment = environment.filter { !$0.value.isEmpty }
+        self.file = file
+    }
+
+    mutating func read() throws(SettingsError) -> SettingsValues {
+        var properties = KafkaProperties()
+        let inFile = readFile(&properties)
+        if schema.takesKafkaProperties {
+            properties.read(environment: environment)
+        }
+        var entries: [String: SettingsValues.Entry] = [:]
+        for declaration in schema.declarations {
+            entries[declaration.name] = entry(declaration, inFile: inFile[declaration.name])
+        }
+        problems += properties.problems
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        return SettingsValues(
+            entries: entries,
+            order: schema.declarations.map(\.name),
+            kafkaProperties: properties.values
+        )
+    }
+
+    /// The file's values by name; reports names that are unknown or given twice.
+    private mutating func readFile(_ properties: inout KafkaProperties) -> [String: JSONValue] {
+        guard let file else { return [:] }
+        let known = Set(schema.declarations.map(\.name))
+        let origin = "file \(file.path)"
+        var values: [String: JSONValue] = [:]
+        for (name, value) in file.leaves(isKnown: known.contains) {
+            if schema.takesKafkaProperties, name.hasPrefix(KafkaProperties.filePrefix) {
+                properties.add(fileName: name, value: value, origin: origin)
+            } else if !known.contains(name) {
+                let hint = Spelling.hint(for: name, among: known)
+                report(name, origin, "there is no such setting\(hint)")
+            } else if values.updateValue(value, forKey: name) != nil {
+                report(name, origin, "given twice, nested and with a dotted name")
+            }
+        }
+        return values
+    }
+
+    private mutating func entry(
+        _ declaration: SettingDeclaration,
+        inFile: JSONValue?
+    ) -> SettingsValues.Entry? {
+        let problemsBefore = problems.count
+        guard let (input, origin) = input(declaration, inFile: inFile) else {
+            guard problems.count == problemsBefore else { return nil }
+            if let fallback = declaration.fallback {
+                return .init(declaration: declaration, read: fallback, origin: nil)
+            }
+            let places = declaration.isSecret ? " or \(declaration.environmentName)_FILE" : ""
+            report(
+                declaration.name,
+                "environment \(declaration.environmentName)\(places)",
+                "required: expected \(declaration.expected)"
+            )
+            return nil
+        }
+        do {
+            return .init(
+                declaration: declaration,
+                read: try declaration.read(input),
+                origin: origin
+            )
+        } catch {
+            report(error, of: declaration, input: input, origin: origin)
+            return nil
+        }
+    }
+
+    /// What was written for a setting and where, the strongest place first.
+    private mutating func input(
+        _ declaration: SettingDeclaration,
+        inFile: JSONValue?
+    ) -> (SettingInput, origin: String)? {
+        let name = declaration.environmentName
+        let inEnvironment = environment[name]
+        if declaration.isSecret, let path = environment["\(name)_FILE"] {
+            let origin = "environment \(name)_FILE"
+            if inEnvironment != nil {
+                report(declaration.name, origin, "given twice: set \(name) or \(name)_FILE")
+                return nil
+            }
+            return secret(declaration, path: path, origin: origin)
+        }
+        if let inEnvironment {
+            return (.text(inEnvironment), "environment \(name)")
+        }
+        guard let file, let inFile, !inFile.isNull else { return nil }
+        return (.json(inFile), "file \(file.path)")
+    }
+
+    private mutating func secret(
+        _ declaration: SettingDeclaration,
+        path: String,
+        origin: String
+    ) -> (SettingInput, origin: String)? {
+        guard let bytes = FileBytes.read(path),
+            let text = String(validating: bytes, as: UTF8.self)
+        else {
+            report(declaration.name, origin, "expected the path of a readable UTF-8 file")
+            return nil
+        }
+        let lines = text.split(whereSeparator: \.isNewline)
+        return (.text(String(lines.first ?? "")), origin)
+    }
+
+    private mutating func report(
+        _ mismatch: SettingMismatch,
+        of declaration: SettingDeclaration,
+        input: SettingInput,
+        origin: String
+    ) {
+        guard mismatch.faults.isEmpty else {
+            for fault in mismatch.faults {
+                report("\(declaration.name)\(fault.place)", origin, fault.message)
+            }
+            return
+        }
+        let found = declaration.isSecret ? "" : ", found \(input.excerpt)"
+        report(declaration.name, origin, "expected \(declaration.expected)\(found)")
+    }
+
+    private mutating func report(_ setting: String, _ origin: String?, _ message: String) {
+        problems.append(SettingProblem(setting: setting, origin: origin, message: message))
+    }
+}

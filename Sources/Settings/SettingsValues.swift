@@ -1,0 +1,61 @@
+/// The effective settings: every declared one has its value.
+package struct SettingsValues: Sendable {
+    struct Entry: Sendable {
+        let declaration: SettingDeclaration
+        let read: SettingDeclaration.Read
+        /// Where the value comes from; nil for the default.
+        let origin: String?
+    }
+
+    let entries: [String: Entry]
+    let order: [String]
+
+    /// librdkafka properties that pass through, by librdkafka's names.
+    package let kafkaProperties: [String: String]
+
+    /// The value of a setting, which must be one of those that were read.
+    package subscript<Value>(_ setting: Setting<Value>) -> Value {
+        let name = setting.declaration.name
+        guard let entry = entries[name], let value = entry.read.value as? Value else {
+            preconditionFailure("the setting \(name) was not among the declared ones")
+        }
+        return value
+    }
+
+    /// The effective settings for people, secrets masked: what `--check` prints.
+    package var report: String {
+        let lines = order.compactMap { entries[$0] }.map { entry in
+            let origin = entry.origin ?? "default"
+            return (line: "\(entry.declaration.name) = \(shown(entry))", origin: origin)
+        }
+        let properties = kafkaProperties.sorted { $0.key < $1.key }.map { name, value in
+            let isSecret = KafkaProperties.isSecret(name)
+            let shown = isSecret ? Self.mask : value
+            return (line: "rdkafka.\(name) = \(shown)", origin: "passed to librdkafka")
+        }
+        let all = lines + properties
+        let width = all.map(\.line.count).filter { $0 <= 60 }.max() ?? 0
+        return all.map { line, origin in
+            let padding = String(repeating: " ", count: max(0, width - line.count))
+            return "\(line)\(padding)  # \(origin)\n"
+        }.joined()
+    }
+
+    /// The named settings as canonical text, one a line, without secrets: equal text, equal settings.
+    ///
+    /// Hash it to tell whether two workers run with the same settings.
+    package func canonicalText(of declarations: [SettingDeclaration]) -> String {
+        declarations.filter { !$0.isSecret }.sorted { $0.name < $1.name }
+            .map { "\($0.name)=\(entries[$0.name]?.read.text ?? "")\n" }
+            .joined()
+    }
+
+    private static let mask = "********"
+
+    private func shown(_ entry: Entry) -> String {
+        if entry.read.text.isEmpty {
+            return "(none)"
+        }
+        return entry.declaration.isSecret ? Self.mask : entry.read.text
+    }
+}

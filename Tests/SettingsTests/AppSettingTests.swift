@@ -1,0 +1,86 @@
+import Settings
+import Testing
+
+@Suite struct AppSettingTests {
+    @Test func `apps come from the environment as JSON`() throws {
+        let root = try TemporaryFile("certificate")
+        let text = """
+            [{"bundle_id": "com.example.a", "environment": "Production", "app_apple_id": 42},
+             {"bundle_id": "com.example.a", "environment": "Xcode", "roots": ["\(root.path)"]},
+             {"bundle_id": "com.example.b", "environment": "Production", "app_apple_id": 43,
+              "roots": ["\(root.path)"], "test_root_in_production": true}]
+            """
+        let apps = try #require(try Example.read(["APPS": text])[Example.apps])
+        #expect(
+            apps == [
+                AppSetting(
+                    bundleID: "com.example.a",
+                    environment: "Production",
+                    appAppleID: 42
+                ),
+                AppSetting(
+                    bundleID: "com.example.a",
+                    environment: "Xcode",
+                    rootFiles: [root.path]
+                ),
+                AppSetting(
+                    bundleID: "com.example.b",
+                    environment: "Production",
+                    appAppleID: 43,
+                    rootFiles: [root.path],
+                    isTestRootInProduction: true
+                ),
+            ]
+        )
+    }
+
+    @Test func `apps come from the file as an array`() throws {
+        let file = #"{"apps": [{"bundle_id": "com.example.a", "environment": "Sandbox"}]}"#
+        #expect(try Example.read(file: file)[Example.apps]?.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (#"[]"#, ["apps"]),
+            (#"{}"#, ["apps"]),
+            (#"[1]"#, ["apps[0]"]),
+            (#"[{"environment": "Sandbox"}]"#, ["apps[0].bundle_id"]),
+            (
+                #"[{"bundle_id": "", "environment": 1}]"#,
+                ["apps[0].bundle_id", "apps[0].environment"]
+            ),
+            (
+                #"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#,
+                ["apps[0].bundle"]
+            ),
+            (#"[{"bundle_id": "a", "environment": "Production"}]"#, ["apps[0].app_apple_id"]),
+            (
+                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1.5}]"#,
+                ["apps[0].app_apple_id"]
+            ),
+            (#"[{"bundle_id": "a", "environment": "Xcode"}]"#, ["apps[0].roots"]),
+            (
+                #"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["/nowhere"]}]"#,
+                ["apps[0].roots[0]"]
+            ),
+            (
+                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "roots": ["/etc/passwd"]}]"#,
+                ["apps[0].roots"]
+            ),
+            (
+                #"[{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": true}]"#,
+                ["apps[0].test_root_in_production"]
+            ),
+            (
+                #"[{"bundle_id": "a", "environment": "B"}, {"bundle_id": "a", "environment": "B"}]"#,
+                ["apps[1]"]
+            ),
+        ]
+    )
+    func `each fault of a list is named by its place`(text: String, places: [String]) {
+        let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": text]) }
+        let found = Set(error?.problems.map(\.setting) ?? [])
+        #expect(found.isSuperset(of: places))
+        #expect(found.count <= places.count + 1)
+    }
+}

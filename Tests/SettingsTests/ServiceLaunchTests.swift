@@ -1,0 +1,70 @@
+import Settings
+import Testing
+
+@Suite struct ServiceLaunchTests {
+    private func launch(
+        _ arguments: [String],
+        environment: [String: String] = Example.environment,
+        problems: (SettingsValues) -> [SettingProblem] = { _ in [] }
+    ) -> ServiceLaunch {
+        ServiceLaunch.read(
+            program: "verify-worker",
+            summary: "Verifies.",
+            schema: Example.schema,
+            arguments: arguments,
+            environment: environment,
+            problems: problems
+        )
+    }
+
+    private func outcome(_ launch: ServiceLaunch) throws -> CommandOutcome {
+        guard case .finish(let outcome) = launch else {
+            throw UsageError("it runs")
+        }
+        return outcome
+    }
+
+    @Test func `good settings run`() throws {
+        guard case .run(let values) = launch([]) else {
+            Issue.record("it does not run")
+            return
+        }
+        #expect(values[Example.recordsMax] == 1000)
+    }
+
+    @Test func `wrong options end with 64`() throws {
+        let outcome = try outcome(launch(["--chek"]))
+        #expect(outcome.exitCode == 64)
+        #expect(outcome.errors.contains("did you mean --check?"))
+    }
+
+    @Test func `wrong settings end with 78, all of them named`() throws {
+        let outcome = try outcome(launch(["--check"], environment: ["BATCH_RECORDS_MAX": "x"]))
+        #expect(outcome.exitCode == 78)
+        #expect(outcome.output.isEmpty)
+        for name in ["kafka.bootstrap", "postgres.url", "batch.records_max"] {
+            #expect(outcome.errors.contains(name))
+        }
+    }
+
+    @Test func `a file that is not there ends with 78`() throws {
+        let outcome = try outcome(launch(["--config", "/nowhere.json"]))
+        #expect(outcome.exitCode == 78)
+        #expect(outcome.errors.contains("/nowhere.json"))
+    }
+
+    @Test func `check prints the settings of environment and file`() throws {
+        let file = try TemporaryFile(#"{"batch": {"records_max": 9}}"#)
+        let outcome = try outcome(launch(["--config", file.path, "--check"]))
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output.contains("batch.records_max = 9"))
+        #expect(!outcome.output.contains("postgres://"))
+    }
+
+    @Test func `help needs no settings`() throws {
+        let outcome = try outcome(launch(["--help"], environment: [:]))
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output.hasPrefix("Usage: verify-worker"))
+        #expect(outcome.output.contains("KAFKA_BOOTSTRAP"))
+    }
+}
