@@ -1,0 +1,58 @@
+/// Why a record is dead-lettered: the closed set that stands in the header `dlq.reason`.
+package enum RefusalReason: String, Sendable, CaseIterable {
+    case envelopeMalformed = "envelope_malformed"
+    case bodyUnrecognized = "body_unrecognized"
+    case payloadTooLarge = "payload_too_large"
+    case jwsMalformed = "jws_malformed"
+    case algorithmNotAllowed = "algorithm_not_allowed"
+    case x5cMissing = "x5c_missing"
+    case x5cLength = "x5c_length"
+    case certificateMalformed = "certificate_malformed"
+    case rootUntrusted = "root_untrusted"
+    case chainInvalid = "chain_invalid"
+    case certificateNotValidAtSigning = "certificate_not_valid_at_signing"
+    case certificatePurpose = "certificate_purpose"
+    case certificateRevoked = "certificate_revoked"
+    case signatureInvalid = "signature_invalid"
+    case payloadMalformed = "payload_malformed"
+    case bundleMismatch = "bundle_mismatch"
+    case appMismatch = "app_mismatch"
+    case environmentMismatch = "environment_mismatch"
+    /// Items of one body that disagree.
+    case itemMismatch = "item_mismatch"
+    case claimMismatch = "claim_mismatch"
+    case receiptMalformed = "receipt_malformed"
+    /// A receipt in the style of iOS 6, or of any style while receipts are not verified.
+    case receiptUnsupported = "receipt_unsupported"
+    case receiptSignatureInvalid = "receipt_signature_invalid"
+    case transactionConflict = "transaction_conflict"
+    /// Only after `verify-worker`: the record is no observation.
+    case observationMalformed = "observation_malformed"
+    /// Only after `verify-worker`: one record that PostgreSQL will never take.
+    case notStorable = "not_storable"
+
+    /// What kind of trouble it is, which says who has to look at it.
+    package var deadLetterClass: DeadLetterClass {
+        switch self {
+        case .algorithmNotAllowed, .x5cMissing, .x5cLength, .rootUntrusted, .chainInvalid,
+            .certificatePurpose, .signatureInvalid, .receiptSignatureInvalid:
+            .forged
+        case .envelopeMalformed, .bodyUnrecognized, .payloadTooLarge, .jwsMalformed,
+            .certificateMalformed, .payloadMalformed, .receiptMalformed, .receiptUnsupported,
+            .observationMalformed, .notStorable:
+            .corrupt
+        case .bundleMismatch, .appMismatch, .environmentMismatch:
+            .misrouted
+        case .certificateNotValidAtSigning, .certificateRevoked:
+            .stale
+        case .itemMismatch, .claimMismatch, .transactionConflict:
+            .conflict
+        }
+    }
+
+    /// Whether the signatures are good and only the settings do not know the app: what arms the
+    /// breaker against wrong settings.
+    package var isSettingsDependent: Bool {
+        deadLetterClass == .misrouted
+    }
+}
