@@ -1,0 +1,13 @@
+package import AppStore
+
+/// One item of an Advanced Commerce purchase, which Apple can take back alone.
+package struct CommerceItem: Hashable, Sendable {
+    package var sku: String
+    /// When the item was revoked, or refunded in full.
+    package var revocationDate: Timestamp?
+
+    package init(sku: String, revocationDate: Timestamp? = nil) {
+        self.sku = sku
+        self.revocationDate = revocationDate
+    }
+}

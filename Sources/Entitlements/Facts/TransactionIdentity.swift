@@ -1,0 +1,54 @@
+package import AppStore
+
+/// What never changes for a transaction ID, whatever Apple signs about it later.
+package struct TransactionIdentity: Hashable, Sendable {
+    package var originalTransactionID: String
+    package var productID: String
+    package var purchaseDate: Timestamp
+    package var type: ProductType?
+    package var quantity: Int32?
+
+    package init(
+        originalTransactionID: String,
+        productID: String,
+        purchaseDate: Timestamp,
+        type: ProductType? = nil,
+        quantity: Int32? = nil
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.purchaseDate = purchaseDate
+        self.type = type
+        self.quantity = quantity
+    }
+
+    /// The field in which two statements about one ID contradict each other; nil when they agree.
+    ///
+    /// An absent field contradicts nothing, and where either comes from a receipt, dates compare in
+    /// whole seconds: a receipt knows no finer ones.
+    package func conflict(
+        with other: TransactionIdentity,
+        comparingWholeSeconds: Bool
+    ) -> ImmutableField? {
+        if originalTransactionID != other.originalTransactionID {
+            return .originalTransactionID
+        }
+        if productID != other.productID {
+            return .productID
+        }
+        let isSameDate =
+            comparingWholeSeconds
+            ? purchaseDate.wholeSeconds == other.purchaseDate.wholeSeconds
+            : purchaseDate == other.purchaseDate
+        if !isSameDate {
+            return .purchaseDate
+        }
+        if let type, let otherType = other.type, type != otherType {
+            return .type
+        }
+        if let quantity, let otherQuantity = other.quantity, quantity != otherQuantity {
+            return .quantity
+        }
+        return nil
+    }
+}

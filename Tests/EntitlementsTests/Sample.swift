@@ -1,0 +1,43 @@
+import AppStore
+import Entitlements
+import JSON
+import OpenSSL
+
+/// Facts for tests, with what a test does not care about filled in.
+enum Sample {
+    static let bundleID = "com.example.notes"
+
+    static func date(_ text: String) -> Timestamp {
+        guard let date = Timestamp(iso8601: text) else {
+            preconditionFailure("a test names a date that is none: \(text)")
+        }
+        return date
+    }
+
+    static func revision(signedDate: Int64, content: String) -> Revision {
+        Revision(
+            signedDate: Timestamp(milliseconds: signedDate),
+            contentHash: SHA256.digest(Array(content.utf8))
+        )
+    }
+
+    static func identity(
+        original: String = "1000",
+        product: String = "pro.monthly",
+        purchaseDate: Int64 = 1_767_225_600_000,
+        type: ProductType? = .autoRenewable,
+        quantity: Int32? = 1
+    ) -> TransactionIdentity {
+        TransactionIdentity(
+            originalTransactionID: original,
+            productID: product,
+            purchaseDate: Timestamp(milliseconds: purchaseDate),
+            type: type,
+            quantity: quantity
+        )
+    }
+
+    static func json(_ text: String) throws -> JSONValue {
+        try JSONDocument(parsing: Array(text.utf8)).root
+    }
+}
