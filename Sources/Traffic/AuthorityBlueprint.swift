@@ -1,0 +1,66 @@
+package import OpenSSL
+
+/// What a throw-away certificate authority is made of, each part to be broken for a test.
+///
+/// As it comes it has the form of Apple's: a P-384 root, a P-384 intermediate and a P-256 leaf with
+/// Apple's markers, the three of about the size of Apple's own.
+package struct AuthorityBlueprint: Sendable {
+    package var rootKey: PrivateKey
+    package var intermediateKey: PrivateKey
+    package var leafKey: PrivateKey
+    package var root: CertificateBuilder
+    package var intermediate: CertificateBuilder
+    package var leaf: CertificateBuilder
+    /// Signs in place of the root, which the intermediate names all the same.
+    package var intermediateSigner: PrivateKey?
+    /// Signs in place of the intermediate, which the leaf names all the same.
+    package var leafSigner: PrivateKey?
+
+    /// - Parameters:
+    ///   - name: distinguishes the authority's subjects from another's.
+    ///   - validity: of all three, in seconds since 1970.
+    package init(name: String, validity: ClosedRange<Int64>) throws(KeyError) {
+        rootKey = try .generate(.p384)
+        intermediateKey = try .generate(.p384)
+        leafKey = try .generate(.p256)
+        let rootName = "\(name) Root CA - G3"
+        let intermediateName = "\(name) Worldwide Developer Relations"
+        root = CertificateBuilder(subject: rootName, issuer: rootName, validity: validity)
+        root.isCA = true
+        root.keyUsage = [.keyCertSign, .crlSign]
+        root.subjectKeyIdentifier = rootKey.keyIdentifier
+        intermediate = CertificateBuilder(
+            subject: intermediateName,
+            issuer: rootName,
+            validity: validity
+        )
+        intermediate.isCA = true
+        intermediate.pathLengthMax = 0
+        intermediate.keyUsage = [.keyCertSign, .crlSign]
+        intermediate.subjectKeyIdentifier = intermediateKey.keyIdentifier
+        intermediate.authorityKeyIdentifier = rootKey.keyIdentifier
+        intermediate.extensions = [
+            .init(oid: AppleMarker.intermediate), Self.policy(bytes: 340),
+        ]
+        leaf = CertificateBuilder(
+            subject: "\(name) Mac App Store and iTunes Store Receipt Signing",
+            issuer: intermediateName,
+            validity: validity
+        )
+        leaf.isCA = false
+        leaf.keyUsage = .digitalSignature
+        leaf.subjectKeyIdentifier = leafKey.keyIdentifier
+        leaf.authorityKeyIdentifier = intermediateKey.keyIdentifier
+        leaf.extensions = [.init(oid: AppleMarker.leaf), Self.policy(bytes: 650)]
+    }
+
+    /// Stands in for the policy text and addresses that make Apple's certificates as long as they
+    /// are.
+    private static func policy(bytes: Int) -> CertificateBuilder.Extension {
+        let text = String(repeating: "Reliance on this certificate is for tests only. ", count: 20)
+        return .init(
+            oid: "1.3.6.1.4.1.32473.1",
+            value: DER.utf8String(String(text.prefix(bytes)))
+        )
+    }
+}

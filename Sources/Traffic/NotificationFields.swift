@@ -1,0 +1,32 @@
+/// A notification's ResponseBodyV2DecodedPayload, to be signed.
+///
+/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+package struct NotificationFields: Sendable {
+    package var notificationType: String? = "TEST"
+    package var subtype: String?
+    package var notificationUUID: String? = "002e14d5-51f5-4503-b5a8-c3a1af68eb20"
+    package var data: [UInt8]?
+    package var summary: [UInt8]?
+    package var externalPurchaseToken: [UInt8]?
+    package var appData: [UInt8]?
+    package var version: String? = "2.0"
+    package var signedDate: Int64? = 1_767_225_601_000
+    package var overrides: [String: String] = [:]
+
+    package init() {}
+
+    /// The payload's bytes.
+    package var json: [UInt8] {
+        var writer = FieldWriter(overrides: overrides)
+        writer.add("notificationType", notificationType)
+        writer.add("subtype", subtype)
+        writer.add("notificationUUID", notificationUUID)
+        writer.add("data", json: data)
+        writer.add("summary", json: summary)
+        writer.add("externalPurchaseToken", json: externalPurchaseToken)
+        writer.add("appData", json: appData)
+        writer.add("version", version)
+        writer.add("signedDate", signedDate)
+        return writer.finish()
+    }
+}
