@@ -64,7 +64,7 @@ let package = Package(
         // The pipeline.
         library("Settings", ["JSON"]),
         library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
-        library("Worker", ["DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
+        library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
         library("Database", ["Postgres", "Settings"]),
         library(
             "VerifyStage",
