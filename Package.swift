@@ -133,6 +133,7 @@ let package = Package(
         tests("OpenSSLTests", ["JSON", "OpenSSL"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres", "LocalServers"]),
+        tests("LocalServersTests", ["LocalServers", "Postgres"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
         tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),

@@ -28,7 +28,7 @@ package final class ChildProcess: Sendable {
     /// Starts the program.
     ///
     /// - Parameters:
-    ///   - environment: the whole of it; pass `ProcessInfo.processInfo.environment` to hand ours on.
+    ///   - environment: the whole of it; `ProcessInfo.processInfo.environment` hands ours on.
     ///   - signalOnOurDeath: what ends it when this process is gone, by its short name (`KILL`).
     package init(
         executable: String,

@@ -2,8 +2,10 @@ import Foundation
 
 /// A TCP port of 127.0.0.1 that nothing listens on.
 enum LoopbackPort {
-    /// Asks the kernel for one. Another process may take it before it is used, so whoever starts a
-    /// server with it tries again with another.
+    /// Asks the kernel for one.
+    ///
+    /// Another process may take it before it is used, so whoever starts a server with it tries
+    /// again with another.
     static func free() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {

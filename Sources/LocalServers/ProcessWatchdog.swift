@@ -11,7 +11,11 @@ final class ProcessWatchdog: Sendable {
 
     static let shared = ProcessWatchdog()
 
-    private init() {}
+    deinit {
+        if let end = pipeEnd.withLock(\.self) {
+            close(end)
+        }
+    }
 
     /// Has `signal` sent to the child when this process is gone, and SIGKILL where that is not
     /// enough.

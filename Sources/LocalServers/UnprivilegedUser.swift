@@ -33,7 +33,8 @@ struct UnprivilegedUser {
     /// read; both programs replace themselves, so the process identifier is the command's own.
     var commandPrefix: [String] {
         [
-            "/usr/bin/env", "--chdir=/", "/usr/bin/setpriv", "--reuid=\(userID)", "--regid=\(groupID)", "--clear-groups", "--",
+            "/usr/bin/env", "--chdir=/", "/usr/bin/setpriv", "--reuid=\(userID)",
+            "--regid=\(groupID)", "--clear-groups", "--",
         ]
     }
 }

@@ -14,11 +14,8 @@ struct BinaryField {
 
     /// All bytes as one big-endian signed integer of 1, 2, 4 or 8 bytes.
     var integer: Int64 {
-        var value: Int64 = (unsafe bytes.first ?? 0) & 0x80 == 0 ? 0 : -1
-        for unsafe byte in unsafe bytes {
-            value = value << 8 | Int64(byte)
-        }
-        return value
+        let isNegative = unsafe (bytes.first ?? 0) & 0x80 != 0
+        return unsafe bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }
     }
 
     mutating func readInt32() -> Int {

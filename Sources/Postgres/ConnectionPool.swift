@@ -70,7 +70,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Tries until the deadline; an operator's fault is thrown at once, because somebody has to act.
+    /// Tries until the deadline; an operator's fault is thrown at once, as somebody has to act.
     private func connect(
         until deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> PostgresConnection {

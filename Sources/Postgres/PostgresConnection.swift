@@ -203,7 +203,9 @@ extension PostgresConnection {
         }
         wakePipe.clear()
         let result = await withTaskCancellationHandler {
-            Result(catching: body)
+            // Only a closure that captures the actor runs on its thread.
+            executor.checkIsolated()
+            return Result(catching: body)
         } onCancel: {
             wakePipe.wake()
         }

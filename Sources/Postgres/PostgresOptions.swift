@@ -1,7 +1,8 @@
 /// Where the server is and how long anything may take.
 package struct PostgresOptions: Sendable {
-    /// A URL (`postgresql://user:password@host:5432/database`) or libpq's `key=value` form. Holds
-    /// the password: never logged.
+    /// A URL (`postgresql://user:password@host:5432/database`) or libpq's `key=value` form.
+    ///
+    /// Holds the password: never logged.
     package var connectionString: String
 
     /// Shown in the server's `pg_stat_activity`.

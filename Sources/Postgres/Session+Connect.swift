@@ -46,7 +46,8 @@ extension Session {
         let connection = try unsafe open()
         // Only the verbose form tells the SQLSTATE of a refusal, which has no result to ask.
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-        var status = unsafe PQstatus(connection) == CONNECTION_BAD
+        var status =
+            unsafe PQstatus(connection) == CONNECTION_BAD
             ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING {
             let events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT
@@ -80,11 +81,7 @@ private func withCStrings<R>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
 ) -> R {
     let copies = unsafe strings.map { unsafe strdup($0) }
-    defer {
-        for unsafe copy in unsafe copies {
-            unsafe free(copy)
-        }
-    }
+    defer { unsafe copies.forEach { unsafe free($0) } }
     let pointers = unsafe copies.map { unsafe UnsafePointer<CChar>($0) } + [nil]
     return unsafe pointers.withUnsafeBufferPointer { buffer in
         guard let base = buffer.baseAddress else {

@@ -66,15 +66,18 @@ final class Session {
     }
 
     /// Notices an end of the connection that came while nobody was waiting for an answer.
+    ///
+    /// Reads to the end of what is there: a server that goes says why before it closes.
     func isAlive() -> Bool {
         guard let connection = unsafe connection else { return false }
         var descriptor = unsafe pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
-        guard unsafe poll(&descriptor, 1, 0) > 0 else { return true }
-        let isAlive = unsafe PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
-        if !isAlive {
-            close()
+        while unsafe poll(&descriptor, 1, 0) > 0 {
+            if unsafe PQconsumeInput(connection) == 0 || PQstatus(connection) != CONNECTION_OK {
+                close()
+                return false
+            }
         }
-        return isAlive
+        return true
     }
 
     /// Waits until the socket is ready, and closes the connection if that takes too long.
