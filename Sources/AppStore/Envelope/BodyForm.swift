@@ -1,0 +1,73 @@
+/// What a body is by its first bytes and its alphabet.
+enum BodyForm {
+    case json([UInt8])
+    case jws(Token)
+    case receipt
+
+    init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
+        guard let body else { throw Fault(.bodyUnrecognized, "null") }
+        guard body.count <= limits.bodyBytesMax else {
+            throw Fault(
+                .payloadTooLarge,
+                "the body has \(body.count) bytes, \(limits.bodyBytesMax) are allowed"
+            )
+        }
+        guard let range = Self.withoutWhitespace(body) else {
+            throw Fault(.bodyUnrecognized, body.isEmpty ? "empty" : "only whitespace")
+        }
+        let text = body[range]
+        if Self.isJSON(text) {
+            self = .json(range.count == body.count ? body : Array(text))
+        } else if text.starts(with: "eyJ".utf8) || Self.isSegmented(text) {
+            self = .jws(Token(body, range))
+        } else if text.starts(with: "MI".utf8) && text.allSatisfy(Self.isReceiptCharacter) {
+            self = .receipt
+        } else {
+            throw Fault(.bodyUnrecognized, "neither JSON nor a JWS nor a receipt")
+        }
+    }
+
+    private static func withoutWhitespace(_ body: [UInt8]) -> Range<Int>? {
+        guard let first = body.firstIndex(where: { !isWhitespace($0) }),
+            let last = body.lastIndex(where: { !isWhitespace($0) })
+        else { return nil }
+        return first..<last + 1
+    }
+
+    private static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || (0x09...0x0D).contains(byte)
+    }
+
+    private static let byteOrderMarks: [[UInt8]] = [
+        [0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x00, 0xFE, 0xFF],
+    ]
+
+    private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
+        text.first == UInt8(ascii: "{") || text.first == UInt8(ascii: "[")
+            || byteOrderMarks.contains { text.starts(with: $0) }
+    }
+
+    private static func isSegmented(_ text: ArraySlice<UInt8>) -> Bool {
+        let dot = UInt8(ascii: ".")
+        return text.contains(dot)
+            && text.allSatisfy {
+                isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-")
+                    || $0 == UInt8(ascii: "_")
+            }
+    }
+
+    private static func isReceiptCharacter(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+            || byte == UInt8(ascii: "=") || byte == 0x0A || byte == 0x0D
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import JSON
+
+/// Compares the unsigned fields around an item with what was signed.
+struct ClaimCheck {
+    private let subject: JSONValue
+    private let counterparts: [(claim: StaticString, field: StaticString)]
+
+    private static let purchase: [(claim: StaticString, field: StaticString)] = [
+        ("originalTransactionID", "originalTransactionId"),
+        ("originalTransactionId", "originalTransactionId"),
+        ("productID", "productId"), ("productId", "productId"),
+        ("offerID", "offerIdentifier"), ("offerIdentifier", "offerIdentifier"),
+        ("environment", "environment"),
+    ]
+    private static let transaction: [(claim: StaticString, field: StaticString)] =
+        purchase + [
+            ("transactionID", "transactionId"), ("transactionId", "transactionId"),
+            ("bundleID", "bundleId"), ("bundleId", "bundleId"),
+        ]
+    private static let appTransaction: [(claim: StaticString, field: StaticString)] = [
+        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "receiptType"),
+        ("appAppleId", "appAppleId"), ("appTransactionId", "appTransactionId"),
+    ]
+    private static let notification: [(claim: StaticString, field: StaticString)] = [
+        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "environment"),
+        ("appAppleId", "appAppleId"),
+    ]
+
+    /// - Parameter statements: of one item; a notification comes first, and a transaction says more
+    ///   than the renewal info paired with it.
+    init(_ statements: [SignedStatement]) {
+        precondition(!statements.isEmpty, "an item has a JWS")
+        let principal =
+            statements.first { $0.fields.kind == .notification }
+            ?? statements.first { $0.fields.kind == .transaction } ?? statements[0]
+        switch principal.fields {
+        case .transaction:
+            (subject, counterparts) = (principal.json, Self.transaction)
+        case .renewalInfo:
+            (subject, counterparts) = (principal.json, Self.purchase)
+        case .appTransaction:
+            (subject, counterparts) = (principal.json, Self.appTransaction)
+        case .notification(let fields):
+            (subject, counterparts) = (
+                fields.subject?.json ?? principal.json, Self.notification
+            )
+        }
+    }
+
+    func check(_ objects: [JSONValue?]) throws(Fault) {
+        for case let object? in objects {
+            for (claim, field) in counterparts {
+                guard let claimed = object[claim], !claimed.isNull else { continue }
+                guard Self.isEqual(claimed, subject[field]) else {
+                    throw Fault(.claimMismatch, "\(claim) is not what was signed")
+                }
+            }
+        }
+    }
+
+    /// Byte for byte; an empty text and a value that is neither text nor number contradict.
+    private static func isEqual(_ claimed: JSONValue, _ signed: JSONValue?) -> Bool {
+        guard let signed, signed.kind == claimed.kind else { return false }
+        switch claimed.kind {
+        case .string:
+            guard let text = signed.stringBytes, !text.isEmpty else { return false }
+            return claimed.isString(text)
+        case .number:
+            return claimed.rawBytes == signed.rawBytes
+        case .object, .array, .bool, .null:
+            return false
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import JSON
+
+/// A body taken apart by its shape, before anything in it is verified.
+struct Envelope {
+    /// Empty for an API response without items.
+    let items: [EnvelopeItem]
+    /// The object around the items, where its unsigned fields are claims about them.
+    let claims: JSONValue?
+    /// What the app said beside a signed transaction.
+    let clientClaims: ObservationClaims
+
+    init(
+        items: [EnvelopeItem],
+        claims: JSONValue? = nil,
+        clientClaims: ObservationClaims = ObservationClaims()
+    ) {
+        self.items = items
+        self.claims = claims
+        self.clientClaims = clientClaims
+    }
+
+    init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
+        let body = try BodyForm(body, limits)
+        switch body {
+        case .jws(let token):
+            self.init(items: [EnvelopeItem(token, .none)])
+        case .json(let bytes):
+            let root: JSONValue
+            do throws(JSONError) {
+                root = try JSONDocument(parsing: bytes, limits: limits.json).root
+            } catch {
+                throw Fault(.envelopeMalformed, "the body is no acceptable JSON: \(error)")
+            }
+            self = try EnvelopeShape.read(root, itemsMax: limits.itemsMax)
+        case .receipt:
+            throw Fault(.receiptUnsupported, "receipts are not verified by this version")
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import JSON
+
+/// The shapes of a JSON body, each known by a field that only it has.
+enum EnvelopeShape: CaseIterable {
+    /// App Store Server Notifications V2.
+    case signedPayload
+    /// The app's own post, with claims beside it.
+    case signedTransaction
+    /// Transaction history, order look-up, refund history.
+    case signedTransactions
+    /// One transaction, one renewal info, or the two paired.
+    case transactionInfo
+    case appTransactionInfo
+    /// All subscription statuses.
+    case statuses
+    case notificationHistory
+    case receipt
+
+    /// Takes a body's object apart.
+    static func read(_ root: JSONValue, itemsMax: Int) throws(Fault) -> Envelope {
+        guard root.kind == .object else {
+            throw Fault(.bodyUnrecognized, "the body is no JSON object")
+        }
+        guard itemsCount(root) <= itemsMax else {
+            throw Fault(.payloadTooLarge, "the body holds more than \(itemsMax) items")
+        }
+        let shapes = allCases.filter { $0.isPresent(in: root) }
+        guard shapes.count < 2 else {
+            throw Fault(.bodyUnrecognized, "the body has the fields of two shapes")
+        }
+        guard let shape = shapes.first, let envelope = try shape.envelope(root) else {
+            throw Fault(.bodyUnrecognized, "the body has no known shape")
+        }
+        return envelope
+    }
+
+    private func isPresent(in root: JSONValue) -> Bool {
+        switch self {
+        case .signedPayload: Self.has("signedPayload", root)
+        case .signedTransaction: Self.has("signedTransaction", root)
+        case .signedTransactions: Self.has("signedTransactions", root)
+        case .transactionInfo:
+            Self.has("signedTransactionInfo", root) || Self.has("signedRenewalInfo", root)
+        case .appTransactionInfo: Self.has("signedAppTransactionInfo", root)
+        case .statuses: root["data"]?.kind == .array
+        case .notificationHistory: Self.has("notificationHistory", root)
+        case .receipt: Self.has("receipt-data", root)
+        }
+    }
+
+    private static func has(_ key: StaticString, _ root: JSONValue) -> Bool {
+        root[key].map { !$0.isNull } ?? false
+    }
+
+    private static func itemsCount(_ root: JSONValue) -> Int {
+        let statuses = root["data"]?.elements.reduce(0) { count, group in
+            count + 1 + (group["lastTransactions"]?.count ?? 0)
+        }
+        return (statuses ?? 0) + (root["signedTransactions"]?.count ?? 0)
+            + (root["notificationHistory"]?.count ?? 0)
+    }
+
+    /// Nil where the shape's field is of another JSON type.
+    private func envelope(_ root: JSONValue) throws(Fault) -> Envelope? {
+        switch self {
+        case .signedPayload:
+            Self.single(root["signedPayload"], .notification, root)
+        case .signedTransaction:
+            Self.single(
+                root["signedTransaction"],
+                .transaction,
+                root,
+                ObservationClaims(unsigned: root)
+            )
+        case .appTransactionInfo:
+            Self.single(root["signedAppTransactionInfo"], .appTransaction, root)
+        case .transactionInfo:
+            Self.pair(root).map { Envelope(items: [$0], claims: root) }
+        case .signedTransactions:
+            try Self.transactions(root)
+        case .statuses:
+            try Self.statuses(root)
+        case .notificationHistory:
+            try Self.notifications(root)
+        case .receipt:
+            try Self.receipt(root)
+        }
+    }
+
+    private static func single(
+        _ value: JSONValue?,
+        _ kind: PayloadKind,
+        _ root: JSONValue,
+        _ clientClaims: ObservationClaims = ObservationClaims()
+    ) -> Envelope? {
+        value.flatMap(Token.init).map { token in
+            Envelope(
+                items: [EnvelopeItem(token, kind)],
+                claims: root.count > 1 ? root : nil,
+                clientClaims: clientClaims
+            )
+        }
+    }
+
+    /// A transaction and its renewal info, in the order of the text; nil where there is neither, or
+    /// where one is no string.
+    private static func pair(_ object: JSONValue) -> EnvelopeItem? {
+        var tokens: [(token: Token, kind: PayloadKind?)] = []
+        for (key, value) in object.members where !value.isNull {
+            let isTransaction = key.isString("signedTransactionInfo")
+            guard isTransaction || key.isString("signedRenewalInfo") else { continue }
+            guard let token = Token(value) else { return nil }
+            tokens.append((token, isTransaction ? .transaction : .renewalInfo))
+        }
+        return tokens.isEmpty ? nil : EnvelopeItem(tokens: tokens, claims: object)
+    }
+
+    private static func transactions(_ root: JSONValue) throws(Fault) -> Envelope? {
+        guard let list = root["signedTransactions"], list.kind == .array else { return nil }
+        var items: [EnvelopeItem] = []
+        for element in list.elements {
+            guard let token = Token(element) else {
+                throw Fault(.envelopeMalformed, "an element of signedTransactions is no string")
+            }
+            items.append(EnvelopeItem(token, .transaction))
+        }
+        return Envelope(items: items, claims: root)
+    }
+
+    private static func statuses(_ root: JSONValue) throws(Fault) -> Envelope? {
+        var items: [EnvelopeItem] = []
+        for group in root["data"].map({ Array($0.elements) }) ?? [] {
+            guard let list = group["lastTransactions"], list.kind == .array else { return nil }
+            for element in list.elements {
+                guard let item = pair(element) else {
+                    throw Fault(.envelopeMalformed, "an element of lastTransactions has no JWS")
+                }
+                items.append(item)
+            }
+        }
+        return Envelope(items: items, claims: root)
+    }
+
+    private static func notifications(_ root: JSONValue) throws(Fault) -> Envelope? {
+        guard let list = root["notificationHistory"], list.kind == .array else { return nil }
+        var items: [EnvelopeItem] = []
+        for element in list.elements {
+            guard let token = element["signedPayload"].flatMap(Token.init) else {
+                throw Fault(.envelopeMalformed, "an element of notificationHistory has no JWS")
+            }
+            let item = [(token: token, kind: PayloadKind?.some(.notification))]
+            items.append(EnvelopeItem(tokens: item, claims: element))
+        }
+        return Envelope(items: items, claims: root)
+    }
+
+    private static func receipt(_ root: JSONValue) throws(Fault) -> Envelope? {
+        guard root["receipt-data"]?.kind == .string else { return nil }
+        throw Fault(.receiptUnsupported, "receipts are not verified by this version")
+    }
+}

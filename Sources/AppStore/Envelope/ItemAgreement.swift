@@ -1,0 +1,63 @@
+import JSON
+
+/// Whether the JWS of one item are about one purchase.
+struct ItemAgreement {
+    private var transaction: (statement: SignedStatement, fields: TransactionPayload)?
+    private var renewal: (statement: SignedStatement, fields: RenewalPayload)?
+    private var notification: (statement: SignedStatement, fields: NotificationPayload)?
+    private let inner: [SignedStatement]
+
+    init(_ statements: [SignedStatement]) {
+        for statement in statements {
+            switch statement.fields {
+            case .transaction(let fields): transaction = (statement, fields)
+            case .renewalInfo(let fields): renewal = (statement, fields)
+            case .notification(let fields): notification = (statement, fields)
+            case .appTransaction: break
+            }
+        }
+        inner = statements.filter { $0.fields.kind != .notification }
+    }
+
+    func check() throws(Fault) {
+        if let notification {
+            for item in inner {
+                try check(item, with: notification.statement)
+            }
+        }
+        if let transaction, let renewal {
+            try check(transaction, with: renewal)
+        }
+    }
+
+    private func check(
+        _ item: SignedStatement,
+        with notification: SignedStatement
+    ) throws(Fault) {
+        guard item.environment == notification.environment else {
+            throw Fault(.itemMismatch, "an item is of another environment than its notification")
+        }
+        guard let app = item.app, let named = notification.app else { return }
+        guard Array(app.bundleID.utf8) == Array(named.bundleID.utf8) else {
+            throw Fault(.itemMismatch, "an item is of another app than its notification")
+        }
+    }
+
+    private func check(
+        _ transaction: (statement: SignedStatement, fields: TransactionPayload),
+        with renewal: (statement: SignedStatement, fields: RenewalPayload)
+    ) throws(Fault) {
+        guard let purchase = transaction.fields.originalTransactionID,
+            renewal.fields.originalTransactionID?.bytes == purchase.bytes
+        else {
+            throw Fault(.itemMismatch, "transaction and renewal info are of two purchases")
+        }
+        guard transaction.statement.environment == renewal.statement.environment else {
+            throw Fault(.itemMismatch, "transaction and renewal info are of two environments")
+        }
+        let trust = transaction.statement.anchor.trust
+        guard renewal.statement.chain.anchors.contains(where: { $0.trust == trust }) else {
+            throw Fault(.itemMismatch, "transaction and renewal info have two roots")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import JSON
+
+/// The JWS of the item in hand and what has been learned of each, for the refusal if one breaks a
+/// rule.
+struct VerificationTrail {
+    private struct Step {
+        let token: Token
+        var payload: JSONValue?
+        var chain: [CertificateFacts]
+    }
+
+    private var steps: [Step] = []
+
+    mutating func beginItem() {
+        steps.removeAll(keepingCapacity: true)
+    }
+
+    mutating func begin(_ token: Token) {
+        steps.append(Step(token: token, chain: []))
+    }
+
+    mutating func note(chain: [CertificateFacts]) {
+        steps[steps.count - 1].chain = chain
+    }
+
+    mutating func note(payload: JSONValue) {
+        steps[steps.count - 1].payload = payload
+    }
+
+    /// Puts the item in hand that an earlier pass has verified.
+    mutating func resume(_ statements: [SignedStatement]) {
+        steps = statements.map { statement in
+            Step(
+                token: statement.token,
+                payload: statement.json,
+                chain: statement.chain.certificates
+            )
+        }
+    }
+
+    /// The refusal, with the last JWS first: it is the one that broke the rule.
+    func refusal(for fault: Fault) -> Refusal {
+        var unverified = UnverifiedIdentifiers()
+        for step in steps.reversed() {
+            if let payload = step.payload {
+                unverified.add(payload)
+            } else {
+                unverified.add(payloadOf: step.token)
+            }
+        }
+        return Refusal(
+            reason: fault.reason,
+            detail: fault.detail,
+            chain: steps.last?.chain ?? [],
+            unverified: unverified
+        )
+    }
+}

@@ -1,0 +1,136 @@
+import OpenSSL
+
+/// The rules for a chain of leaf, intermediate and root that ask for no date and no payload.
+struct ChainPolicy {
+    let leaf: Certificate
+    let intermediate: Certificate
+    /// The third certificate: believed only where its fingerprint is pinned.
+    let presentedRoot: Certificate
+
+    private static let rsaBitsMin = 2048
+
+    /// The roots that may have issued the intermediate, before any signature is computed.
+    ///
+    /// Apple's by the fingerprint of the third certificate; a configured one as issuer by its name,
+    /// whatever stands in third place.
+    private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
+        var candidates = chainRoots.filter {
+            $0.fingerprint != presentedRoot.fingerprint
+                && intermediate.issuance(by: $0) != .nameMismatch
+        }
+        let isKnown =
+            presentedRoot.fingerprint == AppleRoots.jws
+            || chainRoots.contains { $0.fingerprint == presentedRoot.fingerprint }
+        if isKnown {
+            candidates.insert(presentedRoot, at: 0)
+        }
+        return candidates
+    }
+
+    /// The anchors that vouch for the chain: at least one.
+    func anchors(_ chainRoots: [Certificate]) throws(Fault) -> [Anchor] {
+        let candidates = candidates(chainRoots)
+        guard !candidates.isEmpty else {
+            throw Fault(.rootUntrusted, "no configured root has issued the intermediate")
+        }
+        try checkLeafAndIntermediate()
+        var anchors: [Anchor] = []
+        var firstFault: Fault?
+        for root in candidates {
+            do throws(Fault) {
+                anchors.append(try anchor(root))
+            } catch {
+                firstFault = firstFault ?? error
+            }
+        }
+        if anchors.isEmpty, let firstFault { throw firstFault }
+        guard leaf.isSigned(by: intermediate) else {
+            throw Fault(.chainInvalid, "the intermediate has not signed the leaf")
+        }
+        return anchors
+    }
+
+    /// What can be said without a root and without computing a signature.
+    private func checkLeafAndIntermediate() throws(Fault) {
+        try Self.checkIssuance(of: leaf, "leaf", by: intermediate)
+        try Self.checkIssuer(intermediate, "intermediate")
+        for (certificate, name) in [(leaf, "leaf"), (intermediate, "intermediate")] {
+            switch certificate.signatureDigest {
+            case .sha256, .sha384, .sha512: break
+            default: throw Fault(.chainInvalid, "the \(name) is signed over a weak digest")
+            }
+            try Self.checkExtensions(of: certificate, name)
+        }
+    }
+
+    private func anchor(_ root: Certificate) throws(Fault) -> Anchor {
+        try Self.checkIssuance(of: intermediate, "intermediate", by: root)
+        try Self.checkIssuer(root, "root")
+        try Self.checkExtensions(of: root, "root")
+        if let pathLengthMax = root.pathLengthMax, pathLengthMax < 1 {
+            throw Fault(.chainInvalid, "the root allows no intermediate")
+        }
+        guard intermediate.isSigned(by: root) else {
+            throw Fault(.chainInvalid, "the root has not signed the intermediate")
+        }
+        guard let trust = Trust(jwsRoot: root.fingerprint) else {
+            throw Fault(.rootUntrusted, "the root vouches for receipts only")
+        }
+        return Anchor(trust: trust, fingerprint: root.fingerprint, validity: root.validity)
+    }
+
+    private static func checkIssuance(
+        of certificate: Certificate,
+        _ name: String,
+        by issuer: Certificate
+    ) throws(Fault) {
+        switch certificate.issuance(by: issuer) {
+        case .named: break
+        case .nameMismatch:
+            throw Fault(.chainInvalid, "the \(name) names another issuer")
+        case .keyIdentifierMismatch:
+            throw Fault(.chainInvalid, "the \(name) names another key of its issuer")
+        }
+    }
+
+    private static func checkIssuer(_ issuer: Certificate, _ name: String) throws(Fault) {
+        guard issuer.isCA else { throw Fault(.chainInvalid, "the \(name) is no CA") }
+        if let keyUsage = issuer.keyUsage, !keyUsage.contains(.keyCertSign) {
+            throw Fault(.chainInvalid, "the \(name) may not sign certificates")
+        }
+        switch issuer.keyKind {
+        case .p256, .p384: break
+        case .rsa(let bits) where bits >= rsaBitsMin: break
+        case .rsa: throw Fault(.chainInvalid, "the \(name) has an RSA key below 2048 bits")
+        case .otherCurve, .other:
+            throw Fault(.chainInvalid, "the \(name) has a key of no allowed algorithm")
+        }
+    }
+
+    private static func checkExtensions(
+        of certificate: Certificate,
+        _ name: String
+    ) throws(Fault) {
+        guard certificate.unknownCriticalExtensions.isEmpty else {
+            throw Fault(.chainInvalid, "the \(name) has an unknown critical extension")
+        }
+    }
+
+    /// Why the certificates are not for signing transactions; nil where they are.
+    var purposeFault: String? {
+        guard leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1 else {
+            return "the leaf has not once the extension \(MarkerOID.receiptSigning)"
+        }
+        guard intermediate.occurrences(ofExtension: MarkerOID.developerRelations) > 0 else {
+            return "the intermediate has no extension \(MarkerOID.developerRelations)"
+        }
+        guard !leaf.isCA else { return "the leaf is a CA" }
+        guard leaf.keyUsage?.contains(.digitalSignature) ?? true else {
+            return "the leaf's key usage lacks digitalSignature"
+        }
+        guard leaf.hasNamedCurve, leaf.p256Key != nil else {
+            return "the leaf's key is not on P-256 as a named curve"
+        }
+        return nil
+    }
+}

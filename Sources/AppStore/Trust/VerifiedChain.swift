@@ -1,0 +1,59 @@
+import OpenSSL
+
+/// What remains of a header once its chain is verified: all that its JWS share.
+///
+/// Holds the leaf's key in contexts that are used by one thread at a time, as its verifier is.
+final class VerifiedChain {
+    /// Leaf, intermediate and root as presented.
+    let certificates: [CertificateFacts]
+    /// Everyone who vouches for the chain: usually one.
+    let anchors: [Anchor]
+    let method: VerificationFacts.Method
+    /// Why the certificates do not sign transactions; nil where they do.
+    let purposeFault: String?
+    private let signature: P256Verifier?
+
+    /// A chain of three whose anchors have vouched for it.
+    init(_ policy: ChainPolicy, anchors: [Anchor]) {
+        let presented = [policy.leaf, policy.intermediate, policy.presentedRoot]
+        certificates = presented.map(CertificateFacts.init)
+        self.anchors = anchors
+        method = .jws
+        purposeFault = policy.purposeFault
+        signature = policy.leaf.p256Key.map(P256Verifier.init)
+    }
+
+    /// A certificate exported from Xcode, which is configured.
+    init(local certificate: Certificate) {
+        certificates = [CertificateFacts(certificate)]
+        anchors = [
+            Anchor(
+                trust: .configured(certificate.fingerprint),
+                fingerprint: certificate.fingerprint,
+                validity: certificate.validity
+            )
+        ]
+        method = .jwsXcode
+        signature = certificate.p256Key.map(P256Verifier.init)
+        purposeFault = signature == nil ? "the certificate's key is not on P-256" : nil
+    }
+
+    var leaf: SHA256Digest { certificates[0].fingerprint }
+
+    /// The anchors that were valid at a time, where leaf and intermediate were; both ends count.
+    func anchors(validAt seconds: Int64) -> [Anchor] {
+        guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else {
+            return []
+        }
+        return anchors.filter { $0.validity.contains(seconds) }
+    }
+
+    func check(_ jws: CompactJWS, of token: Token, signature raw: [UInt8]) -> SignatureCheck {
+        guard let signature else { return .invalid }
+        let bytes = token.bytes
+        return signature.verify(
+            signature: raw.span,
+            over: bytes.span.extracting(jws.signed)
+        )
+    }
+}

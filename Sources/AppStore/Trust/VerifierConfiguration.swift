@@ -1,0 +1,82 @@
+import OpenSSL
+
+/// What all verifiers of a process share: the apps, the anchors that follow from them, the limits.
+package struct VerifierConfiguration: Sendable {
+    package let apps: [ConfiguredApp]
+    package let limits: VerifierLimits
+    /// Roots of the apps' own, each once, that may end a chain of three.
+    let chainRoots: [Certificate]
+    /// Certificates that sign by themselves, in Xcode and LocalTesting.
+    let localCertificates: [Certificate]
+    private let trusts: [[Trust]]
+
+    /// Takes entries that have no `problems(with:)`.
+    package init(apps: [ConfiguredApp], limits: VerifierLimits = .standard) {
+        self.apps = apps
+        self.limits = limits
+        chainRoots = Self.distinctRoots(of: apps.filter { !$0.isLocal })
+        localCertificates = Self.distinctRoots(of: apps.filter(\.isLocal))
+        trusts = apps.map(\.trusts)
+    }
+
+    /// What is wrong with the entries, each alone and all together.
+    package static func problems(with apps: [ConfiguredApp]) -> [String] {
+        var problems = apps.flatMap(\.problems)
+        if apps.isEmpty {
+            problems.append("no app is configured, so every body would be refused")
+        }
+        for (index, app) in apps.enumerated()
+        where apps[..<index].contains(where: { $0.isSame(as: app) }) {
+            problems.append(
+                "app \(app.bundleID) in \(app.environment.rawValue) is configured twice"
+            )
+        }
+        return problems
+    }
+
+    private static func distinctRoots(of apps: [ConfiguredApp]) -> [Certificate] {
+        var roots: [Certificate] = []
+        for root in apps.flatMap(\.roots)
+        where Trust(jwsRoot: root.fingerprint) != nil
+            && !roots.contains(where: { $0.fingerprint == root.fingerprint })
+        {
+            roots.append(root)
+        }
+        return roots
+    }
+
+    func hasBundle(_ bundleID: PayloadText) -> Bool {
+        apps.contains { bundleID.equals($0.bundleID) }
+    }
+
+    /// The position of the entry for a bundle and an environment.
+    func indexOfApp(_ bundleID: PayloadText, _ environment: Environment) -> Int? {
+        apps.firstIndex {
+            environment == $0.environment && bundleID.equals($0.bundleID)
+        }
+    }
+
+    func environment(_ name: PayloadText) -> Environment? {
+        apps.first { name.equals($0.environment.rawValue) }?.environment
+    }
+
+    /// The first of a chain's anchors that may vouch for an app.
+    func anchor(of anchors: [Anchor], forAppAt index: Int) -> Anchor? {
+        anchors.first { trusts[index].contains($0.trust) }
+    }
+
+    /// The first of a chain's anchors that may vouch for any app of an environment.
+    func anchor(of anchors: [Anchor], forAnyAppIn environment: Environment) -> Anchor? {
+        anchors.first { anchor in
+            apps.indices.contains {
+                apps[$0].environment == environment && trusts[$0].contains(anchor.trust)
+            }
+        }
+    }
+}
+
+extension ConfiguredApp {
+    fileprivate func isSame(as other: ConfiguredApp) -> Bool {
+        Array(bundleID.utf8) == Array(other.bundleID.utf8) && environment == other.environment
+    }
+}

@@ -1,0 +1,88 @@
+/// The two encodings of RFC 4648 that Apple uses, read strictly: no whitespace, no line breaks, no
+/// foreign alphabet, and unused bits are zero, so that no two texts decode to the same bytes.
+struct Base64: Sendable {
+    /// §4, with padding.
+    static let standard = Base64(alphabetEnd: "+/", isPadded: true)
+    /// §5, without padding.
+    static let url = Base64(alphabetEnd: "-_", isPadded: false)
+
+    /// Six bits for each character; 0xFF for all that are none.
+    private let values: [UInt8]
+    private let isPadded: Bool
+
+    private init(alphabetEnd: String, isPadded: Bool) {
+        let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in (letters + alphabetEnd).utf8.enumerated() {
+            values[Int(character)] = UInt8(value)
+        }
+        self.values = values
+        self.isPadded = isPadded
+    }
+
+    /// Nil where the text is anything else than the one encoding of some bytes.
+    func decode(_ text: Span<UInt8>) -> [UInt8]? {
+        var count = text.count
+        if isPadded {
+            guard count % 4 == 0 else { return nil }
+            let padding = UInt8(ascii: "=")
+            if count > 0 && text[count - 1] == padding {
+                count -= text[count - 2] == padding ? 2 : 1
+            }
+        }
+        guard count % 4 != 1 else { return nil }
+        var isValid = true
+        let decoded = [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 2) { output, written in
+            values.withUnsafeBufferPointer { values in
+                text.withUnsafeBufferPointer { text in
+                    let quads = Self.decodeQuads(text, count / 4, values, output)
+                    let rest = Self.decodeRest(text, count / 4 * 4..<count, values, output)
+                    written = count / 4 * 3 + rest.count
+                    isValid = quads && rest.isValid
+                }
+            }
+        }
+        return isValid ? decoded : nil
+    }
+
+    private static func decodeQuads(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ quadsCount: Int,
+        _ values: UnsafeBufferPointer<UInt8>,
+        _ output: UnsafeMutableBufferPointer<UInt8>
+    ) -> Bool {
+        var seen: UInt8 = 0
+        for quad in 0..<quadsCount {
+            let first = values[Int(text[quad * 4])]
+            let second = values[Int(text[quad * 4 + 1])]
+            let third = values[Int(text[quad * 4 + 2])]
+            let fourth = values[Int(text[quad * 4 + 3])]
+            seen |= first | second | third | fourth
+            output[quad * 3] = first << 2 | second >> 4
+            output[quad * 3 + 1] = second << 4 | third >> 2
+            output[quad * 3 + 2] = third << 6 | fourth
+        }
+        return seen < 0x40
+    }
+
+    /// Two or three characters that are left over; what their last one says beyond whole bytes has
+    /// to be zero.
+    private static func decodeRest(
+        _ text: UnsafeBufferPointer<UInt8>,
+        _ range: Range<Int>,
+        _ values: UnsafeBufferPointer<UInt8>,
+        _ output: UnsafeMutableBufferPointer<UInt8>
+    ) -> (count: Int, isValid: Bool) {
+        guard !range.isEmpty else { return (0, true) }
+        let start = range.lowerBound / 4 * 3
+        let first = values[Int(text[range.lowerBound])]
+        let second = values[Int(text[range.lowerBound + 1])]
+        output[start] = first << 2 | second >> 4
+        guard range.count == 3 else {
+            return (1, first | second < 0x40 && second & 0x0F == 0)
+        }
+        let third = values[Int(text[range.lowerBound + 2])]
+        output[start + 1] = second << 4 | third >> 2
+        return (2, first | second | third < 0x40 && third & 0x03 == 0)
+    }
+}

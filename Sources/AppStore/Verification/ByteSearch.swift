@@ -1,0 +1,43 @@
+/// Looks at eight bytes at a time, where a token has thousands.
+enum ByteSearch {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    /// The first index in the range that holds the byte.
+    static func first(_ byte: UInt8, in text: Span<UInt8>, _ range: Range<Int>) -> Int? {
+        let raw = text.bytes
+        let pattern = ones &* UInt64(byte)
+        var index = range.lowerBound
+        while index + 8 <= range.upperBound {
+            let word = raw.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let difference = UInt64(littleEndian: word) ^ pattern
+            let found = (difference &- ones) & ~difference & tops
+            guard found == 0 else { return index + found.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < range.upperBound {
+            guard text[index] != byte else { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Whether a text begins, at an index, with all of another one.
+    static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
+        guard prefix.count <= text.count - start else { return false }
+        let expected = prefix.bytes
+        let raw = text.bytes
+        var index = 0
+        while index + 8 <= prefix.count {
+            let word = raw.unsafeLoadUnaligned(fromByteOffset: start + index, as: UInt64.self)
+            guard word == expected.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            else { return false }
+            index += 8
+        }
+        while index < prefix.count {
+            guard prefix[index] == text[start + index] else { return false }
+            index += 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,24 @@
+/// The three segments of a compact JWS (RFC 7515 §3.1), as ranges of its token's bytes.
+struct CompactJWS {
+    let header: Range<Int>
+    let payload: Range<Int>
+    let signature: Range<Int>
+
+    /// The bytes that are signed: header, dot and payload.
+    var signed: Range<Int> { header.lowerBound..<payload.upperBound }
+
+    init(_ token: Token) throws(Fault) {
+        let bytes = token.bytes
+        let dot = UInt8(ascii: ".")
+        let range = token.range
+        guard let first = ByteSearch.first(dot, in: bytes.span, range),
+            let second = ByteSearch.first(dot, in: bytes.span, first + 1..<range.upperBound)
+        else { throw Fault(.jwsMalformed, "a compact JWS has three segments, this has fewer") }
+        guard ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound) == nil else {
+            throw Fault(.jwsMalformed, "a compact JWS has three segments, this has more")
+        }
+        header = range.lowerBound..<first
+        payload = first + 1..<second
+        signature = second + 1..<range.upperBound
+    }
+}

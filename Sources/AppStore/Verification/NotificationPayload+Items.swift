@@ -1,0 +1,27 @@
+import JSON
+
+extension NotificationPayload {
+    /// What the notification is about; Apple sends exactly one of the four.
+    var subject: NotificationSubject? {
+        data ?? summary ?? externalPurchaseToken ?? appData
+    }
+
+    /// The JWS inside, in the order of the text; null is none, an empty string is one.
+    var signedItems: [(token: Token, kind: PayloadKind)] {
+        var items: [(token: Token, kind: PayloadKind)] = []
+        if let data {
+            for (key, value) in data.json.members {
+                guard let token = Token(value) else { continue }
+                if key.isString("signedTransactionInfo") {
+                    items.append((token, .transaction))
+                } else if key.isString("signedRenewalInfo") {
+                    items.append((token, .renewalInfo))
+                }
+            }
+        }
+        if let token = (appData?.json["signedAppTransactionInfo"]).flatMap(Token.init) {
+            items.append((token, .appTransaction))
+        }
+        return items
+    }
+}

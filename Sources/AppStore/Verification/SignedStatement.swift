@@ -1,0 +1,27 @@
+import JSON
+
+/// One JWS that has passed every rule that concerns it alone.
+struct SignedStatement {
+    let token: Token
+    /// The payload as Apple signed it.
+    let json: JSONValue
+    let fields: SignedFields
+    let signedDate: Timestamp
+    let chain: VerifiedChain
+    /// The one of the chain's anchors that may vouch for the payload.
+    let anchor: Anchor
+    let environment: Environment
+    /// The app's entry; nil for renewal info, which names no app.
+    let app: ConfiguredApp?
+
+    var verification: VerificationFacts {
+        VerificationFacts(
+            signedDate: signedDate,
+            leaf: chain.leaf,
+            root: anchor.fingerprint,
+            trust: anchor.trust,
+            method: chain.method,
+            verifier: Verifier.version
+        )
+    }
+}

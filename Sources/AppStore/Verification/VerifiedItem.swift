@@ -1,0 +1,77 @@
+/// One observation's worth of a verified body.
+///
+/// A transaction with the renewal info paired with it, a renewal info alone, an app transaction, or
+/// a notification without any of them.
+package struct VerifiedItem: Sendable {
+    package let environment: Environment
+    /// Nil for a renewal info alone, which names no app.
+    package let bundleID: String?
+    package private(set) var transaction: SignedPart<TransactionPayload>?
+    package private(set) var renewalInfo: SignedPart<RenewalPayload>?
+    package private(set) var appTransaction: SignedPart<AppTransactionPayload>?
+    /// The notification that it came by.
+    package private(set) var notification: SignedPart<NotificationPayload>?
+    package let verification: VerificationFacts
+    package let claims: ObservationClaims
+
+    private init(_ principal: SignedStatement, _ claims: ObservationClaims) {
+        environment = principal.environment
+        bundleID = principal.app?.bundleID
+        verification = principal.verification
+        self.claims = claims
+    }
+
+    /// How many fields of the payloads were of a wrong type or value, and carried all the same.
+    package var malformedFields: Int {
+        (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
+            + (appTransaction?.fields.malformedFields ?? 0)
+            + (notification?.fields.malformedFields ?? 0)
+    }
+
+    /// The observations of one item's statements, which agree with each other.
+    static func items(
+        _ statements: [SignedStatement],
+        claims: ObservationClaims
+    ) -> [VerifiedItem] {
+        var items: [VerifiedItem] = []
+        let purchase =
+            statements.first { $0.fields.kind == .transaction }
+            ?? statements.first { $0.fields.kind == .renewalInfo }
+        if let purchase {
+            items.append(VerifiedItem(purchase, claims))
+        }
+        for statement in statements where statement.fields.kind == .appTransaction {
+            items.append(VerifiedItem(statement, claims))
+        }
+        if items.isEmpty, let notification = statements.first {
+            items.append(VerifiedItem(notification, claims))
+        }
+        for statement in statements {
+            for index in items.indices {
+                items[index].add(statement, isPurchase: purchase != nil && index == 0)
+            }
+        }
+        return items
+    }
+
+    private mutating func add(_ statement: SignedStatement, isPurchase: Bool) {
+        switch statement.fields {
+        case .transaction(let fields) where isPurchase:
+            transaction = statement.part(fields)
+        case .renewalInfo(let fields) where isPurchase:
+            renewalInfo = statement.part(fields)
+        case .appTransaction(let fields) where !isPurchase:
+            appTransaction = statement.part(fields)
+        case .notification(let fields):
+            notification = statement.part(fields)
+        case .transaction, .renewalInfo, .appTransaction:
+            break
+        }
+    }
+}
+
+extension SignedStatement {
+    fileprivate func part<Fields: Sendable>(_ fields: Fields) -> SignedPart<Fields> {
+        SignedPart(json: json, fields: fields, signedDate: signedDate)
+    }
+}

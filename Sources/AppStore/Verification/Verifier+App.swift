@@ -1,0 +1,90 @@
+import JSON
+
+extension Verifier {
+    /// Who vouches for a payload, and for which of the configured apps.
+    struct Vouching {
+        let anchor: Anchor
+        let environment: Environment
+        /// Nil for renewal info.
+        let app: ConfiguredApp?
+    }
+
+    /// Asks whether the payload is meant for a configured app, and whether one of the chain's
+    /// anchors may vouch for that app.
+    func vouching(
+        for fields: SignedFields,
+        _ anchors: [Anchor]
+    ) throws(Fault) -> Vouching {
+        switch fields {
+        case .transaction(let fields):
+            return try vouching(fields.bundleID, environment(fields.environment), anchors)
+        case .renewalInfo(let fields):
+            return try vouchingForRenewal(environment(fields.environment), anchors)
+        case .appTransaction(let fields):
+            return try vouching(
+                fields.bundleID,
+                environment(fields.environment),
+                anchors,
+                appAppleID: .some(fields.appAppleID)
+            )
+        case .notification(let fields):
+            let subject = fields.subject
+            return try vouching(
+                subject?.bundleID,
+                environment(subject?.environment) ?? subject?.externalPurchaseEnvironment,
+                anchors,
+                appAppleID: .some(subject?.appAppleID)
+            )
+        }
+    }
+
+    /// The configured environment of a name; nil where no app has it.
+    private func environment(_ name: PayloadText?) -> Environment? {
+        name.flatMap { configuration.environment($0) }
+    }
+
+    /// - Parameter appAppleID: nil where the kind of payload has no such field, and a nil inside
+    ///   where this payload lacks it.
+    private func vouching(
+        _ bundleID: PayloadText?,
+        _ environment: Environment?,
+        _ anchors: [Anchor],
+        appAppleID: Int64?? = nil
+    ) throws(Fault) -> Vouching {
+        guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
+        guard configuration.hasBundle(bundleID) else {
+            throw Fault(.bundleMismatch, "no app of this bundle ID is configured")
+        }
+        let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
+        if let index, let appAppleID, environment == .production {
+            guard appAppleID == configuration.apps[index].appAppleID else {
+                let detail = appAppleID == nil ? "absent" : "another than the configured one"
+                throw Fault(.appMismatch, detail)
+            }
+        }
+        guard let index, let environment else {
+            throw Fault(.environmentMismatch, "not configured for the app")
+        }
+        guard let anchor = configuration.anchor(of: anchors, forAppAt: index) else {
+            throw Fault(.rootUntrusted, "the root may not vouch for this app and environment")
+        }
+        return Vouching(
+            anchor: anchor,
+            environment: environment,
+            app: configuration.apps[index]
+        )
+    }
+
+    private func vouchingForRenewal(
+        _ environment: Environment?,
+        _ anchors: [Anchor]
+    ) throws(Fault) -> Vouching {
+        guard let environment else {
+            throw Fault(.environmentMismatch, "not configured for any app")
+        }
+        guard let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) else {
+            throw Fault(.rootUntrusted, "the root may not vouch for any app of this environment")
+        }
+        return Vouching(anchor: anchor, environment: environment, app: nil)
+    }
+}

@@ -1,0 +1,110 @@
+import JSON
+import OpenSSL
+
+extension Verifier {
+    /// Verifies one JWS: every rule that concerns it alone, in their order.
+    func verify(
+        _ token: Token,
+        expecting kind: PayloadKind?
+    ) throws(Fault) -> SignedStatement {
+        trail.begin(token)
+        let jws = try CompactJWS(token)
+        let known = chains.chain(for: jws.header, of: token)
+        var header: [UInt8] = []
+        if known == nil {
+            header = try decodeHeader(jws, token)
+        }
+        let payload = try decode(jws.payload, token, "payload")
+        let signature = try decode(jws.signature, token, "signature")
+        guard signature.count == 64 else {
+            throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
+        }
+        let chain: VerifiedChain
+        if let known {
+            chain = known
+        } else {
+            chain = try verifyChain(header)
+        }
+        trail.note(chain: chain.certificates)
+        let json = try parse(payload)
+        trail.note(payload: json)
+        let fields = try SignedFields(json)
+        guard let signedDate = fields.signedDate else {
+            throw Fault(.payloadMalformed, "the payload has no signed date")
+        }
+        let anchors = chain.anchors(validAt: signedDate.wholeSeconds)
+        guard !anchors.isEmpty else {
+            throw Fault(
+                .certificateNotValidAtSigning,
+                "a certificate was not valid at the signed date"
+            )
+        }
+        if let fault = chain.purposeFault {
+            throw Fault(.certificatePurpose, fault)
+        }
+        try check(signature, jws, token, chain)
+        if known == nil {
+            chains.insert(chain, for: token.bytes[jws.header])
+        }
+        if let kind, kind != fields.kind {
+            throw Fault(
+                .payloadMalformed,
+                "holds a \(fields.kind.rawValue) in the place of a \(kind.rawValue)"
+            )
+        }
+        try fields.checkRequired(json)
+        let vouching = try vouching(for: fields, anchors)
+        return SignedStatement(
+            token: token,
+            json: json,
+            fields: fields,
+            signedDate: signedDate,
+            chain: chain,
+            anchor: vouching.anchor,
+            environment: vouching.environment,
+            app: vouching.app
+        )
+    }
+
+    private func decodeHeader(_ jws: CompactJWS, _ token: Token) throws(Fault) -> [UInt8] {
+        guard jws.header.count <= configuration.limits.headerSegmentBytesMax else {
+            throw Fault(.jwsMalformed, "the header segment is too large")
+        }
+        return try decode(jws.header, token, "header")
+    }
+
+    private func decode(
+        _ segment: Range<Int>,
+        _ token: Token,
+        _ name: StaticString
+    ) throws(Fault) -> [UInt8] {
+        let bytes = token.bytes
+        guard let decoded = Base64.url.decode(bytes.span.extracting(segment)) else {
+            throw Fault(.jwsMalformed, "the \(name) is no base64url without padding")
+        }
+        return decoded
+    }
+
+    private func parse(_ payload: [UInt8]) throws(Fault) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONDocument(parsing: payload, limits: configuration.limits.json).root
+        } catch {
+            throw Fault(.payloadMalformed, "the payload is no acceptable JSON: \(error)")
+        }
+    }
+
+    private func check(
+        _ signature: [UInt8],
+        _ jws: CompactJWS,
+        _ token: Token,
+        _ chain: VerifiedChain
+    ) throws(Fault) {
+        switch chain.check(jws, of: token, signature: signature) {
+        case .valid: break
+        case .outOfRange, .wrongLength:
+            throw Fault(.signatureInvalid, "r or s of the signature is out of range")
+        case .invalid:
+            throw Fault(.signatureInvalid, "the leaf's key has not signed header and payload")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import JSON
+import OpenSSL
+
+/// Says of a body whether Apple signed it for one of the configured apps, and what it holds.
+///
+/// The rules and their order are those of the product's verification document: the first one broken
+/// is the reason of the refusal. For one thread at a time, since it holds the keys' contexts and the
+/// cache of chains; each thread has one of its own, of one configuration.
+package final class Verifier {
+    /// The version of the rules, for auditors.
+    package static let version = "1.0.0"
+
+    package let configuration: VerifierConfiguration
+    var chains: VerifiedChainCache
+    var trail = VerificationTrail()
+
+    package init(configuration: VerifierConfiguration) {
+        self.configuration = configuration
+        chains = VerifiedChainCache(entriesMax: configuration.limits.chainsCachedMax)
+    }
+
+    /// How many chains are known; a gauge for operators.
+    package var chainsCached: Int { chains.count }
+
+    /// Verifies a body whole: nothing of it is returned before the last rule has passed for all of it.
+    package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
+        trail.beginItem()
+        do throws(Fault) {
+            return .success(try verified(body))
+        } catch {
+            return .failure(trail.refusal(for: error))
+        }
+    }
+
+    private func verified(_ body: [UInt8]?) throws(Fault) -> VerifiedBody {
+        let envelope = try Envelope(body, configuration.limits)
+        guard !envelope.items.isEmpty else { return .ignored(.emptyResponse) }
+        var items: [[SignedStatement]] = []
+        items.reserveCapacity(envelope.items.count)
+        for item in envelope.items {
+            trail.beginItem()
+            items.append(try statements(of: item))
+        }
+        for statements in items where statements.count > 1 {
+            trail.resume(statements)
+            try ItemAgreement(statements).check()
+        }
+        for (item, statements) in zip(envelope.items, items) {
+            guard envelope.claims != nil || item.claims != nil else { continue }
+            trail.resume(statements)
+            try ClaimCheck(statements).check([envelope.claims, item.claims])
+        }
+        return .items(items.flatMap { VerifiedItem.items($0, claims: envelope.clientClaims) })
+    }
+
+    /// The item's JWS in the order of the body, a notification before what it holds.
+    private func statements(of item: EnvelopeItem) throws(Fault) -> [SignedStatement] {
+        var statements: [SignedStatement] = []
+        for (token, kind) in item.tokens {
+            let statement = try verify(token, expecting: kind)
+            statements.append(statement)
+            guard case .notification(let notification) = statement.fields else { continue }
+            for (inner, kind) in notification.signedItems {
+                statements.append(try verify(inner, expecting: kind))
+            }
+        }
+        return statements
+    }
+}

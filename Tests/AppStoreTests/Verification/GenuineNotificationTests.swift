@@ -1,0 +1,101 @@
+import AppStore
+import JSON
+import OpenSSL
+import TestSupport
+import Testing
+
+/// A notification that Apple's production chain signed, against the pinned root.
+@Suite(.needsSharedData)
+struct GenuineNotificationTests {
+    static let bundleID = "com.Abilities"
+
+    static func body() throws -> [UInt8] {
+        try SharedData.vector("jws/imdhemy-test-notification-signed-payload.json")
+    }
+
+    static func token() throws -> [UInt8] {
+        let root = try JSONDocument(parsing: body()).root
+        return try #require(root["signedPayload"]?.stringBytes)
+    }
+
+    static func verifier(
+        bundleID: String = bundleID,
+        environment: Environment = .sandbox,
+        roots: [Certificate] = []
+    ) -> Verifier {
+        let app = ConfiguredApp(
+            bundleID: bundleID,
+            environment: environment,
+            appAppleID: 1,
+            roots: roots
+        )
+        return Verifier(configuration: VerifierConfiguration(apps: [app]))
+    }
+
+    @Test func `Apple's word is taken, and its bytes are kept`() throws {
+        let verifier = Self.verifier()
+        for body in [try Self.body(), try Self.token()] {
+            let item = try #require(try verifier.items(body).first)
+            #expect(item.bundleID == Self.bundleID && item.environment == .sandbox)
+            #expect(item.observedNotification?.type == "TEST")
+            #expect(item.transaction == nil && item.renewalInfo == nil)
+            #expect(item.verification.trust == .apple)
+            #expect(item.verification.root == AppleRoots.jws)
+            #expect(item.verification.method == .jws)
+            #expect(item.verification.signedDate.milliseconds == 1_662_122_492_884)
+            #expect(
+                item.verification.leaf.hex
+                    == "87da61ce27a91db54a38618657dffec761f095047c90f59c09d9fd40589b4890"
+            )
+        }
+        #expect(verifier.chainsCached == 1)
+    }
+
+    @Test func `it is for its own app and environment alone`() throws {
+        let body = try Self.body()
+        #expect(Self.verifier(bundleID: "com.abilities").reason(body) == .bundleMismatch)
+        #expect(Self.verifier(environment: .production).reason(body) == .environmentMismatch)
+    }
+
+    @Test func `an app with a root of its own does not take Apple's word`() throws {
+        let authority = try Minted.authority.get()
+        let verifier = Self.verifier(roots: [try Minted.root(authority)])
+        #expect(verifier.reason(try Self.body()) == .rootUntrusted)
+    }
+
+    @Test func `Apple's root named as one's own counts as Apple`() throws {
+        let der = try SharedData.vector("roots/AppleRootCA-G3.cer")
+        let verifier = Self.verifier(roots: [try Certificate(der: der)])
+        let item = try #require(try verifier.items(try Self.body()).first)
+        #expect(item.verification.trust == .apple)
+    }
+
+    @Test func `Apple's receipt root vouches for no JWS, even where it is named`() throws {
+        let der = try SharedData.vector("roots/AppleIncRootCertificate.cer")
+        let verifier = Self.verifier(roots: [try Certificate(der: der)])
+        #expect(verifier.reason(try Self.body()) == .rootUntrusted)
+    }
+
+    @Test func `no flipped bit is accepted, cold or warm`() throws {
+        let token = try Self.token()
+        let warm = Self.verifier()
+        _ = try warm.items(token)
+        for index in stride(from: 0, to: token.count, by: 23) {
+            for bit in [0, 3] {
+                var forged = token
+                forged[index] ^= 1 << UInt8(bit)
+                #expect(warm.reason(forged) != nil, "byte \(index), bit \(bit)")
+                #expect(Self.verifier().reason(forged) != nil, "byte \(index), bit \(bit)")
+            }
+        }
+        #expect(warm.chainsCached == 1)
+    }
+
+    @Test func `every cut is refused`() throws {
+        let token = try Self.token()
+        let verifier = Self.verifier()
+        for count in stride(from: 0, to: token.count, by: 61) {
+            #expect(verifier.reason(Array(token[..<count])) != nil)
+        }
+    }
+}

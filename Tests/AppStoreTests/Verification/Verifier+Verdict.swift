@@ -1,0 +1,50 @@
+import AppStore
+import Testing
+
+extension Verifier {
+    /// Why a body is refused; nil where it is accepted.
+    func reason(_ body: [UInt8]?) -> RefusalReason? {
+        switch verify(body) {
+        case .success: nil
+        case .failure(let refusal): refusal.reason
+        }
+    }
+
+    func reason(_ body: String) -> RefusalReason? {
+        reason(Array(body.utf8))
+    }
+
+    /// The items of a body that has to be accepted with some.
+    func items(
+        _ body: [UInt8],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [VerifiedItem] {
+        switch verify(body) {
+        case .success(.items(let items)):
+            return items
+        case .success(.ignored):
+            Issue.record("the body was ignored", sourceLocation: sourceLocation)
+        case .failure(let refusal):
+            Issue.record(
+                "refused: \(refusal.reason.rawValue), \(refusal.detail)",
+                sourceLocation: sourceLocation
+            )
+        }
+        return []
+    }
+
+    /// The refusal of a body that has to be refused.
+    func refusal(
+        _ body: [UInt8]?,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Refusal {
+        switch verify(body) {
+        case .success:
+            let comment: Comment = "the body was accepted"
+            Issue.record(comment, sourceLocation: sourceLocation)
+            return Refusal(reason: .observationMalformed, detail: "accepted")
+        case .failure(let refusal):
+            return refusal
+        }
+    }
+}
