@@ -64,7 +64,7 @@ let package = Package(
         // The pipeline.
         library("Settings", ["JSON"]),
         library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
-        library("Worker", ["DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
+        library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
         library("Database", ["Postgres", "Settings"]),
         library(
             "VerifyStage",
@@ -133,6 +133,7 @@ let package = Package(
         tests("OpenSSLTests", ["JSON", "OpenSSL"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres", "LocalServers"]),
+        tests("LocalServersTests", ["LocalServers", "Postgres"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
         tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),

@@ -9,6 +9,12 @@ package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
     /// Never holds a secret.
     package let message: String
 
+    package init(setting: String, origin: String? = nil, message: String) {
+        self.setting = setting
+        self.origin = origin
+        self.message = message
+    }
+
     package var description: String {
         "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)"
     }

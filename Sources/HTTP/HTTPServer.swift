@@ -1,0 +1,79 @@
+import CMicroHTTPD
+import Synchronization
+
+/// A small HTTP/1.1 server on libmicrohttpd, for health checks, metrics and the console.
+///
+/// One thread reads, answers and writes; each connection carries one request. It listens from the
+/// end of `init` until `stop()`, which the last reference to it calls as well.
+@safe
+package final class HTTPServer: Sendable {
+    /// The port in use, also where 0 was asked for.
+    package let port: UInt16
+
+    private let service: HTTPService
+    private let daemon: Mutex<Daemon?>
+
+    /// The library's daemon and the reference that its callbacks hold; both end in `stop`.
+    @safe
+    private struct Daemon: @unchecked Sendable {
+        let pointer: OpaquePointer
+        let context: Unmanaged<HTTPService>
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Parameters:
+    ///   - address: an IPv4 or IPv6 address of this machine; loopback unless told otherwise.
+    ///   - port: 0 for any free one.
+    package init(
+        address: String = "127.0.0.1",
+        port: UInt16 = 0,
+        routes: [HTTPRoute],
+        limits: HTTPLimits = .standard
+    ) throws(HTTPServerError) {
+        let socket = try ListeningSocket(address: address, port: port)
+        self.port = socket.port
+        service = HTTPService(routes: routes, limits: limits)
+        let context = unsafe Unmanaged.passRetained(service)
+        let pointer = unsafe cmicrohttpd_start(
+            socket.take(),
+            UInt32(clamping: limits.connectionsMax),
+            limits.headerBytesMax,
+            limits.idleSeconds,
+            requestReceived,
+            requestCompleted,
+            connectionChanged,
+            context.toOpaque()
+        )
+        guard let pointer = unsafe pointer else {
+            unsafe context.release()
+            daemon = Mutex(nil)
+            throw HTTPServerError(
+                code: .systemLimit,
+                description: "the HTTP server for \(address) port \(port) could not start: "
+                    + "too few descriptors, threads or memory"
+            )
+        }
+        daemon = unsafe Mutex(Daemon(pointer: pointer, context: context))
+        service.deadlines.start()
+    }
+
+    /// Stops listening, ends all connections and returns when no handler runs any more.
+    ///
+    /// Must not be called from a handler, which it would wait for.
+    package func stop() {
+        let running = daemon.withLock { daemon in
+            let running = daemon
+            daemon = nil
+            return running
+        }
+        guard let running else { return }
+        unsafe MHD_stop_daemon(running.pointer)
+        service.deadlines.stop()
+        unsafe running.context.release()
+    }
+
+    deinit {
+        stop()
+    }
+}

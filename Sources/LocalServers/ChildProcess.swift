@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+
+/// A program started by this process, which does not outlive it.
+///
+/// Signals go to the program only while it has not been reaped, so they never hit another process
+/// that has got its number.
+package final class ChildProcess: Sendable {
+    /// Where the program's output goes.
+    package enum Output: Sendable {
+        case discarded
+        case inherited
+        case file(path: String)
+        /// Called for each line, on a thread of its own.
+        case lines(@Sendable (String) -> Void)
+    }
+
+    private struct State {
+        var end: ProcessEnd?
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter: UInt64 = 0
+    }
+
+    package let processID: Int32
+    private let name: String
+    private let state = Mutex(State())
+
+    /// Starts the program.
+    ///
+    /// - Parameters:
+    ///   - environment: the whole of it; `ProcessInfo.processInfo.environment` hands ours on.
+    ///   - signalOnOurDeath: what ends it when this process is gone, by its short name (`KILL`).
+    package init(
+        executable: String,
+        arguments: [String] = [],
+        environment: [String: String],
+        standardOutput: Output = .discarded,
+        standardError: Output = .discarded,
+        signalOnOurDeath: String = "KILL"
+    ) throws {
+        let output = try OutputDescriptor(standardOutput, inherited: STDOUT_FILENO)
+        let errors = try OutputDescriptor(standardError, inherited: STDERR_FILENO)
+        let spawn = SpawnRequest(
+            executable: executable,
+            arguments: arguments,
+            environment: environment,
+            standardInput: nil,
+            standardOutput: output.childEnd,
+            standardError: errors.childEnd
+        )
+        processID = try spawn.start()
+        name = (executable as NSString).lastPathComponent
+        output.startReading()
+        errors.startReading()
+        startReaping()
+        try ProcessWatchdog.shared.guardProcess(processID, signal: signalOnOurDeath)
+    }
+
+    /// How the program ended, or nil while it runs.
+    package var end: ProcessEnd? {
+        state.withLock(\.end)
+    }
+
+    package var isRunning: Bool {
+        end == nil
+    }
+
+    /// Sends the signal; does nothing once the program has ended.
+    package func signal(_ number: Int32) {
+        state.withLock { state in
+            if state.end == nil {
+                _ = Foundation.kill(processID, number)
+            }
+        }
+    }
+
+    package func terminate() {
+        signal(SIGTERM)
+    }
+
+    package func kill() {
+        signal(SIGKILL)
+    }
+
+    /// Waits until the program has ended.
+    ///
+    /// - Throws: when it still runs at the deadline; it is left running.
+    @discardableResult
+    package func waitForEnd(deadline: Duration) async throws -> ProcessEnd {
+        let (id, timer) = (newWaiterID(), Task { try? await Task.sleep(for: deadline) })
+        let expiry = Task {
+            await timer.value
+            resume(id)
+        }
+        await withCheckedContinuation { continuation in
+            let isEnded = state.withLock { state in
+                if state.end == nil {
+                    state.waiters[id] = continuation
+                }
+                return state.end != nil
+            }
+            if isEnded {
+                continuation.resume()
+            }
+        }
+        timer.cancel()
+        _ = expiry
+        guard let end else {
+            throw LocalServerError("\(name) (process \(processID)) still runs after \(deadline)")
+        }
+        return end
+    }
+
+    /// Asks the program to end, and kills it when it has not within `grace`.
+    @discardableResult
+    package func stop(grace: Duration, signal number: Int32 = SIGTERM) async throws -> ProcessEnd {
+        signal(number)
+        do {
+            return try await waitForEnd(deadline: grace)
+        } catch {
+            kill()
+            return try await waitForEnd(deadline: Self.killDeadline)
+        }
+    }
+
+    private static let killDeadline = Duration.seconds(10)
+
+    private func newWaiterID() -> UInt64 {
+        state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+    }
+
+    private func resume(_ id: UInt64) {
+        state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+    }
+
+    /// Blocks in a thread until the program ends, and notes the end before its number is given up.
+    private func startReaping() {
+        Thread.detachNewThread { [self] in
+            var information = siginfo_t()
+            while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0,
+                errno == EINTR
+            {}
+            let waiters = state.withLock { state in
+                var status: Int32 = 0
+                while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+                state.end = ProcessEnd(waitStatus: status)
+                defer { state.waiters = [:] }
+                return Array(state.waiters.values)
+            }
+            ProcessWatchdog.shared.releaseProcess(processID)
+            waiters.forEach { $0.resume() }
+        }
+    }
+}

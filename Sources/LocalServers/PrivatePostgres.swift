@@ -1,0 +1,151 @@
+import Foundation
+import Postgres
+
+/// A PostgreSQL server of our own: in a temporary folder, on a free port of 127.0.0.1, with a
+/// password made up for it.
+///
+/// Started from the installed programs, without systemd; as root it runs as user `postgres` (or
+/// `nobody`), since `initdb` refuses root. The folder goes with `remove()`, and server and folder
+/// go when this process dies.
+package actor PrivatePostgres {
+    /// What differs between a throw-away server for tests and one to measure on.
+    package struct Configuration: Sendable {
+        /// False turns `fsync` and `full_page_writes` off: a power cut loses the data.
+        package var isDurable = false
+
+        /// Lines of `postgresql.conf`, over those that we set ourselves.
+        package var settings: [String: String] = [:]
+
+        package init() {}
+    }
+
+    /// How the server is told to stop (manual, "Shutting Down the Server").
+    package enum StopMode: Sendable {
+        /// Ends all connections and writes everything out.
+        case fast
+        /// Ends all processes at once; the next start recovers from the log.
+        case immediate
+
+        var signal: Int32 {
+            switch self {
+            case .fast: SIGINT
+            case .immediate: SIGQUIT
+            }
+        }
+    }
+
+    /// On 127.0.0.1; the same after a restart.
+    package nonisolated let port: UInt16
+    private let cluster: PostgresCluster
+    private let configuration: Configuration
+    private var server: ChildProcess?
+
+    /// Makes a cluster and starts its server.
+    package static func start(
+        _ configuration: Configuration = Configuration()
+    ) async throws -> PrivatePostgres {
+        let cluster = try await PostgresCluster.make()
+        var failure: (any Error)?
+        for _ in 0..<portAttemptsMax {
+            do {
+                let server = PrivatePostgres(cluster, port: try LoopbackPort.free(), configuration)
+                try await server.start()
+                return server
+            } catch {
+                failure = error
+            }
+        }
+        cluster.remove()
+        throw failure ?? LocalServerError("PostgreSQL did not start")
+    }
+
+    private static let portAttemptsMax = 3
+
+    private init(
+        _ cluster: PostgresCluster,
+        port: UInt16,
+        _ configuration: Configuration
+    ) {
+        self.cluster = cluster
+        self.port = port
+        self.configuration = configuration
+    }
+
+    /// For a database of this server; holds the password.
+    package nonisolated func connectionString(database: String = "postgres") -> String {
+        "postgresql://postgres:\(cluster.password)@127.0.0.1:\(port)/\(database)"
+    }
+
+    /// Of the postmaster; nil while the server is stopped.
+    package var processID: Int32? {
+        server?.isRunning == true ? server?.processID : nil
+    }
+
+    /// Starts the server again after a stop, on the same port.
+    package func start() async throws {
+        precondition(processID == nil, "this server runs already")
+        let command = cluster.command("postgres", ["-D", cluster.data] + settings)
+        let server = try ChildProcess(
+            executable: command[0],
+            arguments: Array(command.dropFirst()),
+            environment: PostgresCluster.environment,
+            standardError: .file(path: cluster.log),
+            signalOnOurDeath: "QUIT"
+        )
+        self.server = server
+        try await waitUntilReady(server)
+    }
+
+    package func stop(_ mode: StopMode = .fast) async throws {
+        try await server?.stop(grace: Self.stopDeadline, signal: mode.signal)
+        server = nil
+    }
+
+    /// Stops the server and deletes its folder.
+    package func remove() async throws {
+        try await stop(.immediate)
+        cluster.remove()
+    }
+
+    private static let stopDeadline = Duration.seconds(30)
+    private static let startDeadline = Duration.seconds(60)
+
+    private var settings: [String] {
+        var settings = [
+            "port": "\(port)",
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "shared_buffers": "32MB",
+            "max_connections": "100",
+            "wal_level": "minimal",
+            "max_wal_senders": "0",
+            "log_min_messages": "error",
+            "log_min_error_statement": "panic",
+        ]
+        if !configuration.isDurable {
+            settings["fsync"] = "off"
+            settings["full_page_writes"] = "off"
+        }
+        settings.merge(configuration.settings) { $1 }
+        return settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
+    }
+
+    private func waitUntilReady(_ server: ChildProcess) async throws {
+        let end = ContinuousClock.now + Self.startDeadline
+        var options = PostgresOptions(
+            connectionString: connectionString(),
+            applicationName: "private-postgres"
+        )
+        options.connectDeadline = .seconds(5)
+        while server.isRunning, ContinuousClock.now < end {
+            if let connection = try? await PostgresConnection.connect(options) {
+                await connection.close()
+                return
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await server.stop(grace: .zero)
+        self.server = nil
+        throw LocalServerError("PostgreSQL did not start: \(cluster.endOfLog)")
+    }
+}

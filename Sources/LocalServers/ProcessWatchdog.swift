@@ -1,0 +1,92 @@
+import Foundation
+import Synchronization
+
+/// Ends this process's children and deletes its folders when this process dies, however it dies.
+///
+/// A shell in a process group of its own reads from a pipe whose other end only we hold: the end of
+/// the pipe is our end. Nothing of it depends on signal handlers, and a terminal's Ctrl-C does not
+/// reach it. (Linux's PR_SET_PDEATHSIG fires when the *thread* that started the child ends.)
+final class ProcessWatchdog: Sendable {
+    private let pipeEnd = Mutex<Int32?>(nil)
+
+    static let shared = ProcessWatchdog()
+
+    deinit {
+        if let end = pipeEnd.withLock(\.self) {
+            close(end)
+        }
+    }
+
+    /// Has `signal` sent to the child when this process is gone, and SIGKILL where that is not
+    /// enough.
+    func guardProcess(_ processID: Int32, signal: String) throws {
+        try send("guard \(processID):\(signal)")
+    }
+
+    /// To be called when the child has been reaped: its number may be given to another process.
+    func releaseProcess(_ processID: Int32) {
+        try? send("release \(processID)")
+    }
+
+    /// Has the folder deleted when this process is gone, after the children.
+    func guardFolder(_ path: String) throws {
+        precondition(!path.contains("\n"), "the watchdog is told one path a line")
+        try send("folder \(path)")
+    }
+
+    private func send(_ line: String) throws {
+        try pipeEnd.withLock { end in
+            let descriptor = try end ?? start()
+            end = descriptor
+            let bytes = Array((line + "\n").utf8)
+            guard write(descriptor, bytes, bytes.count) == bytes.count else {
+                throw LocalServerError("the watchdog shell is gone", errno: errno)
+            }
+        }
+    }
+
+    private func start() throws -> Int32 {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw LocalServerError("no pipe for the watchdog", errno: errno)
+        }
+        defer { close(ends[0]) }
+        let spawn = SpawnRequest(
+            executable: "/bin/sh",
+            arguments: ["-c", Self.script],
+            environment: [:],
+            standardInput: ends[0],
+            standardOutput: nil,
+            standardError: nil
+        )
+        _ = try spawn.start()
+        return ends[1]
+    }
+
+    private static let script = """
+        trap '' HUP INT TERM
+        children= folders=
+        while read -r verb argument; do
+            case $verb in
+            guard) children="$children $argument" ;;
+            folder) folders="$folders$argument
+        " ;;
+            release)
+                left=
+                for child in $children; do
+                    [ "${child%%:*}" = "$argument" ] || left="$left $child"
+                done
+                children=$left ;;
+            esac
+        done
+        for child in $children; do kill -s "${child##*:}" "${child%%:*}"; done
+        for child in $children; do
+            tries=0
+            while kill -0 "${child%%:*}" && [ $tries -lt 50 ]; do
+                tries=$((tries + 1)); sleep 0.1
+            done
+            kill -s KILL "${child%%:*}"
+        done
+        printf '%s' "$folders" | while read -r folder; do rm -rf -- "$folder"; done
+        """
+}

@@ -1,0 +1,139 @@
+/// Lends connections, opens them within a bound, and makes callers wait when all are on loan.
+actor ConnectionPool {
+    private let options: PostgresOptions
+    private let connectionsMax: Int
+    private var idle: [PostgresConnection] = []
+    private var openCount = 0
+    private var backoff = ReconnectBackoff()
+    private var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    private var nextWaiterID: UInt64 = 0
+    private var isClosed = false
+
+    init(_ options: PostgresOptions, connectionsMax: Int) {
+        precondition(connectionsMax > 0, "a client needs at least one connection")
+        self.options = options
+        self.connectionsMax = connectionsMax
+    }
+
+    func lease() async throws(PostgresError) -> PostgresConnection {
+        let deadline = ContinuousClock.now + options.connectDeadline
+        while true {
+            if isClosed {
+                throw PostgresError(code: .connectionClosed, message: "the client is closed")
+            }
+            if let connection = idle.popLast() {
+                if await connection.isUsable() { return connection }
+                await connection.close()
+                openCount -= 1
+            } else if openCount < connectionsMax {
+                openCount += 1
+                return try await connectOrRelease(until: deadline)
+            } else {
+                try await waitForReturn(until: deadline)
+            }
+        }
+    }
+
+    func giveBack(_ connection: PostgresConnection) async {
+        let isKept = await connection.isUsable() && !isClosed
+        if isKept {
+            idle.append(connection)
+        } else {
+            await connection.close()
+            openCount -= 1
+        }
+        resumeFirstWaiter()
+    }
+
+    func close() async {
+        isClosed = true
+        let connections = idle
+        idle = []
+        openCount -= connections.count
+        while !waiters.isEmpty {
+            resumeFirstWaiter()
+        }
+        for connection in connections {
+            await connection.close()
+        }
+    }
+
+    private func connectOrRelease(
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> PostgresConnection {
+        do throws(PostgresError) {
+            return try await connect(until: deadline)
+        } catch {
+            openCount -= 1
+            resumeFirstWaiter()
+            throw error
+        }
+    }
+
+    /// Tries until the deadline; an operator's fault is thrown at once, as somebody has to act.
+    private func connect(
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> PostgresConnection {
+        var failure: PostgresError?
+        while true {
+            let start = min(backoff.notBefore, deadline)
+            try? await ContinuousClock().sleep(until: start)
+            let left = deadline - .now
+            if let failure, left <= .zero || Task.isCancelled { throw failure }
+            do throws(PostgresError) {
+                let connection = try await PostgresConnection.connect(
+                    options,
+                    deadline: max(left, Self.attemptMin)
+                )
+                backoff.recordSuccess()
+                return connection
+            } catch {
+                failure = error
+                backoff.recordFailure(at: .now, jitter: .random(in: 0...1))
+                if error.fault != .infrastructure { throw error }
+            }
+        }
+    }
+
+    /// However late it is, one attempt gets a chance.
+    private static let attemptMin = Duration.milliseconds(500)
+
+    private func waitForReturn(
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) {
+        if Task.isCancelled {
+            throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
+        }
+        if deadline <= .now {
+            throw PostgresError(
+                code: .deadlineExceeded,
+                message: "all \(connectionsMax) connections of this client are in use"
+            )
+        }
+        let id = nextWaiterID
+        nextWaiterID += 1
+        let timer = Task {
+            try? await ContinuousClock().sleep(until: deadline)
+            resumeWaiter(id)
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiters.append((id, continuation))
+            }
+        } onCancel: {
+            timer.cancel()
+        }
+        timer.cancel()
+    }
+
+    private func resumeFirstWaiter() {
+        if let first = waiters.first {
+            resumeWaiter(first.id)
+        }
+    }
+
+    private func resumeWaiter(_ id: UInt64) {
+        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+        waiters.remove(at: index).continuation.resume()
+    }
+}

@@ -1,0 +1,69 @@
+/// Connections to one server, lent to one task at a time, safe to share between all.
+///
+/// A connection that broke is replaced by the next call, with a growing and jittered delay between
+/// attempts. What a call was doing when its connection broke is not repeated here: only the caller
+/// knows whether it may be.
+package final class PostgresClient: Sendable {
+    private let pool: ConnectionPool
+
+    /// Opens nothing yet; the first call connects.
+    package init(_ options: PostgresOptions, connectionsMax: Int = 2) {
+        pool = ConnectionPool(options, connectionsMax: connectionsMax)
+    }
+
+    /// Lends a connection to `body`, waiting for a free or new one up to the connect deadline.
+    package func withConnection<T>(
+        _ body: (PostgresConnection) async throws -> T
+    ) async throws -> T {
+        let connection = try await pool.lease()
+        do {
+            let value = try await body(connection)
+            await pool.giveBack(connection)
+            return value
+        } catch {
+            await pool.giveBack(connection)
+            throw error
+        }
+    }
+
+    /// Runs `body` in a transaction, and again from its start when another transaction was in the
+    /// way (a deadlock or a serialization failure), up to `attemptsMax` times in all.
+    package func transaction<T>(
+        isolation: PostgresIsolation = .readCommitted,
+        deadline: Duration? = nil,
+        attemptsMax: Int = 5,
+        _ body: (PostgresConnection) async throws -> T
+    ) async throws -> T {
+        try await withConnection { connection in
+            var attempt = 1
+            while true {
+                do {
+                    return try await connection.transaction(
+                        isolation: isolation,
+                        deadline: deadline,
+                        body
+                    )
+                } catch let error as PostgresError where error.isContention {
+                    if attempt == attemptsMax { throw error }
+                    attempt += 1
+                }
+            }
+        }
+    }
+
+    /// Runs one statement on any connection.
+    package func query(
+        _ sql: String,
+        _ parameters: [PostgresValue] = [],
+        deadline: Duration? = nil
+    ) async throws -> PostgresRows {
+        try await withConnection { connection in
+            try await connection.query(sql, parameters, deadline: deadline)
+        }
+    }
+
+    /// Closes the idle connections, and those on loan when they come back.
+    package func close() async {
+        await pool.close()
+    }
+}

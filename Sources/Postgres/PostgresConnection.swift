@@ -1,0 +1,214 @@
+import Threads
+
+/// One connection to a PostgreSQL server, on a thread of its own.
+///
+/// For one task at a time: statements of two tasks would end up in one transaction. Share a
+/// `PostgresClient` instead. Every call has a deadline; when it passes, or when the calling task is
+/// cancelled in the middle, the server is asked to stop and the connection is closed. What had
+/// reached the server by then may have been done or not, as after any lost connection.
+package actor PostgresConnection {
+    private let executor: ThreadExecutor
+    private let options: PostgresOptions
+    private var session: Session?
+    private var transactionStart: PostgresStatement?
+    private var transactionDeadline: ContinuousClock.Instant?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    private init(_ options: PostgresOptions) {
+        self.options = options
+        executor = ThreadExecutor(name: "postgres")
+    }
+
+    isolated deinit {
+        session?.close()
+        executor.stop()
+    }
+
+    /// Connects; libpq's `PG…` environment variables fill in what the connection string leaves out.
+    ///
+    /// The deadline covers everything but the look-up of the host's name, which blocks in the
+    /// system's resolver for as long as that takes.
+    package static func connect(
+        _ options: PostgresOptions,
+        deadline: Duration? = nil
+    ) async throws(PostgresError) -> PostgresConnection {
+        let connection = PostgresConnection(options)
+        try await connection.open(until: .now + (deadline ?? options.connectDeadline))
+        return connection
+    }
+
+    private func open(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
+        guard let wakePipe = WakePipe() else {
+            throw PostgresError(
+                code: .connectionFailed,
+                message: "no file descriptor left in this process"
+            )
+        }
+        session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
+            try Session.connect(options, wakePipe: wakePipe, until: deadline)
+        }
+    }
+
+    /// Runs one statement.
+    package func query(
+        _ sql: String,
+        _ parameters: [PostgresValue] = [],
+        deadline: Duration? = nil
+    ) async throws(PostgresError) -> PostgresRows {
+        let rows = try await pipeline([PostgresStatement(sql, parameters)], deadline: deadline)
+        guard let first = rows.first else {
+            throw PostgresError(code: .unexpectedAnswer, message: "the statement had no answer")
+        }
+        return first
+    }
+
+    /// Runs several statements in one round trip, each seeing what those before it did.
+    ///
+    /// Outside of a transaction they are one: all of them take effect, or none.
+    ///
+    /// - Returns: the rows of each, in the same order.
+    package func pipeline(
+        _ statements: [PostgresStatement],
+        deadline: Duration? = nil
+    ) async throws(PostgresError) -> [PostgresRows] {
+        let session = try openSession()
+        let start = transactionStart
+        transactionStart = nil
+        let all = (start.map { [$0] } ?? []) + statements
+        let end = instant(deadline)
+        let rows = try await interruptible(session.wakePipe) { () throws(PostgresError) in
+            try session.run(all, until: end)
+        }
+        return start == nil ? rows : Array(rows.dropFirst())
+    }
+
+    /// Runs a script of several statements, for migrations: no parameters, no rows.
+    package func execute(
+        script: String,
+        deadline: Duration? = nil
+    ) async throws(PostgresError) {
+        let session = try openSession()
+        if transactionStart != nil {
+            _ = try await pipeline([], deadline: deadline)
+        }
+        let end = instant(deadline)
+        try await interruptible(session.wakePipe) { () throws(PostgresError) in
+            try session.run(script: script, until: end)
+        }
+    }
+
+    /// Receives what is sent to the channel from now on, see `notifications(deadline:)`.
+    package func listen(to channel: String) async throws(PostgresError) {
+        let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
+            .joined(separator: "\"\"")
+        try await execute(script: "LISTEN \"\(quoted)\"")
+    }
+
+    /// Waits for notifications, at most for the deadline, and returns none when it passes.
+    ///
+    /// Holds the connection meanwhile: who listens takes a connection of its own. A notification is
+    /// lost when the connection is, so a sweep has to stand beside it.
+    package func notifications(
+        deadline: Duration
+    ) async throws(PostgresError) -> [PostgresNotification] {
+        let session = try openSession()
+        let end = ContinuousClock.now + deadline
+        return try await interruptible(session.wakePipe) { () throws(PostgresError) in
+            try session.notifications(until: end)
+        }
+    }
+
+    package func close() {
+        session?.close()
+        session = nil
+    }
+
+    /// False when the connection is closed or the server has ended it meanwhile.
+    package func isUsable() -> Bool {
+        guard let session else { return false }
+        return session.isAlive() && !session.isInTransaction
+    }
+}
+
+extension PostgresConnection {
+    /// The first statement carries the BEGIN with it, which saves a round trip.
+    func begin(_ statement: PostgresStatement, deadline: Duration?) throws(PostgresError) {
+        let session = try openSession()
+        precondition(
+            transactionStart == nil && !session.isInTransaction,
+            "a transaction runs inside of another on one connection"
+        )
+        transactionStart = statement
+        transactionDeadline = deadline.map { .now + $0 }
+    }
+
+    /// Throws where a statement failed before, which COMMIT would answer with a silent rollback.
+    func commit() async throws(PostgresError) {
+        defer { transactionDeadline = nil }
+        if transactionStart != nil {
+            transactionStart = nil
+            return
+        }
+        if session?.isTransactionFailed == true {
+            throw PostgresError(
+                code: .server,
+                message: "a statement of this transaction failed, so it cannot be committed",
+                sqlState: SQLState("25P02")
+            )
+        }
+        _ = try await pipeline([PostgresStatement("COMMIT")])
+    }
+
+    /// Undoes the transaction, also for a cancelled task; closes the connection where that fails.
+    func rollback() {
+        transactionStart = nil
+        transactionDeadline = nil
+        guard let session, session.isInTransaction else { return }
+        session.wakePipe.clear()
+        do throws(PostgresError) {
+            let end = ContinuousClock.now + Self.rollbackDeadline
+            _ = try session.run([PostgresStatement("ROLLBACK")], until: end)
+        } catch {
+            session.close()
+        }
+    }
+
+    private static let rollbackDeadline = Duration.seconds(5)
+
+    private func openSession() throws(PostgresError) -> Session {
+        guard let session, session.isOpen else {
+            throw PostgresError(
+                code: .connectionClosed,
+                message: "the connection is closed, take a new one"
+            )
+        }
+        return session
+    }
+
+    private func instant(_ deadline: Duration?) -> ContinuousClock.Instant {
+        let own = ContinuousClock.now + (deadline ?? options.statementDeadline)
+        return transactionDeadline.map { min($0, own) } ?? own
+    }
+
+    /// Runs what blocks this actor's thread so that the cancellation of the calling task ends it.
+    private func interruptible<T>(
+        _ wakePipe: WakePipe,
+        _ body: () throws(PostgresError) -> T
+    ) async throws(PostgresError) -> T {
+        if Task.isCancelled {
+            throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
+        }
+        wakePipe.clear()
+        let result = await withTaskCancellationHandler {
+            // Only a closure that captures the actor runs on its thread.
+            executor.checkIsolated()
+            return Result(catching: body)
+        } onCancel: {
+            wakePipe.wake()
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,25 @@
+/// Where the server is and how long anything may take.
+package struct PostgresOptions: Sendable {
+    /// A URL (`postgresql://user:password@host:5432/database`) or libpq's `key=value` form.
+    ///
+    /// Holds the password: never logged.
+    package var connectionString: String
+
+    /// Shown in the server's `pg_stat_activity`.
+    package var applicationName: String
+
+    package var connectDeadline: Duration = .seconds(10)
+
+    /// How long one call may take when it names no deadline of its own.
+    package var statementDeadline: Duration = .seconds(30)
+
+    /// Prepared statements kept per connection.
+    package var preparedStatementsMax = 256
+
+    package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
+
+    package init(connectionString: String, applicationName: String) {
+        self.connectionString = connectionString
+        self.applicationName = applicationName
+    }
+}

@@ -1,0 +1,64 @@
+import CLibPQ
+
+/// What a statement returned: rows in libpq's own memory, read in place.
+///
+/// Owns the `PGresult` and clears it at the end; nothing writes to a result once libpq has handed
+/// it over, so several tasks may read one. Reading a column as a type that it is not, or a NULL
+/// through an accessor that promises a value, is an error in our own SQL and traps.
+@safe
+package final class PostgresRows: @unchecked Sendable {
+    private let result: OpaquePointer
+
+    package let count: Int
+    package let columnCount: Int
+
+    @unsafe
+    init(takingOwnershipOf result: OpaquePointer) {
+        unsafe self.result = unsafe result
+        count = Int(unsafe PQntuples(result))
+        columnCount = Int(unsafe PQnfields(result))
+    }
+
+    deinit {
+        unsafe PQclear(result)
+    }
+
+    /// The rows that an INSERT, UPDATE, DELETE, MERGE or SELECT touched; 0 for other statements.
+    package var affectedCount: Int {
+        guard let text = unsafe PQcmdTuples(result) else { return 0 }
+        return unsafe Int(String(cString: text)) ?? 0
+    }
+
+    func type(ofColumn column: Int) -> PostgresType {
+        PostgresType(oid: unsafe PQftype(result, Int32(column)))
+    }
+
+    func isNull(_ row: Int, _ column: Int) -> Bool {
+        precondition(
+            (0..<count).contains(row) && (0..<columnCount).contains(column),
+            "a statement returns fewer rows or columns than its reader asks for"
+        )
+        return unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
+    }
+
+    /// The bytes of one field, valid while this object lives; nil for NULL.
+    @unsafe
+    func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        if isNull(row, column) {
+            return nil
+        }
+        let start = unsafe PQgetvalue(result, Int32(row), Int32(column))
+        let length = unsafe PQgetlength(result, Int32(row), Int32(column))
+        return unsafe UnsafeRawBufferPointer(start: start, count: Int(length))
+    }
+}
+
+extension PostgresRows: RandomAccessCollection {
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { count }
+
+    package subscript(position: Int) -> PostgresRow {
+        precondition((0..<count).contains(position), "a row outside of what was returned")
+        return PostgresRow(rows: self, index: position)
+    }
+}

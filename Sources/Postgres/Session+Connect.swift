@@ -1,0 +1,92 @@
+import CLibPQ
+import Foundation
+
+extension Session {
+    /// Connects and waits for the server's greeting.
+    static func connect(
+        _ options: PostgresOptions,
+        wakePipe: WakePipe,
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> Session {
+        try checkReadable(options.connectionString)
+        let keywords = ["dbname", "fallback_application_name", "client_encoding"]
+        let values = [options.connectionString, options.applicationName, "UTF8"]
+        let started = unsafe withCStrings(keywords) { keywords in
+            unsafe withCStrings(values) { values in
+                // 1: `dbname` holds a whole connection string.
+                unsafe PQconnectStartParams(keywords, values, 1)
+            }
+        }
+        guard let started = unsafe started else {
+            throw PostgresError(code: .connectionFailed, message: "no memory for a connection")
+        }
+        let session = unsafe Session(
+            takingOwnershipOf: started,
+            wakePipe: wakePipe,
+            options: options
+        )
+        try session.finishConnecting(until: deadline)
+        return session
+    }
+
+    /// libpq's own message about a malformed string quotes it, password and all.
+    private static func checkReadable(_ connectionString: String) throws(PostgresError) {
+        if let parsed = unsafe PQconninfoParse(connectionString, nil) {
+            unsafe PQconninfoFree(parsed)
+            return
+        }
+        throw PostgresError(
+            code: .invalidConnectionString,
+            message: "the connection string cannot be read; expected"
+                + " postgresql://USER:PASSWORD@HOST:PORT/DATABASE or key=value pairs"
+        )
+    }
+
+    private func finishConnecting(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        let connection = try unsafe open()
+        // Only the verbose form tells the SQLSTATE of a refusal, which has no result to ask.
+        _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+        var status =
+            unsafe PQstatus(connection) == CONNECTION_BAD
+            ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+        while status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING {
+            let events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT
+            _ = try wait(for: Int32(events), until: deadline)
+            status = unsafe PQconnectPoll(connection)
+        }
+        guard status == PGRES_POLLING_OK, unsafe PQsetnonblocking(connection, 1) == 0 else {
+            throw unsafe connectionFailure(connection)
+        }
+        _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_TERSE)
+    }
+
+    @unsafe
+    private func connectionFailure(_ connection: OpaquePointer) -> PostgresError {
+        let text = unsafe PQerrorMessage(connection).map { unsafe String(cString: $0) } ?? ""
+        close()
+        let failure = ConnectionFailure(text)
+        let isRefused = failure.sqlState?.errorClass == "28"
+        return PostgresError(
+            code: isRefused ? .authenticationFailed : .connectionFailed,
+            message: failure.message,
+            sqlState: failure.sqlState
+        )
+    }
+}
+
+/// Calls `body` with a null-terminated array of C strings, valid for the call.
+@unsafe
+private func withCStrings<R>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
+) -> R {
+    let copies = unsafe strings.map { unsafe strdup($0) }
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    let pointers = unsafe copies.map { unsafe UnsafePointer<CChar>($0) } + [nil]
+    return unsafe pointers.withUnsafeBufferPointer { buffer in
+        guard let base = buffer.baseAddress else {
+            preconditionFailure("an array with a terminator has an address")
+        }
+        return unsafe body(base)
+    }
+}

@@ -1,0 +1,74 @@
+import CLibPQ
+import Foundation
+
+extension Session {
+    /// Runs a script of several statements as they stand, with the simple protocol.
+    ///
+    /// Outside of a transaction the whole script is one. Throws the first failure, after the server
+    /// has answered to the end.
+    func run(script: String, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        let connection = try unsafe open()
+        guard unsafe PQsendQuery(connection, script) == 1 else {
+            throw lost("the script could not be sent")
+        }
+        var failure: PostgresError?
+        while let result = try unsafe nextResult(until: deadline, after: failure) {
+            if unsafe PQresultStatus(result) == PGRES_FATAL_ERROR {
+                let error = unsafe ErrorFields(result).error()
+                failure = failure ?? error
+            }
+            unsafe PQclear(result)
+            if unsafe PQstatus(connection) == CONNECTION_BAD {
+                throw lost("the server closed the connection", after: failure)
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Takes what has arrived for the channels listened to, waiting for the first.
+    ///
+    /// - Returns: none when the deadline passed, which here is no failure.
+    func notifications(
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> [PostgresNotification] {
+        let connection = try unsafe open()
+        while true {
+            guard unsafe PQconsumeInput(connection) == 1 else {
+                throw lost("the server closed the connection")
+            }
+            let arrived = unsafe takeNotifications(of: connection)
+            if !arrived.isEmpty || deadline <= .now { return arrived }
+            try waitForInput(until: deadline)
+        }
+    }
+
+    /// Unlike `wait`, leaves the connection usable when nothing comes or the task is cancelled.
+    private func waitForInput(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        let socket = unsafe PQsocket(try open())
+        var descriptors = [
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakePipe.readEnd, events: Int16(POLLIN), revents: 0),
+        ]
+        let left = (deadline - .now).pollMilliseconds
+        _ = unsafe poll(&descriptors, nfds_t(descriptors.count), left)
+        if descriptors[1].revents != 0 {
+            throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
+        }
+    }
+
+    @unsafe
+    private func takeNotifications(of connection: OpaquePointer) -> [PostgresNotification] {
+        var notifications: [PostgresNotification] = []
+        while let notification = unsafe PQnotifies(connection) {
+            notifications.append(
+                PostgresNotification(
+                    channel: unsafe String(cString: notification.pointee.relname),
+                    payload: unsafe String(cString: notification.pointee.extra),
+                    senderProcessID: unsafe notification.pointee.be_pid
+                )
+            )
+            unsafe PQfreemem(notification)
+        }
+        return notifications
+    }
+}

@@ -1,0 +1,138 @@
+import CLibPQ
+import Foundation
+
+/// One connection of libpq, driven without blocking inside of libpq: every wait is a `poll` of ours
+/// that knows a deadline.
+///
+/// Owns the `PGconn`; used from one thread only, the one of its actor. After `close()`, after a
+/// missed deadline and after a cancelled wait it is closed for good, because an answer that comes
+/// later could be taken for that of the next statement.
+@safe
+final class Session {
+    private(set) var connection: OpaquePointer?
+    var preparedStatements: PreparedStatements
+    var parameters = ParameterBuffer()
+    let wakePipe: WakePipe
+    private let noticeSink: NoticeSink
+
+    @unsafe
+    init(
+        takingOwnershipOf connection: OpaquePointer,
+        wakePipe: WakePipe,
+        options: PostgresOptions
+    ) {
+        unsafe self.connection = unsafe connection
+        self.wakePipe = wakePipe
+        noticeSink = NoticeSink(handler: options.noticeHandler)
+        preparedStatements = PreparedStatements(countMax: options.preparedStatementsMax)
+        unsafe noticeSink.receiveNotices(of: connection)
+    }
+
+    deinit {
+        close()
+    }
+
+    func close() {
+        if let open = unsafe connection {
+            unsafe PQfinish(open)
+        }
+        unsafe connection = nil
+    }
+
+    var isOpen: Bool {
+        unsafe connection != nil
+    }
+
+    /// The server's view after the last answer: inside of a transaction, failed or not.
+    var isInTransaction: Bool {
+        guard let connection = unsafe connection else { return false }
+        return unsafe PQtransactionStatus(connection) != PQTRANS_IDLE
+    }
+
+    var isTransactionFailed: Bool {
+        guard let connection = unsafe connection else { return false }
+        return unsafe PQtransactionStatus(connection) == PQTRANS_INERROR
+    }
+
+    @unsafe
+    func open() throws(PostgresError) -> OpaquePointer {
+        guard let connection = unsafe connection else {
+            throw PostgresError(
+                code: .connectionClosed,
+                message: "the connection is closed, take a new one"
+            )
+        }
+        return unsafe connection
+    }
+
+    /// Notices an end of the connection that came while nobody was waiting for an answer.
+    ///
+    /// Reads to the end of what is there: a server that goes says why before it closes.
+    func isAlive() -> Bool {
+        guard let connection = unsafe connection else { return false }
+        var descriptor = unsafe pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&descriptor, 1, 0) > 0 {
+            if unsafe PQconsumeInput(connection) == 0 || PQstatus(connection) != CONNECTION_OK {
+                close()
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Waits until the socket is ready, and closes the connection if that takes too long.
+    ///
+    /// - Returns: what the socket is ready for.
+    func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError)
+        -> Int32
+    {
+        let socket = unsafe PQsocket(try open())
+        var descriptors = [
+            pollfd(fd: socket, events: Int16(events), revents: 0),
+            pollfd(fd: wakePipe.readEnd, events: Int16(POLLIN), revents: 0),
+        ]
+        while true {
+            let left = deadline - .now
+            let count = unsafe poll(&descriptors, nfds_t(descriptors.count), left.pollMilliseconds)
+            if count < 0, errno == EINTR { continue }
+            if count > 0, descriptors[0].revents != 0 { return Int32(descriptors[0].revents) }
+            if count > 0 {
+                throw interrupt(.cancelled, "the caller's task was cancelled")
+            }
+            if left <= .zero {
+                throw interrupt(.deadlineExceeded, "no answer within the deadline")
+            }
+        }
+    }
+
+    /// Asks the server to stop what it does for us, and gives the connection up.
+    private func interrupt(_ code: PostgresError.Code, _ message: String) -> PostgresError {
+        requestCancel()
+        close()
+        return PostgresError(code: code, message: message + "; the connection was closed")
+    }
+
+    /// Sends the cancel request from a thread of its own: `PQcancel` blocks, and for ever where the
+    /// server's machine accepts connections that a stopped server never answers.
+    private func requestCancel() {
+        guard let connection = unsafe connection, unsafe PQstatus(connection) == CONNECTION_OK,
+            let request = unsafe PQgetCancel(connection)
+        else { return }
+        nonisolated(unsafe) let owned = unsafe request
+        Thread.detachNewThread {
+            var message = [CChar](repeating: 0, count: 256)
+            _ = unsafe PQcancel(owned, &message, Int32(message.count))
+            unsafe PQfreeCancel(owned)
+        }
+    }
+}
+
+extension Duration {
+    /// For `poll`: rounded up, so that a wait never spins through its last millisecond.
+    var pollMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        if seconds < 0 || attoseconds < 0 { return 0 }
+        let milliseconds = min(seconds, 86_400) * 1000
+        return Int32(milliseconds + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

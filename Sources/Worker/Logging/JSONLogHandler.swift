@@ -1,0 +1,65 @@
+import AppStore
+import Foundation
+import JSON
+import Synchronization
+
+/// Writes events as JSON, one line each, to a descriptor: standard error unless told otherwise.
+///
+/// A line is written whole before the next one begins. A reader that stopped reading stops the
+/// writer too; one that is gone costs the line and nothing else.
+package final class JSONLogHandler: LogHandler {
+    package let level: LogLevel
+    private let descriptor: Int32
+    private let turn = Mutex(())
+
+    package init(level: LogLevel, descriptor: Int32 = STDERR_FILENO) {
+        self.level = level
+        self.descriptor = descriptor
+    }
+
+    package func log(_ event: LogEvent) {
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let line = Self.line(event, at: now)
+        turn.withLock { _ in write(line) }
+    }
+
+    /// One event as a line; of a key given twice the later value stands.
+    static func line(_ event: LogEvent, at time: Timestamp) -> [UInt8] {
+        var writer = JSONWriter(reserving: 512)
+        writer.object { writer in
+            writer.key("time")
+            writer.string(time.description)
+            writer.key("level")
+            writer.string(event.level.rawValue)
+            writer.key("message")
+            writer.string(event.message.description)
+            let pairs = event.metadata.pairs
+            for (index, pair) in pairs.enumerated() {
+                let isOverridden = pairs[(index + 1)...].contains {
+                    $0.key.description == pair.key.description
+                }
+                guard !isOverridden else { continue }
+                writer.key(pair.key)
+                pair.value.write(to: &writer)
+            }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    private func write(_ line: [UInt8]) {
+        var rest = line[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Foundation.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count < 0, errno == EAGAIN {
+                var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&wanted, 1, 1000)
+            } else if count == 0 || errno != EINTR {
+                return
+            }
+        }
+    }
+}

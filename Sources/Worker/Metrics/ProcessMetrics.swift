@@ -1,0 +1,45 @@
+import Foundation
+
+/// CPU and memory of this process, asked of the kernel at each exposition.
+package enum ProcessMetrics {
+    package static func declare(in registry: MetricsRegistry) {
+        registry.measured(
+            "process_cpu_seconds_total",
+            "CPU time of this process, user and system together.",
+            type: "counter"
+        ) {
+            let usage = usage()
+            return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        }
+        registry.measured(
+            "process_resident_memory_bytes",
+            "Memory of this process that is resident.",
+            type: "gauge"
+        ) {
+            Double(residentBytes())
+        }
+        registry.measured(
+            "process_resident_memory_peak_bytes",
+            "The most memory of this process that was ever resident.",
+            type: "gauge"
+        ) {
+            Double(usage().ru_maxrss) * 1024
+        }
+    }
+
+    private static func usage() -> rusage {
+        var usage = rusage()
+        return getrusage(Int32(RUSAGE_SELF.rawValue), &usage) == 0 ? usage : rusage()
+    }
+
+    private static func residentBytes() -> Int {
+        let statm = FileManager.default.contents(atPath: "/proc/self/statm") ?? Data()
+        let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return 0 }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    private static func seconds(_ time: timeval) -> Double {
+        Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
+    }
+}

@@ -1,0 +1,124 @@
+package import Settings
+
+/// The settings that all workers have.
+package enum WorkerSettings {
+    package static let bootstrap = Setting(
+        "kafka.bootstrap",
+        .hostPorts,
+        "Kafka's bootstrap servers."
+    )
+    package static let topicPrefix = Setting(
+        "kafka.topic_prefix",
+        .string(bytes: 0...100),
+        default: "storekit.",
+        "What the topics' names begin with."
+    )
+    package static let groupPrefix = Setting(
+        "kafka.group_prefix",
+        .string(bytes: 0...100),
+        default: "entitlements.",
+        "What the consumer groups' names begin with; the stage's name follows."
+    )
+    package static let instanceID = Setting<String?>.optional(
+        "kafka.instance_id",
+        .string(bytes: 1...200),
+        "This worker's name, unique in its group. With it the worker is a static member, which "
+            + "keeps its partitions over a restart."
+    )
+    package static let sessionTimeout = Setting(
+        "kafka.session_timeout",
+        .duration(.seconds(1)...(.seconds(1800))),
+        default: .seconds(45),
+        "Silence after which the group takes a worker for gone."
+    )
+    package static let batchRecordsMax = Setting(
+        "batch.records_max",
+        .int(1...100_000),
+        default: 2000,
+        "Records in one batch at most."
+    )
+    package static let batchBytesMax = Setting(
+        "batch.bytes_max",
+        .bytes((64 << 10)...(256 << 20)),
+        default: 8 << 20,
+        "Bytes in one batch at most; a single larger record is a batch of its own."
+    )
+    package static let batchesInFlightMax = Setting(
+        "batch.in_flight_max",
+        .int(1...16),
+        default: 2,
+        "Batches in work at once: one is processed while others await their acknowledgements."
+    )
+    package static let retryDelayMin = Setting(
+        "retry.delay_min",
+        .duration(.milliseconds(1)...(.seconds(60))),
+        default: .milliseconds(100),
+        "Wait before the first repetition after a fault of broker or database."
+    )
+    package static let retryDelayMax = Setting(
+        "retry.delay_max",
+        .duration(.milliseconds(10)...(.seconds(3600))),
+        default: .seconds(30),
+        "Wait between repetitions at most; it doubles up to there, with jitter."
+    )
+    package static let shutdownBudget = Setting(
+        "shutdown.budget",
+        .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(20),
+        "Time after SIGTERM to finish and commit what is in work."
+    )
+    package static let httpAddress = Setting(
+        "http.address",
+        .string(bytes: 1...45),
+        default: "127.0.0.1",
+        "The address for health and metrics, IPv4 or IPv6; 0.0.0.0 for all of IPv4."
+    )
+    package static let httpPort = Setting(
+        "http.port",
+        .int(0...65_535),
+        default: 9400,
+        "The port for health and metrics; 0 for any free one, which the log names."
+    )
+    package static let stallMax = Setting(
+        "health.stall_max",
+        .duration(.seconds(1)...(.seconds(3600))),
+        default: .seconds(60),
+        "How long the loop may stand still before /livez says no."
+    )
+    package static let logLevel = Setting(
+        "log.level",
+        .choice,
+        default: LogLevel.info,
+        "Events below this level are not written."
+    )
+
+    package static let declarations = [
+        bootstrap.declaration, topicPrefix.declaration, groupPrefix.declaration,
+        instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
+        batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
+        retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,
+        httpPort.declaration, stallMax.declaration, logLevel.declaration,
+    ]
+
+    /// The sections of one JSON file that may serve all executables; each ignores the others'.
+    package static let sections: Set<String> = [
+        "apps", "batch", "breaker", "catalog", "dedupe", "entitle", "health", "http", "kafka",
+        "linking", "log", "postgres", "retry", "shutdown", "verify",
+    ]
+
+    /// A worker's schema: what all have, and what its stage adds.
+    package static func schema(adding stage: [SettingDeclaration]) -> SettingsSchema {
+        SettingsSchema(declarations + stage, otherSections: sections)
+    }
+
+    /// What only the settings together show to be wrong.
+    package static func problems(_ values: SettingsValues) -> [SettingProblem] {
+        guard values[retryDelayMin] > values[retryDelayMax] else { return [] }
+        return [
+            SettingProblem(
+                setting: retryDelayMin.declaration.name,
+                message: "expected at most retry.delay_max"
+            )
+        ]
+    }
+}

@@ -1,0 +1,173 @@
+import HTTP
+import Testing
+
+@Suite struct HTTPServerTests {
+    private static let routes = [
+        HTTPRoute(.get, "/hello") { request in
+            .text("hello \(request.query["name"] ?? "nobody")\n")
+        },
+        HTTPRoute(.post, "/echo") { request in
+            HTTPResponse(headers: ["X-Count": "\(request.body.count)"], body: request.body)
+        },
+    ]
+
+    private func server(_ change: (inout HTTPLimits) -> Void = { _ in }) throws -> HTTPServer {
+        var limits = HTTPLimits.standard
+        change(&limits)
+        return try HTTPServer(routes: Self.routes, limits: limits)
+    }
+
+    private func exchange(
+        _ server: HTTPServer,
+        _ requestLine: String,
+        headers: String = "",
+        body: String = ""
+    ) throws -> String {
+        try RawClient.exchange(
+            "\(requestLine) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\(body)",
+            port: server.port
+        )
+    }
+
+    @Test func `port 0 becomes the port that is in use`() throws {
+        let server = try server()
+        #expect(server.port != 0)
+        let answer = try exchange(server, "GET /hello?name=a%20b")
+        #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        #expect(answer.hasSuffix("\r\n\r\nhello a b\n"))
+        #expect(answer.contains("Connection: close\r\n"))
+    }
+
+    @Test func `HEAD is answered like GET without the body`() throws {
+        let server = try server()
+        let answer = try exchange(server, "HEAD /hello")
+        #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        #expect(answer.contains("Content-Length: 13\r\n"))
+        #expect(answer.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test func `an unknown path is 404`() throws {
+        let server = try server()
+        #expect(try exchange(server, "GET /hello/").hasPrefix("HTTP/1.1 404 "))
+    }
+
+    @Test(arguments: ["POST /hello", "BREW /hello"])
+    func `a wrong method is 405 and names the right ones`(requestLine: String) throws {
+        let server = try server()
+        let answer = try exchange(server, requestLine, headers: "Content-Length: 0\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 405 "))
+        #expect(answer.contains("Allow: GET, HEAD\r\n"))
+    }
+
+    @Test func `a body within the limit arrives whole`() throws {
+        let server = try server { $0.bodyBytesMax = 200_000 }
+        let body = String(repeating: "0123456789", count: 20_000)
+        let answer = try exchange(
+            server,
+            "POST /echo",
+            headers: "Content-Length: \(body.utf8.count)\r\n",
+            body: body
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        #expect(answer.contains("X-Count: 200000\r\n"))
+        #expect(answer.hasSuffix(body))
+    }
+
+    @Test func `an announced body above the limit is refused before it is read`() throws {
+        let server = try server { $0.bodyBytesMax = 10 }
+        let answer = try exchange(server, "POST /echo", headers: "Content-Length: 11\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 413 "))
+    }
+
+    @Test func `an unannounced body above the limit is refused`() throws {
+        let server = try server { $0.bodyBytesMax = 10 }
+        let answer = try exchange(
+            server,
+            "POST /echo",
+            headers: "Transfer-Encoding: chunked\r\n",
+            body: "8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n"
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 413 "))
+    }
+
+    @Test func `a header above the limit is refused`() throws {
+        let server = try server { $0.headerBytesMax = 4096 }
+        let long = String(repeating: "x", count: 8192)
+        let answer = try exchange(server, "GET /hello", headers: "X-Long: \(long)\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 431 "))
+    }
+
+    @Test func `garbage is refused and the next client served`() throws {
+        let server = try server { $0.requestDurationMax = .milliseconds(300) }
+        #expect(
+            !(try RawClient.exchange("\u{0}\u{1}\r\n\r\n", port: server.port)).contains(" 200 ")
+        )
+        #expect(try exchange(server, "GET /hello").hasPrefix("HTTP/1.1 200 "))
+    }
+
+    @Test func `a client that drips its request is cut off at the deadline`() throws {
+        let server = try server {
+            $0.requestDurationMax = .milliseconds(300)
+            $0.idleDurationMax = .seconds(60)
+        }
+        let began = ContinuousClock.now
+        let client = try RawClient(port: server.port)
+        client.send("GET /hello HTTP/1.1\r\n")
+        #expect(!client.readAll().contains(" 200 "))
+        let lasted = ContinuousClock.now - began
+        #expect(lasted >= .milliseconds(250))
+        #expect(lasted < .seconds(10))
+    }
+
+    @Test func `a silent client is cut off by the idle limit`() throws {
+        let server = try server {
+            $0.requestDurationMax = .seconds(60)
+            $0.idleDurationMax = .seconds(1)
+        }
+        let began = ContinuousClock.now
+        let client = try RawClient(port: server.port)
+        #expect(!client.readAll().contains(" 200 "))
+        #expect(ContinuousClock.now - began < .seconds(15))
+    }
+
+    @Test func `more connections than allowed wait until one ends`() throws {
+        let server = try server {
+            $0.connectionsMax = 2
+            $0.requestDurationMax = .milliseconds(300)
+        }
+        let first = try RawClient(port: server.port)
+        let second = try RawClient(port: server.port)
+        first.send("GET /hello HTTP/1.1\r\n")
+        second.send("GET /hello HTTP/1.1\r\n")
+        #expect(try exchange(server, "GET /hello").hasPrefix("HTTP/1.1 200 "))
+        #expect(first.isClosed || second.isClosed)
+    }
+
+    @Test func `stop ends the connections and frees the port`() throws {
+        let server = try server()
+        let client = try RawClient(port: server.port)
+        client.send("GET /hello HTTP/1.1\r\n")
+        server.stop()
+        server.stop()
+        #expect(client.readAll().isEmpty)
+        let again = try HTTPServer(port: server.port, routes: Self.routes)
+        #expect(again.port == server.port)
+    }
+
+    @Test func `a port in use is named`() throws {
+        let server = try server()
+        let error = #expect(throws: HTTPServerError.self) {
+            try HTTPServer(port: server.port, routes: [])
+        }
+        #expect(error?.code == .portInUse)
+        #expect(error?.description.contains("\(server.port)") == true)
+    }
+
+    @Test(arguments: ["localhost.example", "203.0.113.1", ""])
+    func `an address that is not this machine's is named`(address: String) throws {
+        let error = #expect(throws: HTTPServerError.self) {
+            try HTTPServer(address: address, routes: [])
+        }
+        #expect(error?.code == .addressUnusable)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+/// A TCP client that sends what it is told, right or wrong, and reads until the other end closes.
+struct RawClient: ~Copyable {
+    private let descriptor: Int32
+
+    enum Failure: Error {
+        case notConnected(Int32)
+    }
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var timeout = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &timeout,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let failure = errno
+            close(descriptor)
+            throw Failure.notConnected(failure)
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends all of the text; false when the other end has closed.
+    @discardableResult
+    func send(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// Everything until the end of the connection.
+    func readAll() -> String {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            received.append(contentsOf: buffer[..<count])
+        }
+        return String(decoding: received, as: UTF8.self)
+    }
+
+    /// True once the other end has closed, without waiting for it.
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+        let count = recv(descriptor, &byte, 1, flags)
+        return count == 0 || (count < 0 && errno != EAGAIN)
+    }
+
+    /// Sends one request on a connection of its own and returns the whole answer.
+    static func exchange(_ request: String, port: UInt16) throws -> String {
+        let client = try RawClient(port: port)
+        client.send(request)
+        return client.readAll()
+    }
+}

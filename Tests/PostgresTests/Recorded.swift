@@ -1,0 +1,14 @@
+import Synchronization
+
+/// What a callback was called with.
+final class Recorded<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+
+    var all: [Value] {
+        values.withLock(\.self)
+    }
+
+    func append(_ value: Value) {
+        values.withLock { $0.append(value) }
+    }
+}
