@@ -137,7 +137,7 @@ let package = Package(
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
         tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
-        tests("TrafficTests", ["JSON", "OpenSSL", "Traffic"]),
+        tests("TrafficTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
         tests("EntitlementsTests", ["Entitlements", "AppStore", "JSON", "OpenSSL"]),
         tests("WorkerTests", ["Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]),
         tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),

@@ -1,0 +1,16 @@
+package import AppStore
+
+/// One record to publish on the raw topic.
+package struct DemoItem: Sendable {
+    package struct Header: Sendable, Hashable {
+        package let name: String
+        package let value: [UInt8]?
+    }
+
+    package let kind: DemoKind
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    package let headers: [Header]
+    /// Why the verifier has to refuse it; nil for what is genuine.
+    package let expectedRefusal: RefusalReason?
+}

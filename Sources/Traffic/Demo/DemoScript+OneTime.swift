@@ -1,0 +1,85 @@
+import OpenSSL
+
+extension DemoScript {
+    private mutating func buy(
+        _ product: DemoProduct,
+        app: DemoApp = .pro,
+        token: String?,
+        daysAgo: Int64
+    ) -> DemoPurchase {
+        DemoPurchase(
+            product,
+            id: nextTransactionID(),
+            app: app,
+            token: token,
+            purchaseDate: now - daysAgo * Self.day
+        )
+    }
+
+    mutating func writeLifetime() throws(KeyError) {
+        let user = customer()
+        let isCatalogued = Int.random(in: 0..<8, using: &generator) > 0
+        let product: DemoProduct = isCatalogued ? .lifetime : .uncatalogued
+        let purchase = buy(product, token: users[user].accountToken, daysAgo: 50)
+        try post(purchase, userID: users[user].userID)
+        try notify("ONE_TIME_CHARGE", of: purchase, as: .oneTimeCharge)
+        users[user].entitlements.formUnion(product.entitlements)
+        settled.append(purchase.transaction)
+    }
+
+    /// Bought, refunded, and given back where Apple changed its mind.
+    mutating func writeRefund(isReversed: Bool) throws(KeyError) {
+        let user = customer()
+        var purchase = buy(.lifetime, token: users[user].accountToken, daysAgo: 40)
+        try post(purchase, userID: users[user].userID)
+        let bought = purchase.transaction
+        purchase.transaction.revocationDate = now - 30 * Self.day
+        purchase.transaction.revocationReason = 1
+        purchase.transaction.revocationType = "REFUND_FULL"
+        purchase.sign(at: now - 30 * Self.day + 1_000)
+        try notify("REFUND", of: purchase, as: .refund)
+        if isReversed {
+            purchase.transaction = bought
+            purchase.sign(at: now - 20 * Self.day)
+            try notify("REFUND_REVERSED", of: purchase, as: .refundReversal)
+            users[user].entitlements.formUnion(DemoProduct.lifetime.entitlements)
+        }
+        settled.append(purchase.transaction)
+    }
+
+    /// Buys coins several times; one purchase in four is refunded by half.
+    mutating func writeCoins() throws(KeyError) {
+        let user = customer()
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            let product: DemoProduct = Bool.random(using: &generator) ? .coins100 : .coins500
+            let daysAgo = Int64.random(in: 5...60, using: &generator)
+            var purchase = buy(
+                product,
+                app: .coins,
+                token: users[user].accountToken,
+                daysAgo: daysAgo
+            )
+            try post(purchase, userID: users[user].userID)
+            users[user].coins += product.coins
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                let date = now - daysAgo * Self.day + Self.day
+                purchase.transaction.revocationDate = date
+                purchase.transaction.revocationReason = 0
+                purchase.transaction.revocationType = "REFUND_PRORATED"
+                purchase.transaction.revocationPercentage = 50_000
+                purchase.sign(at: date + 1_000)
+                try notify("REFUND", of: purchase, as: .refund)
+                users[user].coins -= product.coins / 2
+            }
+            settled.append(purchase.transaction)
+        }
+    }
+
+    /// Ninety days, of which sixty are left.
+    mutating func writeSeason() throws(KeyError) {
+        let user = customer()
+        let purchase = buy(.season, token: users[user].accountToken, daysAgo: 30)
+        try post(purchase, userID: users[user].userID)
+        users[user].entitlements.formUnion(DemoProduct.season.entitlements)
+    }
+}

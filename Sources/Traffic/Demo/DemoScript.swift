@@ -1,0 +1,103 @@
+import AppStore
+import OpenSSL
+
+/// Writes the demo's records, one customer's life after the other.
+struct DemoScript {
+    static let day: Int64 = 86_400_000
+
+    let authority: CertificateAuthority
+    let impostors: DemoImpostors
+    /// Whole seconds, in milliseconds.
+    let now: Int64
+    var generator: SeededGenerator
+    var items: [DemoItem] = []
+    var users: [DemoUser] = []
+    var links: [DemoLink] = []
+    /// The last state of purchases, which Apple may sign anew at any time.
+    var settled: [TransactionFields] = []
+    private var transactionCount: Int64 = 0
+    private var correlationCount = 0
+
+    init(seed: UInt64, now: Int64) throws(KeyError) {
+        self.now = now / 1_000 * 1_000
+        generator = SeededGenerator(seed: seed)
+        let blueprint = try AuthorityBlueprint(
+            name: "Demo",
+            validity: CertificateAuthority.standardValidity
+        )
+        authority = try CertificateAuthority(blueprint)
+        impostors = try DemoImpostors(of: blueprint)
+    }
+
+    /// Lives until four fifths are written, then what is wrong, then repetitions to the count.
+    mutating func write(bodyCount: Int) throws(KeyError) {
+        try writeOneOfEachLife()
+        while items.count < bodyCount * 4 / 5 {
+            try writeLife(.random(in: 0..<100, using: &generator))
+        }
+        try writeDefects(count: bodyCount / 12)
+        try writeResigned(count: bodyCount / 40)
+        writeRepetitions(count: bodyCount - items.count)
+        items.shuffle(using: &generator)
+    }
+
+    mutating func nextTransactionID() -> String {
+        transactionCount += 1
+        return String(2_000_000_000_000_000 + transactionCount)
+    }
+
+    /// A customer whose token is his user ID, sometimes one who was here before.
+    mutating func customer() -> Int {
+        if !users.isEmpty, Int.random(in: 0..<5, using: &generator) == 0 {
+            let known = Int.random(in: users.indices, using: &generator)
+            if users[known].accountToken == users[known].userID { return known }
+        }
+        let token = generator.uuid()
+        users.append(DemoUser(userID: token, accountToken: token))
+        return users.count - 1
+    }
+
+    /// A customer whose token `account_links` maps to a name.
+    mutating func linkedCustomer(of app: DemoApp) -> Int {
+        let token = generator.uuid()
+        let user = DemoUser(userID: "customer-\(users.count)", accountToken: token)
+        users.append(user)
+        links.append(DemoLink(kind: .accountToken, app: app, value: token, userID: user.userID))
+        return users.count - 1
+    }
+
+    /// Publishes what an app posts: it waits for an answer, so there is a correlation ID.
+    mutating func post(_ value: [UInt8], as kind: DemoKind, bundleID: String?) {
+        correlationCount += 1
+        let trace = String(generator.next() | 1 << 63, radix: 16)
+        let headers = [
+            DemoItem.Header(
+                name: "correlation-id",
+                value: Array("demo-\(correlationCount)".utf8)
+            ),
+            DemoItem.Header(
+                name: "traceparent",
+                value: Array("00-\(trace)\(trace)-\(trace)-01".utf8)
+            ),
+        ]
+        publish(value, as: kind, key: bundleID.map { Array($0.utf8) }, headers: headers)
+    }
+
+    mutating func publish(
+        _ value: [UInt8]?,
+        as kind: DemoKind,
+        key: [UInt8]? = nil,
+        headers: [DemoItem.Header] = [],
+        refusal: RefusalReason? = nil
+    ) {
+        items.append(
+            DemoItem(
+                kind: kind,
+                key: key,
+                value: value,
+                headers: headers,
+                expectedRefusal: refusal
+            )
+        )
+    }
+}
