@@ -2,9 +2,10 @@ import CRDKafka
 
 extension KafkaAdmin {
     /// The names of all consumer groups.
-    package func consumerGroups(deadline: Duration) throws(KafkaError) -> KafkaAnswer<[String]> {
-        let client = try opened()
-        return try Self.answer { () throws(KafkaError) in
+    package func consumerGroups(
+        deadline: Duration
+    ) async throws(KafkaError) -> KafkaAnswer<[String]> {
+        try await answer(within: deadline) { client throws(KafkaError) in
             let request = AdminRequest(
                 client,
                 RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS,

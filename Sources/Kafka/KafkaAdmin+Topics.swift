@@ -66,10 +66,9 @@ extension KafkaAdmin {
     package func topicConfigurations(
         _ topics: [String],
         deadline: Duration
-    ) throws(KafkaError) -> KafkaAnswer<[String: [String: TopicSetting]]> {
-        let client = try opened()
+    ) async throws(KafkaError) -> KafkaAnswer<[String: [String: TopicSetting]]> {
         guard !topics.isEmpty else { return .answered([:]) }
-        return try Self.answer { () throws(KafkaError) in
+        return try await answer(within: deadline) { client throws(KafkaError) in
             var resources = unsafe topics.map {
                 unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
             }
@@ -137,8 +136,8 @@ extension KafkaAdmin {
         _ topic: String,
         _ changes: [String: String],
         deadline: Duration
-    ) throws(KafkaError) -> KafkaAnswer<Bool> {
-        guard case .answered(let all) = try topicConfigurations([topic], deadline: deadline),
+    ) async throws(KafkaError) -> KafkaAnswer<Bool> {
+        guard case .answered(let all) = try await topicConfigurations([topic], deadline: deadline),
             let present = all[topic]
         else {
             return .unanswered(
@@ -152,8 +151,7 @@ extension KafkaAdmin {
         let kept = present.filter { $0.value.isSetOnTopic }.mapValues(\.value)
         let wanted = kept.merging(changes) { $1 }
         guard wanted != kept else { return .answered(false) }
-        let client = try opened()
-        return try Self.answer { () throws(KafkaError) in
+        return try await answer(within: deadline) { client throws(KafkaError) in
             var resources = unsafe [rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic)]
             defer { unsafe rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
             for (name, value) in wanted {

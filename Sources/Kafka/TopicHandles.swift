@@ -33,9 +33,7 @@ final class TopicHandles: @unchecked Sendable {
 
     func close() {
         state.withLock { state in
-            for unsafehandle in unsafe state.handles.values {
-                unsafe rd_kafka_topic_destroy(handle)
-            }
+            unsafe state.handles.values.forEach { unsafe rd_kafka_topic_destroy($0) }
             unsafe state.handles = [:]
             state.client = nil
         }
