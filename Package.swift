@@ -139,7 +139,10 @@ let package = Package(
         tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
         tests("TrafficTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
         tests("EntitlementsTests", ["Entitlements", "AppStore", "JSON", "OpenSSL"]),
-        tests("WorkerTests", ["Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]),
+        tests(
+            "WorkerTests",
+            ["AppStore", "Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]
+        ),
         tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),
         tests(
             "StagesTests",
