@@ -27,15 +27,16 @@ package final class Certificate: Sendable {
 
     /// Reads one certificate that fills `der`.
     ///
-    /// How large it may be is for the caller to bound. Garbage throws, it never traps.
-    package init(der: [UInt8]) throws(CertificateError) {
+    /// How large it may be is for the caller to bound. Garbage throws, it never traps. Versions
+    /// before 3 have no extensions, so they are taken only where nothing is believed of them.
+    package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
         case .trailingBytes: throw .trailingBytes
         case .malformed: throw .notDER
         }
         guard let outline = ParsedCertificate(der: der, in: .null) else { throw .notACertificate }
-        guard outline.version == 3 else { throw .unsupportedVersion }
+        guard outline.version == 3 || acceptsOldVersions else { throw .unsupportedVersion }
         guard let validity = outline.validity else { throw .invalidDate }
         guard let extensions = outline.extensions else { throw .invalidExtension }
         self.der = der
