@@ -63,7 +63,7 @@ let package = Package(
 
         // The pipeline.
         library("Settings", ["JSON"]),
-        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
+        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
         library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
         library("Database", ["Postgres", "Settings"]),
         library(
@@ -143,7 +143,10 @@ let package = Package(
             "WorkerTests",
             ["AppStore", "Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]
         ),
-        tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),
+        tests(
+            "DeadLettersTests",
+            ["DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"]
+        ),
         tests(
             "StagesTests",
             [
