@@ -1,0 +1,136 @@
+import AppStore
+
+/// Finds the owner of a purchase by the four rules, in their order.
+package struct OwnershipRules: Sendable {
+    package var policy: OwnershipPolicy
+    /// In identity mode an account token is the user ID, in lower case, and needs no link.
+    package var tokensAreUserIDs: Bool
+    /// Whether the user that ingestion names counts (rule 4).
+    package var trustsIngestion: Bool
+
+    package init(
+        policy: OwnershipPolicy = .transfer,
+        tokensAreUserIDs: Bool = false,
+        trustsIngestion: Bool = false
+    ) {
+        self.policy = policy
+        self.tokensAreUserIDs = tokensAreUserIDs
+        self.trustsIngestion = trustsIngestion
+    }
+
+    /// Rules 1 and 2: what the purchase says by itself.
+    ///
+    /// Nil when they name nobody.
+    package func directOwnership(of facts: OwnershipFacts, links: AccountLinks) -> Ownership? {
+        if let user = links.userByOriginalTransactionID[facts.originalTransactionID] {
+            return Ownership(userID: user, rule: .originalTransactionLink)
+        }
+        let hasToken = facts.transactions.contains { $0.token != nil }
+        guard hasToken else {
+            let user = facts.renewalToken.flatMap { self.user(behind: $0, links) }
+            return user.map { Ownership(userID: $0, rule: .renewalToken) }
+        }
+        let naming = facts.transactions.compactMap { transaction in
+            transaction.token.flatMap { user(behind: $0, links) }.map { user in
+                Naming(
+                    userID: user,
+                    date: transaction.purchaseDate,
+                    transactionID: transaction.transactionID
+                )
+            }
+        }
+        let spans = spans(naming.sorted { $0.precedes($1) }, facts.transactions)
+        return spans.isEmpty ? nil : Ownership(spans: spans, rule: .accountToken)
+    }
+
+    /// All four rules.
+    ///
+    /// - Parameter siblings: who stands behind the purchases of the same `appTransactionId`.
+    package func ownership(
+        of facts: OwnershipFacts,
+        links: AccountLinks,
+        siblings: SiblingOwner
+    ) -> Ownership {
+        if let ownership = directOwnership(of: facts, links: links) {
+            return ownership
+        }
+        let linked = facts.appTransactionID.flatMap { links.userByAppTransactionID[$0] }
+        if let linked {
+            return Ownership(userID: linked, rule: .appTransactionLink)
+        }
+        if case .one(let user) = siblings {
+            return Ownership(userID: user, rule: .siblingPurchase)
+        }
+        let claimed = claimedSpans(of: facts)
+        if !claimed.isEmpty {
+            return Ownership(spans: claimed, rule: .ingestionClaim)
+        }
+        return Ownership(spans: [], rule: siblings == .several ? .ambiguousSiblings : .unlinked)
+    }
+
+    private func claimedSpans(of facts: OwnershipFacts) -> [OwnershipSpan] {
+        guard trustsIngestion else { return [] }
+        var naming: [Naming] = []
+        for claim in facts.claims.sorted(by: { $0.precedes($1) }) {
+            let named = Naming(
+                userID: claim.userID,
+                date: claim.purchaseDate,
+                transactionID: claim.transactionID
+            )
+            if naming.last?.transactionID == claim.transactionID {
+                naming[naming.count - 1] = named
+            } else {
+                naming.append(named)
+            }
+        }
+        return spans(naming, facts.transactions)
+    }
+
+    private func user(behind token: AccountToken, _ links: AccountLinks) -> String? {
+        tokensAreUserIDs ? token.canonical : links.userByToken[token]
+    }
+
+    /// Follows the purchase from owner to owner.
+    private func spans(
+        _ namings: [Naming],
+        _ transactions: [OwnershipTransaction]
+    ) -> [OwnershipSpan] {
+        var spans: [OwnershipSpan] = []
+        for naming in namings {
+            guard let current = spans.last else {
+                spans.append(OwnershipSpan(userID: naming.userID))
+                continue
+            }
+            guard current.userID != naming.userID, moves(naming, transactions) else { continue }
+            if current.from == naming.date {
+                spans.removeLast()
+            }
+            if spans.last?.userID != naming.userID {
+                spans.append(OwnershipSpan(userID: naming.userID, from: naming.date))
+            }
+        }
+        return spans
+    }
+
+    private func moves(_ naming: Naming, _ transactions: [OwnershipTransaction]) -> Bool {
+        switch policy {
+        case .transfer: true
+        case .keep: false
+        case .transferIfInactive:
+            !transactions.contains { transaction in
+                transaction.purchaseDate < naming.date && transaction.isRunning(at: naming.date)
+            }
+        }
+    }
+
+    /// That a transaction names a user.
+    private struct Naming {
+        let userID: String
+        let date: Timestamp
+        let transactionID: String
+
+        func precedes(_ other: Naming) -> Bool {
+            (date, transactionID) < (other.date, other.transactionID)
+        }
+    }
+}
