@@ -1,0 +1,29 @@
+package import AppStore
+
+/// The products a company sells, and what each grants.
+package struct Catalog: Hashable, Sendable {
+    package private(set) var products: [String: Product]
+
+    /// Of products with the same ID the last counts.
+    package init(_ products: [Product] = []) {
+        self.products = Dictionary(
+            products.map { ($0.id, $0) },
+            uniquingKeysWith: { _, last in last }
+        )
+    }
+
+    package subscript(productID: String) -> Product? {
+        products[productID]
+    }
+
+    /// What a product grants: an unknown one an entitlement named by its ID, so that nothing that
+    /// was bought is ever dropped.
+    package func entitlementKeys(of productID: String) -> [String] {
+        products[productID]?.entitlementKeys ?? [productID]
+    }
+
+    /// The type to go by: Apple's word, else the catalog's.
+    package func type(of transaction: MergedTransaction) -> ProductType? {
+        transaction.type ?? products[transaction.productID]?.type
+    }
+}

@@ -1,0 +1,216 @@
+import AppStore
+import JSON
+
+/// Reads a catalog and goes on after a problem, so that all of them are reported at once.
+struct CatalogReader {
+    private(set) var problems: [CatalogProblem] = []
+
+    static let nameBytes = 1...255
+    /// Times the greatest quantity Apple can sign it still fits 64 bits.
+    static let amountMax: Int64 = 1_000_000_000
+
+    mutating func products(_ root: JSONValue) -> [Product] {
+        guard root.kind == .object else {
+            report("", "expected an object with the member products")
+            return []
+        }
+        refuseOthers(than: ["products", "$schema"], in: root, at: "")
+        guard let list = root["products"], list.kind == .object else {
+            report("products", "expected an object from product ID to product")
+            return []
+        }
+        return list.members.compactMap { key, value in
+            let id = key.string ?? ""
+            let path = "products[\"\(id)\"]"
+            guard Self.nameBytes.contains(id.utf8.count) else {
+                report(path, "expected a product ID of 1 to 255 bytes")
+                return nil
+            }
+            return product(id, value, path)
+        }
+    }
+
+    private mutating func product(_ id: String, _ value: JSONValue, _ path: String) -> Product? {
+        guard value.kind == .object else {
+            report(path, "expected an object")
+            return nil
+        }
+        guard let type = type(value["type"], path + ".type") else { return nil }
+        var allowed = ["type"]
+        var product = Product(id: id, type: type)
+        switch type {
+        case .consumable:
+            allowed.append("credits")
+            product.credits = credits(value["credits"], path + ".credits")
+        case .nonRenewing:
+            allowed += ["entitlements", "duration"]
+            product.durations = durations(value["duration"], path + ".duration")
+        case .autoRenewable:
+            allowed += ["entitlements", "group", "level"]
+            product.subscriptionGroup = value["group"].flatMap { name($0, path + ".group") }
+            product.level = value["level"].flatMap { level($0, path + ".level") }
+        case .nonConsumable, .other:
+            allowed.append("entitlements")
+        }
+        if type != .consumable {
+            product.entitlementKeys = keys(value["entitlements"], of: id, path + ".entitlements")
+        }
+        refuseOthers(than: allowed, in: value, at: path)
+        return product
+    }
+
+    private mutating func type(_ value: JSONValue?, _ path: String) -> ProductType? {
+        switch value?.string {
+        case "auto-renewable": return .autoRenewable
+        case "non-consumable": return .nonConsumable
+        case "consumable": return .consumable
+        case "non-renewing": return .nonRenewing
+        default:
+            report(path, "expected auto-renewable, non-consumable, consumable or non-renewing")
+            return nil
+        }
+    }
+
+    private mutating func keys(_ value: JSONValue?, of id: String, _ path: String) -> [String] {
+        guard let value else { return [id] }
+        guard value.kind == .array else {
+            report(path, "expected an array of entitlement keys")
+            return []
+        }
+        var keys: [String] = []
+        for (index, element) in value.elements.enumerated() {
+            guard let key = name(element, "\(path)[\(index)]") else { continue }
+            if keys.contains(key) {
+                report("\(path)[\(index)]", "\(key) stands here twice")
+            }
+            keys.append(key)
+        }
+        return keys
+    }
+
+    private mutating func credits(
+        _ value: JSONValue?,
+        _ path: String
+    ) -> [String: [EffectiveDated<Int64>]] {
+        guard let value, value.kind == .object else {
+            report(path, "expected an object from currency to amount")
+            return [:]
+        }
+        var credits: [String: [EffectiveDated<Int64>]] = [:]
+        for (key, amounts) in value.members {
+            let currency = key.string ?? ""
+            let place = "\(path)[\"\(currency)\"]"
+            if Self.nameBytes.contains(currency.utf8.count) {
+                credits[currency] = effectiveDated(amounts, "amount", place) { reader, value, at in
+                    reader.amount(value, at)
+                }
+            } else {
+                report(place, "expected a currency of 1 to 255 bytes")
+            }
+        }
+        return credits
+    }
+
+    private mutating func durations(
+        _ value: JSONValue?,
+        _ path: String
+    ) -> [EffectiveDated<CalendarPeriod>] {
+        let durations = effectiveDated(value, "period", path) { reader, value, at in
+            reader.period(value, at)
+        }
+        if value?.kind == .array, !durations.isEmpty, !durations.contains(where: { $0.from == nil })
+        {
+            report(path, "expected one entry without from, for what was sold before the others")
+        }
+        return durations
+    }
+
+    private mutating func amount(_ value: JSONValue?, _ path: String) -> Int64? {
+        guard let amount = value?.int64, (0...Self.amountMax).contains(amount) else {
+            report(path, "expected a whole number from 0 to \(Self.amountMax)")
+            return nil
+        }
+        return amount
+    }
+
+    private mutating func period(_ value: JSONValue?, _ path: String) -> CalendarPeriod? {
+        guard let period = value?.string.flatMap({ CalendarPeriod(iso8601: $0) }) else {
+            report(path, "expected an ISO 8601 duration such as P1M or P1Y")
+            return nil
+        }
+        return period
+    }
+
+    private mutating func level(_ value: JSONValue, _ path: String) -> Int? {
+        guard let level = value.int64, (1...1000).contains(level) else {
+            report(path, "expected a whole number from 1 (the highest level of service) to 1000")
+            return nil
+        }
+        return Int(level)
+    }
+
+    private mutating func name(_ value: JSONValue, _ path: String) -> String? {
+        guard let name = value.string, Self.nameBytes.contains(name.utf8.count) else {
+            report(path, "expected a string of 1 to 255 bytes")
+            return nil
+        }
+        return name
+    }
+}
+
+extension CatalogReader {
+    /// A plain value, or a list of `{ member: value, "from": date }` with no date twice.
+    private mutating func effectiveDated<Value>(
+        _ value: JSONValue?,
+        _ member: String,
+        _ path: String,
+        read: (inout CatalogReader, JSONValue?, String) -> Value?
+    ) -> [EffectiveDated<Value>] {
+        guard let value, value.kind == .array else {
+            return read(&self, value, path).map { [EffectiveDated($0)] } ?? []
+        }
+        if value.count == 0 {
+            report(path, "expected at least one entry")
+        }
+        var entries: [EffectiveDated<Value>] = []
+        for (index, element) in value.elements.enumerated() {
+            let place = "\(path)[\(index)]"
+            refuseOthers(than: [member, "from"], in: element, at: place)
+            let from = date(element["from"], place + ".from")
+            if entries.contains(where: { $0.from == from }) {
+                report(place + ".from", "another entry holds from the same date")
+            }
+            if let value = read(&self, element[member], "\(place).\(member)") {
+                entries.append(EffectiveDated(value, from: from))
+            }
+        }
+        return entries
+    }
+
+    private mutating func date(_ value: JSONValue?, _ path: String) -> Timestamp? {
+        guard let value else { return nil }
+        guard let date = value.string.flatMap({ Timestamp(iso8601: $0) }) else {
+            report(path, "expected a date such as 2026-05-01 or 2026-05-01T00:00:00Z")
+            return nil
+        }
+        return date
+    }
+
+    private mutating func refuseOthers(
+        than allowed: [String],
+        in object: JSONValue,
+        at path: String
+    ) {
+        if object.kind != .object {
+            report(path, "expected an object")
+        }
+        for (key, _) in object.members where !allowed.contains(where: { key.isString($0) }) {
+            let place = path.isEmpty ? key.string ?? "" : "\(path).\(key.string ?? "")"
+            report(place, "unknown here; expected " + allowed.joined(separator: ", "))
+        }
+    }
+
+    private mutating func report(_ path: String, _ message: String) {
+        problems.append(CatalogProblem(path: path, message: message))
+    }
+}
