@@ -1,0 +1,59 @@
+package import AppStore
+import JSON
+
+extension FactSet {
+    /// Adds what an observation states.
+    ///
+    /// - Returns: as `add(_:)` of a transaction.
+    @discardableResult
+    package mutating func add(_ observation: Observation) -> ImmutableField? {
+        if let payload = observation.renewalInfo, let fact = renewalFact(payload, observation) {
+            add(fact)
+        }
+        guard let payload = observation.transaction,
+            let fact = transactionFact(payload, observation)
+        else { return nil }
+        if let conflict = add(fact) {
+            return conflict
+        }
+        if let user = observation.claims.userID {
+            let claim = UserClaim(
+                transactionID: fact.key.transactionID,
+                purchaseDate: fact.identity.purchaseDate,
+                signedDate: fact.revision.signedDate,
+                userID: user
+            )
+            add(claim, on: fact.purchaseKey)
+        }
+        return nil
+    }
+
+    private func transactionFact(
+        _ payload: JSONValue,
+        _ observation: Observation
+    ) -> TransactionFact? {
+        let transaction = TransactionPayload(payload)
+        guard let signedDate = transaction.signedDate, let bundleID = observation.bundleID else {
+            return nil
+        }
+        return TransactionFact(
+            transaction,
+            revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
+            environment: observation.environment,
+            bundleID: bundleID,
+            track: Track(observation.verification.method),
+            trust: observation.verification.trust
+        )
+    }
+
+    private func renewalFact(_ payload: JSONValue, _ observation: Observation) -> RenewalFact? {
+        let renewal = RenewalPayload(payload)
+        guard let signedDate = renewal.signedDate else { return nil }
+        return RenewalFact(
+            renewal,
+            revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
+            environment: observation.environment,
+            trust: observation.verification.trust
+        )
+    }
+}

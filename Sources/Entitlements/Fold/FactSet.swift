@@ -1,0 +1,49 @@
+import AppStore
+
+/// All verified facts, whatever the order in which they came and how often.
+///
+/// The reference of what the tables of the database have to hold.
+package struct FactSet: Sendable {
+    package private(set) var transactions: [TransactionKey: [Track: TransactionFact]] = [:]
+    package private(set) var renewals: [RenewalKey: RenewalFact] = [:]
+    package private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
+    package private(set) var claims: [PurchaseKey: Set<UserClaim>] = [:]
+
+    package init() {}
+
+    /// Adds a fact; the greatest revision of each track stays.
+    ///
+    /// - Returns: the field that contradicts what is known of the ID; the fact was not added then,
+    ///   as what came first stands until a person decides.
+    @discardableResult
+    package mutating func add(_ fact: TransactionFact) -> ImmutableField? {
+        for known in (transactions[fact.key] ?? [:]).values {
+            let conflict = fact.identity.conflict(
+                with: known.identity,
+                comparingWholeSeconds: fact.track == .receipt || known.track == .receipt
+            )
+            if let conflict {
+                return conflict
+            }
+        }
+        let known = transactions[fact.key]?[fact.track]
+        if known.map({ $0.revision < fact.revision }) ?? true {
+            transactions[fact.key, default: [:]][fact.track] = fact
+        }
+        return nil
+    }
+
+    /// Adds a fact; the greatest revision stays, and every grace that one ever named.
+    package mutating func add(_ fact: RenewalFact) {
+        if let grace = fact.grace {
+            graces[fact.key, default: []].insert(grace)
+        }
+        if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
+            renewals[fact.key] = fact
+        }
+    }
+
+    package mutating func add(_ claim: UserClaim, on purchase: PurchaseKey) {
+        claims[purchase, default: []].insert(claim)
+    }
+}

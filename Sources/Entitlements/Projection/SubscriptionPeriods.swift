@@ -1,0 +1,93 @@
+import AppStore
+
+/// The periods of the auto-renewable transactions of one purchase.
+struct SubscriptionPeriods {
+    /// By purchase date, then by ID; never empty.
+    let transactions: [MergedTransaction]
+    let catalog: Catalog
+
+    func contributions(graces: [GracePeriod]) -> [Contribution] {
+        var contributions: [Contribution] = []
+        contributions.reserveCapacity(transactions.count + graces.count)
+        for index in transactions.indices {
+            let billed = billed(index)
+            contributions.append(billed)
+            contributions += billed.items(of: transactions[index], catalog)
+        }
+        for grace in graces {
+            guard let base = base(of: grace) else { continue }
+            let extended = extended(base, by: grace)
+            contributions.append(extended)
+            contributions += extended.items(of: transactions[base], catalog)
+        }
+        return contributions
+    }
+
+    /// From the purchase to the end of the billed period, or to what ended it before.
+    private func billed(_ index: Int) -> Contribution {
+        let transaction = transactions[index]
+        guard var end = transaction.expiresDate else {
+            return contribution(transaction, .periodWithoutEnd, nil)
+        }
+        var rule = ProjectionRule.billedPeriod
+        // Until the transaction that replaced it is known, an upgraded one runs on: the customer
+        // has paid for more, not less.
+        if transaction.isUpgraded, let replaced = nextPurchaseDate(after: index), replaced < end {
+            (end, rule) = (replaced, .upgraded)
+        }
+        if let revoked = transaction.revocation?.date, revoked < end {
+            (end, rule) = (revoked, .revoked)
+        }
+        return contribution(transaction, rule, Period(start: transaction.purchaseDate, end: end))
+    }
+
+    /// From the end of the period that could not be renewed to the purchase that recovered it.
+    private func extended(_ index: Int, by grace: GracePeriod) -> Contribution {
+        let transaction = transactions[index]
+        guard let start = transaction.expiresDate else {
+            return contribution(transaction, .periodWithoutEnd, nil)
+        }
+        var rule = ProjectionRule.gracePeriod
+        var end = min(grace.expiresDate, nextPurchaseDate(after: index) ?? grace.expiresDate)
+        if let revoked = transaction.revocation?.date, revoked < end {
+            (end, rule) = (revoked, .graceAfterRefund)
+        }
+        return contribution(transaction, rule, Period(start: start, end: end))
+    }
+
+    /// The transaction that a grace extends; nil when none can be it.
+    ///
+    /// It is the last one bought before the period ended that could not be renewed. Where Apple
+    /// does not say when that was (or names a date that is none), it is the end of the last bought
+    /// period that had ended before the grace does.
+    private func base(of grace: GracePeriod) -> Int? {
+        var ended = grace.renewalDate.flatMap { $0 < grace.expiresDate ? $0 : nil }
+        if ended == nil {
+            let index = transactions.lastIndex { transaction in
+                transaction.expiresDate.map { $0 < grace.expiresDate } ?? false
+            }
+            ended = index.flatMap { transactions[$0].expiresDate }
+        }
+        guard let ended else { return nil }
+        return transactions.lastIndex { $0.purchaseDate < ended }
+    }
+
+    /// The date of the first purchase that is later than this one.
+    private func nextPurchaseDate(after index: Int) -> Timestamp? {
+        let date = transactions[index].purchaseDate
+        return transactions[(index + 1)...].first { $0.purchaseDate > date }?.purchaseDate
+    }
+
+    private func contribution(
+        _ transaction: MergedTransaction,
+        _ rule: ProjectionRule,
+        _ period: Period?
+    ) -> Contribution {
+        Contribution(
+            transactionID: transaction.transactionID,
+            productID: transaction.productID,
+            rule: rule,
+            period: period
+        )
+    }
+}
