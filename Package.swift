@@ -63,7 +63,7 @@ let package = Package(
 
         // The pipeline.
         library("Settings", ["JSON"]),
-        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
+        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
         library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
         library("Database", ["Postgres", "Settings"]),
         library(
@@ -125,7 +125,10 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["JSON", "Kafka", "LocalServers", "Postgres", "Traffic"],
+            dependencies: [
+                "AppStore", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL", "Postgres",
+                "Traffic",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -138,15 +141,13 @@ let package = Package(
         tests("SettingsTests", ["Settings", "JSON"]),
         tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
         tests("TrafficTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
-        tests("EntitlementsTests", ["Entitlements", "AppStore", "JSON", "OpenSSL"]),
         tests(
-            "WorkerTests",
-            ["AppStore", "Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]
+            "EntitlementsTests",
+            ["Entitlements", "AppStore", "JSON", "OpenSSL"],
+            exclude: ["Scenarios"]
         ),
-        tests(
-            "DeadLettersTests",
-            ["DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"]
-        ),
+        tests("WorkerTests", ["Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]),
+        tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),
         tests(
             "StagesTests",
             [

@@ -3,10 +3,10 @@ package import OpenSSL
 
 /// What a signed payload says, apart from when it was signed.
 ///
-/// The SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the bytes of the decoded
-/// key), key and value each in its original bytes, nothing between them but `:` and `,`. Left out
-/// are `signedDate`, `deviceVerification` and `deviceVerificationNonce`, which differ each time
-/// Apple signs the same state.
+/// The SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes),
+/// key and value each in its original bytes, nothing between them but `:` and `,`. Left out are
+/// `signedDate`, `deviceVerification` and `deviceVerificationNonce`, which differ each time Apple
+/// signs the same state.
 package enum ContentHash {
     /// - Parameter payload: the object Apple signed; of any other value its bytes are hashed.
     package static func of(_ payload: JSONValue) -> SHA256Digest {

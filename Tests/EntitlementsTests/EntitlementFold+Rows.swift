@@ -1,0 +1,27 @@
+import AppStore
+import Entitlements
+
+extension EntitlementFold {
+    /// By user, then by key; the key of another environment than Production begins with its name.
+    func periodsByUserAndKey() -> [String: [String: PeriodSet]] {
+        var periods: [String: [String: PeriodSet]] = [:]
+        for (purchase, projected) in projected {
+            let isProduction = purchase.environment == .production
+            let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
+            for row in projected.rows {
+                periods[row.userID, default: [:]][prefix + row.key, default: PeriodSet()]
+                    .formUnion(row.periods)
+            }
+        }
+        return periods
+    }
+
+    /// By user, then by currency.
+    func balances() -> [String: [String: Int64]] {
+        var balances: [String: [String: Int64]] = [:]
+        for credit in projected.values.flatMap(\.credits) {
+            balances[credit.userID, default: [:]][credit.currency, default: 0] += credit.balance
+        }
+        return balances
+    }
+}

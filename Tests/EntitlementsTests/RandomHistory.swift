@@ -1,0 +1,151 @@
+import AppStore
+import Entitlements
+
+/// Facts that Apple might sign about a few purchases, and some links; small numbers, so that dates,
+/// tokens and revisions meet often.
+struct RandomHistory {
+    enum Fact {
+        case transaction(TransactionFact)
+        case renewal(RenewalFact)
+    }
+
+    let facts: [Fact]
+    let links: AccountLinks
+
+    private static let tokens = (1...3).compactMap { number in
+        AccountToken("00000000-0000-4000-8000-00000000000\(number)")
+    }
+    private static let products: [(String, ProductType)] = [
+        ("basic", .autoRenewable), ("pro", .autoRenewable), ("life", .nonConsumable),
+        ("season", .nonRenewing), ("coins", .consumable), ("unknown", .autoRenewable),
+    ]
+
+    init(using random: inout SeededRandom) {
+        var facts: [Fact] = []
+        for original in 1...Int.random(in: 1...3, using: &random) {
+            for number in 1...Int.random(in: 1...5, using: &random) {
+                let first = Self.transaction(original, number, using: &random)
+                for _ in 1...Int.random(in: 1...4, using: &random) {
+                    facts.append(.transaction(Self.revised(first, using: &random)))
+                }
+            }
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                facts.append(.renewal(Self.renewal(original, using: &random)))
+            }
+        }
+        self.facts = facts
+        var links = AccountLinks()
+        for (token, user) in zip(Self.tokens, ["anna", "ben", "carl"])
+        where Bool.random(using: &random) {
+            links.userByToken[token] = user
+        }
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            links.userByOriginalTransactionID["1"] = "dora"
+        }
+        self.links = links
+    }
+
+    private static func day(_ number: Int) -> Timestamp {
+        Timestamp(milliseconds: 1_767_225_600_000 + Int64(number) * 86_400_000)
+    }
+
+    private static func transaction(
+        _ original: Int,
+        _ number: Int,
+        using random: inout SeededRandom
+    ) -> TransactionFact {
+        let (product, type) = products.randomElement(using: &random) ?? ("basic", .autoRenewable)
+        return TransactionFact(
+            key: TransactionKey(
+                environment: .production,
+                bundleID: Sample.bundleID,
+                transactionID: "\(original)-\(number)"
+            ),
+            track: .jws,
+            revision: Sample.revision(signedDate: 0, content: ""),
+            trust: .apple,
+            identity: TransactionIdentity(
+                originalTransactionID: "\(original)",
+                productID: product,
+                purchaseDate: day(Int.random(in: 0...60, using: &random)),
+                type: type,
+                quantity: Int32.random(in: 1...2, using: &random)
+            )
+        )
+    }
+
+    private static func revised(
+        _ fact: TransactionFact,
+        using random: inout SeededRandom
+    ) -> TransactionFact {
+        var fact = fact
+        let purchased = fact.identity.purchaseDate
+        let length = Int64.random(in: 1...20, using: &random)
+        fact.expiresDate = Timestamp(milliseconds: purchased.milliseconds + length * 86_400_000)
+        fact.isUpgraded = Int.random(in: 0..<3, using: &random) == 0
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            fact.revocation = Revocation(
+                date: day(Int.random(in: 0...80, using: &random)),
+                percentage: [nil, 33_333, 50_000].randomElement(using: &random) ?? nil
+            )
+        }
+        if Bool.random(using: &random) {
+            fact.appAccountToken = tokens.randomElement(using: &random)
+        }
+        if Bool.random(using: &random) {
+            fact.appTransactionID = Int.random(in: 1...2, using: &random).description
+        }
+        fact.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
+        if fact.track == .receipt {
+            fact.appAccountToken = nil
+            fact.appTransactionID = nil
+        }
+        fact.revision = Sample.revision(
+            signedDate: Int64.random(in: 1...4, using: &random),
+            content: "\(fact)"
+        )
+        return fact
+    }
+
+    private static func renewal(_ original: Int, using random: inout SeededRandom) -> RenewalFact {
+        let ended = day(Int.random(in: 0...60, using: &random))
+        let grace = ended.milliseconds + Int64.random(in: -1...6, using: &random) * 86_400_000
+        var fact = RenewalFact(
+            key: RenewalKey(
+                environment: .production,
+                originalTransactionID: "\(original)",
+                trust: .apple
+            ),
+            revision: Sample.revision(signedDate: 0, content: ""),
+            renewalDate: Bool.random(using: &random) ? ended : nil,
+            gracePeriodExpiresDate: Timestamp(milliseconds: grace),
+            appAccountToken: Bool.random(using: &random) ? tokens.first : nil
+        )
+        fact.revision = Sample.revision(
+            signedDate: Int64.random(in: 1...4, using: &random),
+            content: "\(fact)"
+        )
+        return fact
+    }
+}
+
+extension RandomHistory.Fact {
+    var part: ObservedPart {
+        switch self {
+        case .transaction(let fact):
+            ObservedPart(
+                key: .transaction(fact.key),
+                revision: PartRevision(
+                    track: fact.track,
+                    revision: fact.revision,
+                    identity: fact.identity
+                )
+            )
+        case .renewal(let fact):
+            ObservedPart(
+                key: .renewal(fact.key),
+                revision: PartRevision(revision: fact.revision)
+            )
+        }
+    }
+}

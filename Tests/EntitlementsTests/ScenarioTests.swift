@@ -1,0 +1,84 @@
+import AppStore
+import Entitlements
+import TestSupport
+import Testing
+
+struct ScenarioTests {
+    @Test(arguments: Scenario.names)
+    func `in the order of the file`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        scenario.expectRows(of: scenario.observations)
+    }
+
+    @Test(arguments: Scenario.names)
+    func `in reverse`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        scenario.expectRows(of: scenario.observations.reversed())
+    }
+
+    @Test(arguments: Scenario.names)
+    func `shuffled, with every event doubled`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        var random = SeededRandom(seed: 20_260_101)
+        for _ in 0..<20 {
+            let doubled = scenario.observations + scenario.observations
+            scenario.expectRows(of: doubled.shuffled(using: &random))
+        }
+    }
+
+    @Test(arguments: Scenario.names)
+    func `through the deduplication, in any order and doubled`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<20 {
+            let doubled = scenario.observations + scenario.observations
+            var memory = DedupeMemory()
+            let passed = doubled.shuffled(using: &random).filter { memory.passes($0) }
+            scenario.expectRows(of: passed)
+        }
+    }
+
+    @Test func `there are scenarios`() {
+        #expect(Scenario.names.count >= 24)
+    }
+}
+
+extension Scenario {
+    /// Folds the observations and compares rows, boundaries and balances with the expected ones.
+    fileprivate func expectRows(of observations: [Observation]) {
+        var facts = FactSet()
+        for observation in observations {
+            #expect(facts.add(observation) == nil, "\(name)")
+        }
+        let fold = EntitlementFold(facts, links: links, rules: rules, catalog: catalog)
+        let rows = fold.periodsByUserAndKey()
+        #expect(rows == entitlements, "\(name)")
+        #expect(fold.balances() == balances, "\(name)")
+        for (user, keys) in entitlements {
+            for (key, expected) in keys {
+                let held = rows[user]?[key] ?? PeriodSet()
+                expectBoundaries(of: expected, in: held, "\(name): \(user) \(key)")
+            }
+        }
+    }
+
+    private func expectBoundaries(
+        of expected: PeriodSet,
+        in held: PeriodSet,
+        _ comment: Comment
+    ) {
+        for period in expected.periods {
+            let start = period.start.milliseconds
+            #expect(held.contains(period.start), comment)
+            #expect(!held.contains(Timestamp(milliseconds: start - 1)), comment)
+            #expect(!held.contains(Timestamp(milliseconds: start - 1000)), comment)
+            guard let end = period.end?.milliseconds else {
+                #expect(held.contains(.latest), comment)
+                continue
+            }
+            #expect(held.contains(Timestamp(milliseconds: end - 1000)), comment)
+            #expect(held.contains(Timestamp(milliseconds: end - 1)), comment)
+            #expect(!held.contains(Timestamp(milliseconds: end)), comment)
+        }
+    }
+}

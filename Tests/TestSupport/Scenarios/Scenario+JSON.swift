@@ -1,0 +1,95 @@
+import AppStore
+import Entitlements
+import JSON
+
+extension Scenario {
+    init(name: String, json: [UInt8]) throws {
+        let root = try JSONDocument(parsing: json).root
+        self.name = name
+        let catalogJSON = try Self.member("catalog", of: root)
+        catalog = try Catalog(catalogJSON)
+        let linking = root["linking"]
+        rules = OwnershipRules(
+            policy: try Self.policy(linking?["policy"]),
+            tokensAreUserIDs: linking?["identity"]?.bool ?? false,
+            trustsIngestion: linking?["trustsIngestion"]?.bool ?? false
+        )
+        links = try Self.links(root["links"])
+        observations = try Self.member("events", of: root).elements.enumerated().map {
+            try ScenarioEvent(json: $1, offset: Int64($0)).observation()
+        }
+        entitlements = try Self.entitlements(root["entitlements"])
+        balances = Self.balances(root["balances"])
+    }
+
+    private static func member(_ name: StaticString, of value: JSONValue) throws -> JSONValue {
+        guard let member = value[name] else { throw ScenarioError("\(name) is missing") }
+        return member
+    }
+
+    private static func policy(_ value: JSONValue?) throws -> OwnershipPolicy {
+        guard let name = value?.string else { return .transfer }
+        guard let policy = OwnershipPolicy(rawValue: name) else {
+            throw ScenarioError("no policy is named \(name)")
+        }
+        return policy
+    }
+
+    private static func links(_ list: JSONValue?) throws -> AccountLinks {
+        var links = AccountLinks()
+        guard let list else { return links }
+        for link in list.elements {
+            let user = try member("user", of: link).string ?? ""
+            if let token = link["token"]?.string.flatMap({ AccountToken($0) }) {
+                links.userByToken[token] = user
+            } else if let id = link["appTransactionId"]?.string {
+                links.userByAppTransactionID[id] = user
+            } else if let id = link["originalTransactionId"]?.string {
+                links.userByOriginalTransactionID[id] = user
+            } else {
+                throw ScenarioError("a link names neither a token nor an ID")
+            }
+        }
+        return links
+    }
+
+    private static func entitlements(
+        _ users: JSONValue?
+    ) throws -> [String: [String: PeriodSet]] {
+        var entitlements: [String: [String: PeriodSet]] = [:]
+        guard let users else { return entitlements }
+        for (user, keys) in users.members {
+            for (key, periods) in keys.members {
+                let set = PeriodSet(try periods.elements.map { try period($0.string ?? "") })
+                entitlements[user.string ?? "", default: [:]][key.string ?? ""] = set
+            }
+        }
+        return entitlements
+    }
+
+    /// `start/end` in ISO 8601, with `..` for an end that never comes.
+    private static func period(_ text: String) throws -> Period {
+        let ends = text.split(separator: "/")
+        guard ends.count == 2, let start = Timestamp(iso8601: String(ends[0])) else {
+            throw ScenarioError("no period: \(text)")
+        }
+        if ends[1] == ".." {
+            return Period(start: start, end: nil)
+        }
+        guard let end = Timestamp(iso8601: String(ends[1])) else {
+            throw ScenarioError("no period: \(text)")
+        }
+        return Period(start: start, end: end)
+    }
+
+    private static func balances(_ users: JSONValue?) -> [String: [String: Int64]] {
+        var balances: [String: [String: Int64]] = [:]
+        guard let users else { return balances }
+        for (user, currencies) in users.members {
+            for (currency, balance) in currencies.members {
+                balances[user.string ?? "", default: [:]][currency.string ?? ""] = balance.int64
+            }
+        }
+        return balances
+    }
+}

@@ -1,0 +1,19 @@
+package import AppStore
+package import Entitlements
+
+/// One App Store situation: what Apple signs, and what each user may use because of it.
+///
+/// A file of `Tests/EntitlementsTests/Scenarios`, named by what happens in it.
+package struct Scenario: Sendable {
+    package var name: String
+    package var catalog: Catalog
+    package var rules: OwnershipRules
+    package var links: AccountLinks
+    /// In the order of the file, which is that of the signed dates unless the scenario is about
+    /// another.
+    package var observations: [Observation]
+    /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
+    package var entitlements: [String: [String: PeriodSet]]
+    /// By user, then by currency.
+    package var balances: [String: [String: Int64]]
+}
