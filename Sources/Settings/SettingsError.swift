@@ -2,6 +2,10 @@
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     package let problems: [SettingProblem]
 
+    package init(problems: [SettingProblem]) {
+        self.problems = problems
+    }
+
     package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }

@@ -1,0 +1,36 @@
+package import AppStore
+import Synchronization
+
+/// Verifiers that are lent to one thread at a time, so that each keeps its warm chain cache.
+///
+/// A verifier is for one thread at a time; the pool makes one when all it has are out, so there are
+/// as many as were ever in use at once.
+package final class VerifierPool: Sendable {
+    private let configuration: VerifierConfiguration
+    private let idle = Mutex<[Loan]>([])
+
+    package init(configuration: VerifierConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Lends a verifier for the time of `body`.
+    package func withVerifier<Result>(_ body: (Verifier) -> Result) -> Result {
+        let loan = idle.withLock { $0.popLast() } ?? Loan(configuration)
+        defer { idle.withLock { $0.append(loan) } }
+        return body(loan.verifier)
+    }
+
+    /// The most chains that one of the verifiers remembers.
+    package var chainsCached: Int {
+        idle.withLock { $0.map(\.verifier.chainsCached).max() ?? 0 }
+    }
+
+    /// Sendable because whoever took it out of `idle` is the only one who has it.
+    private final class Loan: @unchecked Sendable {
+        let verifier: Verifier
+
+        init(_ configuration: VerifierConfiguration) {
+            verifier = Verifier(configuration: configuration)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package import AppStore
+package import Worker
+
+/// What `verify-worker` counts beyond what every worker does.
+package final class VerifyMetrics: Sendable {
+    private let observations: MetricFamily<Counter>
+    private let ignoredBodies: MetricFamily<Counter>
+    private let malformedFields: MetricFamily<Counter>
+    private let futureDates: MetricFamily<Counter>
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameter now: the wall clock; a signed date after it is accepted and counted.
+    package init(_ registry: MetricsRegistry, now: @escaping @Sendable () -> Timestamp) {
+        self.now = now
+        observations = registry.counter(
+            "verify_observations",
+            "Observations forwarded, by what they hold.",
+            labels: ["kind"]
+        )
+        ignoredBodies = registry.counter(
+            "verify_ignored_bodies",
+            "Genuine bodies that hold nothing.",
+            labels: ["reason"]
+        )
+        malformedFields = registry.counter(
+            "verify_malformed_fields",
+            "Optional fields of a wrong type or value, carried as signed and otherwise ignored."
+        )
+        futureDates = registry.counter(
+            "verify_future_signed_dates",
+            "Observations signed after this machine's clock."
+        )
+    }
+
+    func ignored(_ reason: VerifiedBody.IgnoreReason) {
+        ignoredBodies[reason.rawValue].increment()
+    }
+
+    func verified(_ items: [VerifiedItem]) {
+        let now = now()
+        for item in items {
+            observations[item.kind].increment()
+            if item.malformedFields > 0 {
+                malformedFields.increment(by: item.malformedFields)
+            }
+            if item.verification.signedDate > now {
+                futureDates.increment()
+            }
+        }
+    }
+}
+
+extension VerifiedItem {
+    /// A label from a bounded set.
+    fileprivate var kind: String {
+        if transaction != nil { return "transaction" }
+        if renewalInfo != nil { return "renewal_info" }
+        if appTransaction != nil { return "app_transaction" }
+        return "notification"
+    }
+}

@@ -1,0 +1,58 @@
+package import Settings
+
+/// The settings of `verify-worker` alone.
+package enum VerifySettings {
+    package static let apps = Setting(
+        "apps",
+        .apps,
+        "The apps whose purchases are accepted, each in one environment."
+    )
+    package static let bodyBytesMax = Setting(
+        "verify.body_bytes_max",
+        .bytes((1 << 10)...(16 << 20)),
+        default: 1 << 20,
+        "A larger body is refused unread."
+    )
+    package static let headerBytesMax = Setting(
+        "verify.header_bytes_max",
+        .bytes((1 << 10)...(1 << 20)),
+        default: 16 << 10,
+        "The header segment of a JWS at most, as encoded."
+    )
+    package static let certificateBytesMax = Setting(
+        "verify.certificate_bytes_max",
+        .bytes((1 << 10)...(64 << 10)),
+        default: 8 << 10,
+        "One certificate at most, as DER."
+    )
+    package static let jsonDepthMax = Setting(
+        "verify.json_depth_max",
+        .int(8...1024),
+        default: 64,
+        "How deep JSON may nest."
+    )
+    package static let itemsMax = Setting(
+        "verify.items_max",
+        .int(1...100_000),
+        default: 500,
+        "Purchases or events in one body at most."
+    )
+    package static let chainsCachedMax = Setting(
+        "verify.chains_cached_max",
+        .int(1...10_000),
+        default: 32,
+        "Verified certificate chains that a thread remembers."
+    )
+    package static let threads = Setting(
+        "verify.threads",
+        .int(1...256),
+        default: 2,
+        "How many threads verify one batch together."
+    )
+
+    package static let declarations = [
+        apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
+        certificateBytesMax.declaration, jsonDepthMax.declaration, itemsMax.declaration,
+        chainsCachedMax.declaration, threads.declaration,
+    ]
+}

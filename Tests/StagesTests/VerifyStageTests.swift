@@ -1,0 +1,139 @@
+import AppStore
+import DeadLetters
+import Foundation
+import JSON
+import Kafka
+import OpenSSL
+import Settings
+import Testing
+import Traffic
+import VerifyStage
+import Worker
+
+@Suite struct VerifyStageTests {
+    static let now: Int64 = 1_767_225_600_000
+
+    private static func stage(
+        for traffic: DemoTraffic,
+        threadsMax: Int,
+        registry: MetricsRegistry = MetricsRegistry(),
+        clock: Int64 = .max
+    ) throws -> VerifyStage {
+        let root = try Certificate(der: traffic.authority.root)
+        let apps = traffic.apps.map { app in
+            ConfiguredApp(
+                bundleID: app.bundleID,
+                environment: Environment(rawValue: app.environment),
+                appAppleID: app.appAppleID,
+                roots: [root],
+                hasTestRootInProduction: true
+            )
+        }
+        return VerifyStage(
+            configuration: VerifierConfiguration(apps: apps),
+            topic: "storekit.verified",
+            threadsMax: threadsMax,
+            metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) }
+        )
+    }
+
+    private static func records(_ traffic: DemoTraffic) -> [ConsumerRecord] {
+        traffic.items.enumerated().map { index, item in
+            ConsumerRecord(
+                topicPartition: TopicPartition(topic: "storekit.raw", partition: 2),
+                offset: Int64(index) + 100,
+                timestampMilliseconds: 5,
+                key: item.key,
+                value: item.value,
+                headers: item.headers.map { KafkaHeader(name: $0.name, value: $0.value) }
+                    + [KafkaHeader(name: "x-ingest-host", text: "a")]
+            )
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func `each record gets the verdict it deserves, in order`(threadsMax: Int) async throws {
+        let traffic = try DemoTraffic(bodyCount: 400, now: Self.now)
+        let records = Self.records(traffic)
+        let verdicts = try await Self.stage(for: traffic, threadsMax: threadsMax).process(records)
+        #expect(verdicts.count == records.count)
+        for (item, verdict) in zip(traffic.items, verdicts) {
+            #expect(verdict.deadLetter?.reason == item.expectedRefusal, "\(item.kind)")
+        }
+        #expect(verdicts.contains { $0.disposition == .deadLettered })
+    }
+
+    @Test func `an observation says where its body lies and travels under its purchase's key`()
+        async throws
+    {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let records = Self.records(traffic)
+        let verdicts = try await Self.stage(for: traffic, threadsMax: 2).process(records)
+        for (record, verdict) in zip(records, verdicts) {
+            for (index, output) in verdict.outputs.enumerated() {
+                let observation = try Observation(decoding: output.value)
+                #expect(observation.source.offset == record.offset)
+                #expect(observation.source.partition == 2)
+                #expect(observation.source.index == index)
+                #expect(observation.source.count == verdict.outputs.count)
+                #expect(output.key == observation.partitionKey)
+                #expect(output.topic == "storekit.verified")
+                #expect(output.partition == nil)
+            }
+        }
+    }
+
+    @Test func `only correlation and trace travel on`() async throws {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let verdicts = try await Self.stage(for: traffic, threadsMax: 1)
+            .process(Self.records(traffic))
+        let names = Set(verdicts.flatMap(\.outputs).flatMap(\.headers).map(\.name))
+        #expect(names == ["correlation-id", "traceparent"])
+    }
+
+    @Test func `a signed date in the future is forwarded and counted`() async throws {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let registry = MetricsRegistry()
+        let stage = try Self.stage(for: traffic, threadsMax: 1, registry: registry, clock: 0)
+        let forwarded = await stage.process(Self.records(traffic)).flatMap(\.outputs).count
+        let text = String(decoding: registry.exposition(), as: UTF8.self)
+        #expect(text.contains("entitlements_verify_future_signed_dates_total \(forwarded)\n"))
+    }
+
+    @Test func `an API response without items is ignored`() async throws {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let record = ConsumerRecord(
+            topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
+            offset: 0,
+            timestampMilliseconds: nil,
+            key: nil,
+            value: Array(#"{"signedTransactions":[],"hasMore":false}"#.utf8),
+            headers: []
+        )
+        let verdicts = try await Self.stage(for: traffic, threadsMax: 1).process([record])
+        #expect(verdicts.map(\.disposition) == [.ignored])
+        #expect(verdicts.flatMap(\.outputs).isEmpty)
+    }
+
+    @Test func `every root file that holds no certificate is named at once`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let garbage = folder.appending(path: "garbage.cer").path()
+        let empty = folder.appending(path: "empty.cer").path()
+        try Data("no certificate".utf8).write(to: URL(filePath: garbage))
+        try Data().write(to: URL(filePath: empty))
+        let apps = """
+            [{"bundle_id": "a", "environment": "Sandbox", "roots": ["\(garbage)"]},
+             {"bundle_id": "b", "environment": "Sandbox", "roots": ["\(empty)"]}]
+            """
+        let schema = SettingsSchema(VerifySettings.declarations)
+        let values = try schema.read(environment: ["APPS": apps])
+        let error = try #require(throws: SettingsError.self) {
+            try VerifierConfiguration(values)
+        }
+        let text = error.description
+        #expect(text.contains("root file \(garbage): expected certificates in PEM, or one in DER"))
+        #expect(text.contains("root file \(empty): is empty or cannot be read"))
+    }
+}
