@@ -63,7 +63,7 @@ let package = Package(
 
         // The pipeline.
         library("Settings", ["JSON"]),
-        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL"]),
+        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
         library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
         library("Database", ["Postgres", "Settings"]),
         library(
@@ -146,8 +146,14 @@ let package = Package(
             ["Entitlements", "AppStore", "JSON", "OpenSSL"],
             exclude: ["Scenarios"]
         ),
-        tests("WorkerTests", ["Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]),
-        tests("DeadLettersTests", ["DeadLetters", "AppStore", "JSON", "Kafka", "Worker"]),
+        tests(
+            "WorkerTests",
+            ["AppStore", "Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]
+        ),
+        tests(
+            "DeadLettersTests",
+            ["DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"]
+        ),
         tests(
             "StagesTests",
             [

@@ -1,6 +1,7 @@
 /// One request while it is read.
 ///
-/// Used by the server's thread alone, from the library's first callback for the request to its last.
+/// Used by the server's thread alone, from the library's first callback for the request to the
+/// last.
 final class HTTPExchange {
     private let method: HTTPMethod
     private let path: String

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// An X.509 certificate: the facts that a chain policy asks for, none of them judged here.
 ///
-/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes) and
-/// computes no key: `key` and `isSigned(by:)` decode it when first asked, so that a chain that ends
-/// at the wrong root is refused cheaply. Immutable, so that threads may share one.
+/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes)
+/// and decodes no key: `keyKind`, `p256Key` and `isSigned(by:)` do when first asked, so that a chain
+/// that ends at the wrong root is refused cheaply. Immutable, so that threads may share one.
 @safe
 package final class Certificate: Sendable {
     package let der: [UInt8]
@@ -27,15 +27,16 @@ package final class Certificate: Sendable {
 
     /// Reads one certificate that fills `der`.
     ///
-    /// How large it may be is for the caller to bound. Garbage throws, it never traps.
-    package init(der: [UInt8]) throws(CertificateError) {
+    /// How large it may be is for the caller to bound. Garbage throws, it never traps. Versions
+    /// before 3 have no extensions, so they are taken only where nothing is believed of them.
+    package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
         case .trailingBytes: throw .trailingBytes
         case .malformed: throw .notDER
         }
         guard let outline = ParsedCertificate(der: der, in: .null) else { throw .notACertificate }
-        guard outline.version == 3 else { throw .unsupportedVersion }
+        guard outline.version == 3 || acceptsOldVersions else { throw .unsupportedVersion }
         guard let validity = outline.validity else { throw .invalidDate }
         guard let extensions = outline.extensions else { throw .invalidExtension }
         self.der = der

@@ -1,7 +1,7 @@
 /// The one owner of one OpenSSL object.
 ///
 /// The object is given back when the handle ends. Whoever takes `pointer` borrows it: it is alive
-/// only as long as the handle, so it is used within `withExtendedLifetime` or by the handle's owner.
+/// only as long as the handle's owner.
 @safe
 struct Handle<Kind: Freeable>: ~Copyable {
     let pointer: OpaquePointer

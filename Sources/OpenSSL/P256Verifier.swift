@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Verifies ES256 signatures of one key, in contexts made once.
 ///
-/// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here that
-/// happens once a key. Not for use by two threads at once: each makes its own of a shared key.
+/// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here
+/// that happens once a key. Not for use by two threads at once: each makes its own of a shared key.
 @safe
 package final class P256Verifier {
     private let key: P256PublicKey

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// PEM text (RFC 7468), read and written by OpenSSL.
 package enum PEM {
-    /// The contents of every block with this label, in order; other blocks and text are passed over.
+    /// The contents of every block with this label, in order; anything else is passed over.
     package static func blocks(labelled label: String, in text: [UInt8]) -> [[UInt8]] {
         defer { ERR_clear_error() }
         return unsafe withReader(of: text) { reader in

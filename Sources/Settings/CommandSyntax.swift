@@ -1,7 +1,7 @@
 /// What a command line may hold, from which parsing and `--help` come.
 ///
-/// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of long
-/// names, options after operands, `--` before operands that begin with a dash.
+/// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of
+/// long names, options after operands, `--` before operands that begin with a dash.
 package struct CommandSyntax: Sendable {
     /// As typed: `dead-letter list`.
     package let command: String

@@ -8,8 +8,8 @@ package struct SettingsSchema: Sendable {
     /// The first parts of names that the file may hold for other programs; they are passed over.
     let otherSections: Set<String>
 
-    /// - Parameter otherSections: sections of a file that several programs share. A section that one
-    ///   of the declarations belongs to is this program's own, and checked.
+    /// - Parameter otherSections: sections of a file that several programs share. A section that
+    ///   one of the declarations belongs to is this program's own, and checked.
     package init(
         _ declarations: [SettingDeclaration],
         takesKafkaProperties: Bool = true,

@@ -41,9 +41,9 @@ package struct SettingsValues: Sendable {
         }.joined()
     }
 
-    /// The named settings as canonical text, one a line, without secrets: equal text, equal settings.
+    /// The named settings as canonical text, one a line, without secrets.
     ///
-    /// Hash it to tell whether two workers run with the same settings.
+    /// Equal settings give equal text: hash it to compare two workers.
     package func canonicalText(of declarations: [SettingDeclaration]) -> String {
         declarations.filter { !$0.isSecret }.sorted { $0.name < $1.name }
             .map { "\($0.name)=\(entries[$0.name]?.read.text ?? "")\n" }

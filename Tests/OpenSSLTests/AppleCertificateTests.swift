@@ -78,7 +78,7 @@ struct AppleCertificateTests {
         #expect(verifier.verify(signature: signature, over: [1, 2, 4]) == .invalid)
     }
 
-    /// Every prefix, and every byte changed to a few others: an error or a certificate, never a trap.
+    /// Every prefix, and every byte changed to a few others: an error or a certificate.
     @Test func `garbage never traps`() throws {
         let der = try constant("REAL_APPLE_SIGNING_CERTIFICATE").der
         for count in 0..<der.count {

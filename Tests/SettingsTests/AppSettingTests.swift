@@ -64,7 +64,8 @@ import Testing
                 ["apps[0].roots[0]"]
             ),
             (
-                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "roots": ["/etc/passwd"]}]"#,
+                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "#
+                    + #""roots": ["/etc/passwd"]}]"#,
                 ["apps[0].roots"]
             ),
             (
@@ -72,7 +73,8 @@ import Testing
                 ["apps[0].test_root_in_production"]
             ),
             (
-                #"[{"bundle_id": "a", "environment": "B"}, {"bundle_id": "a", "environment": "B"}]"#,
+                #"[{"bundle_id": "a", "environment": "B"}, "#
+                    + #"{"bundle_id": "a", "environment": "B"}]"#,
                 ["apps[1]"]
             ),
         ]

@@ -48,6 +48,29 @@ struct DemoTrafficTests {
         #expect(Set(traffic.links.map(\.kind)) == [.accountToken, .appTransactionID])
     }
 
+    @Test func `the verifier refuses what is expected, for the reason expected`() throws {
+        let traffic = try DemoTraffic(now: Self.now)
+        let root = try Certificate(der: traffic.authority.root)
+        let apps = traffic.apps.map { app in
+            ConfiguredApp(
+                bundleID: app.bundleID,
+                environment: Environment(rawValue: app.environment),
+                appAppleID: app.appAppleID,
+                roots: [root],
+                hasTestRootInProduction: true
+            )
+        }
+        #expect(VerifierConfiguration.problems(with: apps) == [])
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: apps))
+        for item in traffic.items {
+            switch verifier.verify(item.value) {
+            case .success: #expect(item.expectedRefusal == nil, "\(item.kind.rawValue)")
+            case .failure(let refusal):
+                #expect(refusal.reason == item.expectedRefusal, "\(item.kind.rawValue)")
+            }
+        }
+    }
+
     @Test func `the catalog is JSON and knows what is sold but for one product`() throws {
         let catalog = try JSONDocument(parsing: Array(DemoProduct.catalog.utf8))
         let products = try #require(catalog.root["products"])

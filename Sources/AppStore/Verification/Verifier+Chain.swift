@@ -9,8 +9,8 @@ extension Verifier {
             limits: configuration.limits
         )
         var certificates: [Certificate] = []
-        for der in header.certificates {
-            certificates.append(try parse(der))
+        for (place, der) in header.certificates.enumerated() {
+            certificates.append(try parse(der, at: place))
             trail.note(chain: certificates.map(CertificateFacts.init))
         }
         guard certificates.count == 3 else { return try verifyLocal(certificates[0]) }
@@ -23,9 +23,11 @@ extension Verifier {
         return VerifiedChain(policy, anchors: anchors)
     }
 
-    private func parse(_ der: [UInt8]) throws(Fault) -> Certificate {
+    /// The third certificate may be of an old version, as in Apple's own mock data: it is believed
+    /// only where it is pinned or configured, and then it is of version 3.
+    private func parse(_ der: [UInt8], at place: Int) throws(Fault) -> Certificate {
         do throws(CertificateError) {
-            return try Certificate(der: der)
+            return try Certificate(der: der, acceptsOldVersions: place == 2)
         } catch {
             throw Fault(.certificateMalformed, "a certificate does not parse: \(error)")
         }

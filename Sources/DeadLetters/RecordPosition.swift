@@ -1,0 +1,33 @@
+package import Kafka
+
+/// Where a record lies: `topic/partition/offset`.
+package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
+    package let topic: String
+    package let partition: Int32
+    package let offset: Int64
+
+    package init(topic: String, partition: Int32, offset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+
+    package init(_ record: ConsumerRecord) {
+        self.init(
+            topic: record.topicPartition.topic,
+            partition: record.topicPartition.partition,
+            offset: record.offset
+        )
+    }
+
+    /// Reads what `description` writes.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
+            let offset = Int64(parts[2]), partition >= 0, offset >= 0
+        else { return nil }
+        self.init(topic: String(parts[0]), partition: partition, offset: offset)
+    }
+
+    package var description: String { "\(topic)/\(partition)/\(offset)" }
+}

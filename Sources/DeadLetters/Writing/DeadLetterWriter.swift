@@ -1,0 +1,151 @@
+import AppStore
+import JSON
+package import Kafka
+import OpenSSL
+
+/// Makes the records of the dead-letter topic; pure, the same for the same input.
+package struct DeadLetterWriter: DeadLetterWriting {
+    package let context: DeadLetterContext
+
+    package init(_ context: DeadLetterContext) {
+        self.context = context
+    }
+
+    /// The dead letter of a record: its key, value and headers byte for byte, and why.
+    ///
+    /// The value is left out where `value` says so, and where the whole would be above
+    /// `recordBytesMax`; the original's headers and its key where they are too large even so.
+    /// `dlq.source.*` says where the original lies.
+    package func letter(
+        for original: ConsumerRecord,
+        _ facts: DeadLetterFacts,
+        value: DeadLetterValue
+    ) -> ProducerRecord {
+        let added = headers(for: original, facts)
+        var room = context.recordBytesMax - Self.bytes(of: added) - Self.sizeHeadersBytes
+
+        var omitted: [String] = []
+        func takes(_ bytes: Int, _ part: String) -> Bool {
+            if bytes <= room {
+                room -= bytes
+                return true
+            }
+            omitted.append(part)
+            return false
+        }
+        let keepsKey = takes(original.key?.count ?? 0, "key")
+        let moved = original.headers.map(\.movedAside)
+        let keepsHeaders = takes(Self.bytes(of: moved), "headers")
+        let keepsValue = (original.value?.count ?? 0) <= room && value == .original
+
+        var size = [
+            KafkaHeader(
+                name: DeadLetterHeader.value,
+                text: (keepsValue ? DeadLetterValue.original : .omitted).rawValue
+            )
+        ]
+        if !omitted.isEmpty {
+            let parts = omitted.joined(separator: ",")
+            size.append(KafkaHeader(name: DeadLetterHeader.omitted, text: parts))
+        }
+        return ProducerRecord(
+            topic: context.topic,
+            key: keepsKey ? original.key : nil,
+            value: keepsValue ? original.value : nil,
+            headers: (keepsHeaders ? moved : []) + added + size
+        )
+    }
+
+    /// `dlq.value` and `dlq.omitted`, at most.
+    private static let sizeHeadersBytes = 128
+
+    /// What a record spends on these headers, the lengths before names and values included.
+    private static func bytes(of headers: [KafkaHeader]) -> Int {
+        headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
+    }
+
+    private func headers(for original: ConsumerRecord, _ facts: DeadLetterFacts) -> [KafkaHeader] {
+        let source = RecordPosition(original)
+        let origin = context.readsObservations ? ObservedOrigin(original.value) : nil
+        var pairs: [(name: String, text: String)] = [
+            (DeadLetterHeader.id, DeadLetterID.make(cluster: context.cluster, source: source)),
+            (DeadLetterHeader.reason, facts.reason.rawValue),
+            (DeadLetterHeader.deadLetterClass, facts.reason.deadLetterClass.rawValue),
+            (DeadLetterHeader.detail, Self.bounded(facts.detail, Self.detailBytesMax)),
+            (DeadLetterHeader.stage, context.stage),
+            (DeadLetterHeader.sourceTopic, source.topic),
+            (DeadLetterHeader.sourcePartition, String(source.partition)),
+            (DeadLetterHeader.sourceOffset, String(source.offset)),
+            (DeadLetterHeader.sourceSHA256, SHA256.digest(original.value ?? []).hex),
+            (DeadLetterHeader.verifierVersion, context.verifierVersion),
+            (DeadLetterHeader.configurationSHA256, context.configuration.hex),
+            (DeadLetterHeader.attempt, String(Self.attempt(original))),
+            (DeadLetterHeader.worker, context.worker),
+        ]
+        if let timestamp = original.timestampMilliseconds {
+            pairs.append((DeadLetterHeader.sourceTimestamp, String(timestamp)))
+        }
+        if let raw = origin?.raw {
+            pairs.append((DeadLetterHeader.rawTopic, raw.topic))
+            pairs.append((DeadLetterHeader.rawPartition, String(raw.partition)))
+            pairs.append((DeadLetterHeader.rawOffset, String(raw.offset)))
+        }
+        if !facts.chain.isEmpty {
+            pairs.append((DeadLetterHeader.chain, Self.chain(facts.chain)))
+        }
+        let given = DeadLetterIdentifiers(facts.unverified)
+        pairs += (given.isEmpty ? origin?.identifiers ?? given : given).headers.map {
+            (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax))
+        }
+        return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
+    }
+
+    /// One more than a replayed record says of itself, by the header that its dead letter had.
+    private static func attempt(_ original: ConsumerRecord) -> Int {
+        let former = original.headers.last { $0.name == DeadLetterHeader.attempt }?.value
+        let count = former.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+        return min(max(count, 0), attemptMax - 1) + 1
+    }
+
+    private static let attemptMax = 1_000_000
+
+    /// Bounds on what a header may hold.
+    static let detailBytesMax = 512
+    static let identifierBytesMax = 255
+
+    private static func bounded(_ text: String, _ bytesMax: Int) -> String {
+        guard text.utf8.count > bytesMax else { return text }
+        let room = bytesMax - "…".utf8.count
+        var kept = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            bytes += UTF8.width(scalar)
+            guard bytes <= room else { break }
+            kept.append(scalar)
+        }
+        return String(kept) + "…"
+    }
+
+    /// `{"leaf": {"sha256": …, "not_before": …, "not_after": …}, "intermediate": …, "root": …}`.
+    private static func chain(_ certificates: [CertificateFacts]) -> String {
+        var writer = JSONWriter(reserving: 512)
+        writer.object { writer in
+            for (role, certificate) in zip(["leaf", "intermediate", "root"], certificates) {
+                writer.key(role)
+                writer.object { writer in
+                    writer.key("sha256")
+                    writer.string(certificate.fingerprint.hex)
+                    writer.key("not_before")
+                    writer.string(instant(certificate.validity.lowerBound))
+                    writer.key("not_after")
+                    writer.string(instant(certificate.validity.upperBound))
+                }
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private static func instant(_ seconds: Int64) -> String {
+        Timestamp(milliseconds: seconds * 1000).description
+    }
+}

@@ -1,0 +1,74 @@
+import CRDKafka
+
+/// librdkafka's configuration while it is being put together; a client takes it over.
+@safe
+struct ClientConfiguration: ~Copyable {
+    private var pointer: OpaquePointer?
+
+    /// Fails on the first property that librdkafka does not know or whose value it does not take.
+    init(_ properties: [String: String]) throws(KafkaError) {
+        unsafe pointer = rd_kafka_conf_new()
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
+            try set(name, value)
+        }
+    }
+
+    deinit {
+        if let pointer = unsafe pointer {
+            unsafe rd_kafka_conf_destroy(pointer)
+        }
+    }
+
+    private func set(_ name: String, _ value: String) throws(KafkaError) {
+        var outcome = RD_KAFKA_CONF_OK
+        let reason = unsafe ErrorText.written { text, count in
+            unsafe outcome = rd_kafka_conf_set(pointer, name, value, text, count)
+        }
+        guard outcome != RD_KAFKA_CONF_OK else { return }
+        // librdkafka's words quote the value, which may be a password.
+        let words = Self.isSecret(name) ? "its value is not accepted" : reason
+        throw KafkaError(
+            code: .invalidConfiguration,
+            name: "INVALID_CONFIGURATION",
+            message: "librdkafka property \(name): \(words)"
+        )
+    }
+
+    private static func isSecret(_ name: String) -> Bool {
+        name.contains("password") || name.contains("secret") || name.hasSuffix(".pem")
+    }
+
+    /// Names the object that every callback gets; it must outlive the client.
+    func setCallbacks(_ callbacks: ClientCallbacks) {
+        unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(callbacks).toOpaque())
+        unsafe rd_kafka_conf_set_log_cb(pointer, clientLogged)
+        unsafe rd_kafka_conf_set_error_cb(pointer, clientFailed)
+        unsafe rd_kafka_conf_set_stats_cb(pointer, clientStatistics)
+    }
+
+    func setConsumerCallbacks() {
+        unsafe rd_kafka_conf_set_rebalance_cb(pointer, consumerRebalanced)
+        unsafe rd_kafka_conf_set_background_event_cb(pointer, consumerBackgroundEvent)
+    }
+
+    func setProducerCallbacks() {
+        unsafe rd_kafka_conf_set_dr_msg_cb(pointer, producerDelivered)
+    }
+
+    /// Makes the client, which owns the configuration from then on.
+    consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+        var made: OpaquePointer?
+        let reason = unsafe ErrorText.written { text, count in
+            unsafe made = rd_kafka_new(type, pointer, text, count)
+        }
+        guard let client = unsafe made else {
+            throw KafkaError(
+                code: .invalidConfiguration,
+                name: "INVALID_CONFIGURATION",
+                message: reason
+            )
+        }
+        unsafe pointer = nil
+        return unsafe client
+    }
+}

@@ -1,0 +1,82 @@
+import CRDKafka
+
+/// One librdkafka client, destroyed when its last owner lets go of it.
+///
+/// librdkafka's calls are thread-safe; what must never happen is a call after the end, which the
+/// reference count rules out.
+@safe
+final class ClientHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let callbacks: ClientCallbacks
+    private let destroyFlags: Int32
+
+    /// - Parameter pointer: owned from here on.
+    init(takingOwnershipOf pointer: OpaquePointer, callbacks: ClientCallbacks, isConsumer: Bool) {
+        unsafe self.pointer = pointer
+        self.callbacks = callbacks
+        // A consumer is closed with a deadline beforehand; destroying must not wait for it again.
+        destroyFlags = isConsumer ? Int32(RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) : 0
+    }
+
+    static func consumer(
+        _ configuration: [String: String],
+        handlers: KafkaHandlers
+    ) throws(KafkaError) -> ClientHandle {
+        let callbacks = ClientCallbacks(handlers: handlers)
+        let conf = try ClientConfiguration(configuration)
+        conf.setCallbacks(callbacks)
+        conf.setConsumerCallbacks()
+        let client = unsafe try conf.makeClient(RD_KAFKA_CONSUMER)
+        // Everything arrives in the one queue that is polled.
+        unsafe rd_kafka_poll_set_consumer(client)
+        return unsafe ClientHandle(
+            takingOwnershipOf: client,
+            callbacks: callbacks,
+            isConsumer: true
+        )
+    }
+
+    static func producer(
+        _ configuration: [String: String],
+        handlers: KafkaHandlers
+    ) throws(KafkaError) -> ClientHandle {
+        let callbacks = ClientCallbacks(handlers: handlers)
+        let conf = try ClientConfiguration(configuration)
+        conf.setCallbacks(callbacks)
+        conf.setProducerCallbacks()
+        return unsafe ClientHandle(
+            takingOwnershipOf: try conf.makeClient(RD_KAFKA_PRODUCER),
+            callbacks: callbacks,
+            isConsumer: false
+        )
+    }
+
+    /// A client for questions and administration, with librdkafka's producer as its body.
+    static func admin(
+        _ configuration: [String: String],
+        handlers: KafkaHandlers
+    ) throws(KafkaError) -> ClientHandle {
+        let callbacks = ClientCallbacks(handlers: handlers)
+        let conf = try ClientConfiguration(configuration)
+        conf.setCallbacks(callbacks)
+        return unsafe ClientHandle(
+            takingOwnershipOf: try conf.makeClient(RD_KAFKA_PRODUCER),
+            callbacks: callbacks,
+            isConsumer: false
+        )
+    }
+
+    /// The client's fatal error, where it has one.
+    var fatalError: KafkaError? {
+        var code = RD_KAFKA_RESP_ERR_NO_ERROR
+        let reason = unsafe ErrorText.written { text, count in
+            unsafe code = rd_kafka_fatal_error(pointer, text, count)
+        }
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return KafkaError(code, message: reason, isFatal: true)
+    }
+
+    deinit {
+        unsafe rd_kafka_destroy_flags(pointer, destroyFlags)
+    }
+}

@@ -1,0 +1,67 @@
+import CRDKafka
+
+extension KafkaConsumer {
+    /// Answers `.assigned`: starts fetching at the given offsets, from the beginning where nil.
+    package func assign(with positions: [TopicPartition: Int64?]) throws(KafkaError) {
+        let client = try opened()
+        var list = PartitionList(reserving: positions.count)
+        for (partition, offset) in positions {
+            list.append(partition, offset: offset ?? PartitionList.beginning)
+        }
+        // A pause from an earlier time with the same partition would outlast the assignment.
+        _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
+        if let error = unsafe rd_kafka_incremental_assign(client.pointer, list.pointer) {
+            throw unsafe KafkaError(takingOwnershipOf: error)
+        }
+    }
+
+    /// Answers `.revoking`: gives the partitions up.
+    ///
+    /// Those that were lost meanwhile are left out.
+    package func completeRevocation(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let client = try opened()
+        let remaining = partitions.filter { revoking.remove($0) != nil }
+        guard !remaining.isEmpty else { return }
+        let list = PartitionList(remaining)
+        if let error = unsafe rd_kafka_incremental_unassign(client.pointer, list.pointer) {
+            throw unsafe KafkaError(takingOwnershipOf: error)
+        }
+    }
+
+    /// Stops fetching; what librdkafka holds of these partitions is dropped and fetched again.
+    package func pause(_ partitions: some Collection<TopicPartition>) throws(KafkaError) {
+        let client = try opened()
+        let list = PartitionList(partitions)
+        let code = unsafe rd_kafka_pause_partitions(client.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+    }
+
+    /// Goes on after the last record that `poll` has returned.
+    package func resume(_ partitions: some Collection<TopicPartition>) throws(KafkaError) {
+        let client = try opened()
+        let list = PartitionList(partitions)
+        let code = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+    }
+
+    /// Reads assigned partitions again from the given offsets.
+    ///
+    /// Does not wait for it: records from before may still come once or twice, so the caller goes
+    /// by their offsets.
+    package func seek(_ positions: [TopicPartition: Int64]) throws(KafkaError) {
+        let client = try opened()
+        var list = PartitionList(reserving: positions.count)
+        for (partition, offset) in positions {
+            list.append(partition, offset: offset)
+        }
+        if let error = unsafe rd_kafka_seek_partitions(client.pointer, list.pointer, 0) {
+            let failure = unsafe KafkaError(takingOwnershipOf: error)
+            guard failure.code == .timedOut else { throw failure }
+        }
+    }
+
+    /// The partition's watermarks as the last fetch has told them, without asking the broker.
+    package nonisolated func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
+        shared.client?.cachedWatermarks(partition)
+    }
+}

@@ -1,0 +1,139 @@
+import CRDKafka
+import Threads
+
+/// A member of a consumer group, on a thread of its own.
+///
+/// `poll` has to be called all the time, at least every `max.poll.interval.ms`, also when there is
+/// no room for records (pause the partitions then): it serves the group's protocol. Nothing here
+/// commits by itself, and no offset is stored but by `commit(_:deadline:)`.
+package actor KafkaConsumer {
+    let executor = ThreadExecutor(name: "kafka-poll")
+    var client: ClientHandle?
+    let queue: ConsumerQueue
+    /// The same client for calls that may come from any thread.
+    nonisolated let shared: SharedClient
+    nonisolated let questions: KafkaQuestions
+    private var reader = MessageReader()
+    var revoking: Set<TopicPartition> = []
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    /// Makes the client; no connection is waited for.
+    ///
+    /// - Parameter configuration: librdkafka's properties, laid over `defaults`.
+    package init(
+        configuration: [String: String],
+        handlers: KafkaHandlers = KafkaHandlers()
+    ) throws(KafkaError) {
+        let properties = Self.defaults.merging(configuration) { $1 }
+            .merging(Self.promised) { $1 }
+        let client = try ClientHandle.consumer(properties, handlers: handlers)
+        self.client = client
+        queue = ConsumerQueue(client)
+        shared = SharedClient(client)
+        questions = KafkaQuestions(client)
+    }
+
+    /// What the pipeline's promises rest on: not to be configured away.
+    package static let promised: [String: String] = [
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "cooperative-sticky",
+    ]
+
+    /// Bounds on what librdkafka holds for us, and fetches that are large under backlog and quick
+    /// when there is little.
+    package static let defaults: [String: String] = [
+        "queued.max.messages.kbytes": "8192",
+        "queued.min.messages": "2000",
+        "fetch.max.bytes": "4194304",
+        "max.partition.fetch.bytes": "1048576",
+        "fetch.min.bytes": "65536",
+        "fetch.wait.max.ms": "20",
+        "topic.metadata.refresh.interval.ms": "30000",
+        "reconnect.backoff.max.ms": "2000",
+        "allow.auto.create.topics": "false",
+        "log.connection.close": "false",
+    ]
+
+    package func subscribe(_ topics: [String]) throws(KafkaError) {
+        let client = try opened()
+        let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        let code = unsafe rd_kafka_subscribe(client.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+    }
+
+    /// Returns as soon as there is something, with all that is there up to the bounds.
+    ///
+    /// - Parameters:
+    ///   - recordsMax: records at most.
+    ///   - bytesMax: no further record is taken once keys, values and headers exceed it.
+    ///   - wait: how long to wait for the first thing to happen; `wake()` ends it early.
+    package func poll(
+        recordsMax: Int,
+        bytesMax: Int,
+        wait: Duration
+    ) throws(KafkaError) -> PollResult {
+        let client = try opened()
+        var result = PollResult()
+        var bytes = 0
+        var timeout = wait.millisecondsClamped
+        while result.records.count < recordsMax, bytes < bytesMax,
+            let message = unsafe rd_kafka_consumer_poll(client.pointer, timeout)
+        {
+            defer { unsafe rd_kafka_message_destroy(message) }
+            timeout = 0
+            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                let record = unsafe reader.record(message)
+                bytes += record.payloadBytes
+                result.records.append(record)
+            } else {
+                unsafe result.errors.append(error(message.pointee, of: client))
+            }
+        }
+        result.events = client.callbacks.takeRebalances()
+        if !result.events.isEmpty {
+            note(result.events)
+        }
+        return result
+    }
+
+    /// Ends a waiting `poll`, or the next one, without a result.
+    ///
+    /// From any thread.
+    package nonisolated func wake() {
+        queue.wake()
+    }
+
+    private func note(_ events: [RebalanceEvent]) {
+        reader.reset()
+        for event in events {
+            switch event {
+            case .assigned: break
+            case .revoking(let partitions): revoking.formUnion(partitions)
+            case .lost(let partitions): revoking.subtract(partitions)
+            }
+        }
+    }
+
+    private func error(_ message: rd_kafka_message_t, of client: ClientHandle) -> PartitionError {
+        let code = unsafe message.err
+        let error =
+            code == RD_KAFKA_RESP_ERR__FATAL
+            ? client.fatalError ?? KafkaError(code)
+            : unsafe KafkaError(
+                code,
+                message: String(optionalCString: rd_kafka_err2str(code))
+            )
+        let place = unsafe message.rkt == nil ? nil : reader.topicPartition(of: message)
+        return PartitionError(error: error, topicPartition: place)
+    }
+
+    func opened() throws(KafkaError) -> ClientHandle {
+        guard let client else { throw .closed("consumer") }
+        return client
+    }
+}

@@ -1,0 +1,115 @@
+import CRDKafka
+import Synchronization
+
+/// An idempotent producer: each record is written once and in order, or reported as failed.
+///
+/// What librdkafka can repeat it repeats, for `message.timeout.ms`; a record that failed for
+/// another reason than itself is to be sent again by the caller. After a fatal error
+/// (`fatalError`) the producer takes nothing more and has to be made anew.
+package final class KafkaProducer: Sendable {
+    private let shared: SharedClient
+    private let thread = ProducerThread()
+    private let topics: TopicHandles
+
+    /// Makes the client; no connection is waited for.
+    ///
+    /// - Parameter configuration: librdkafka's properties, laid over `defaults`.
+    package init(
+        configuration: [String: String],
+        handlers: KafkaHandlers = KafkaHandlers()
+    ) throws(KafkaError) {
+        let properties = Self.defaults.merging(configuration) { $1 }
+            .merging(Self.promised) { $1 }
+        let client = try ClientHandle.producer(properties, handlers: handlers)
+        shared = SharedClient(client)
+        topics = TopicHandles(client)
+        Task { [thread] in await thread.serve(client) }
+    }
+
+    /// What the pipeline's promises rest on: not to be configured away.
+    package static let promised: [String: String] = [
+        "enable.idempotence": "true",
+        "acks": "all",
+    ]
+
+    /// Bounds on what is held for sending; compression and requests that suit whole batches.
+    package static let defaults: [String: String] = [
+        "compression.type": "lz4",
+        "partitioner": "murmur2_random",
+        "linger.ms": "5",
+        "batch.size": "1000000",
+        "message.max.bytes": "3300000",
+        "message.timeout.ms": "60000",
+        "queue.buffering.max.kbytes": "16384",
+        "queue.buffering.max.messages": "20000",
+        "topic.metadata.refresh.interval.ms": "60000",
+        "topic.metadata.propagation.max.ms": "10000",
+        "reconnect.backoff.max.ms": "2000",
+        "log.connection.close": "false",
+    ]
+
+    /// Why this producer can do no more, if so.
+    package var fatalError: KafkaError? { shared.client?.fatalError }
+
+    /// How many records wait for their acknowledgement.
+    package var recordsInFlight: Int {
+        shared.client.map { Int(unsafe rd_kafka_outq_len($0.pointer)) } ?? 0
+    }
+
+    /// Copies the records into librdkafka's queue, in order; waits while that is full.
+    ///
+    /// Call it from one task at a time where the order matters.
+    package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
+        let delivery = Delivery(count: records.count)
+        let tickets = DeliveryTickets(delivery, count: records.count)
+        for (index, record) in records.enumerated() {
+            if let error = await enqueue(record, tickets, index) {
+                delivery.settle(index, offset: -1, error: error)
+            }
+        }
+        return delivery
+    }
+
+    /// Sends and waits until each record is acknowledged or has failed.
+    package func send(_ records: [ProducerRecord]) async -> DeliveryReport {
+        await enqueue(records).report()
+    }
+
+    private func enqueue(
+        _ record: ProducerRecord,
+        _ tickets: DeliveryTickets,
+        _ index: Int
+    ) async -> KafkaError? {
+        while true {
+            guard let client = shared.client else { return .closed("producer") }
+            guard let topic = unsafe topics.handle(record.topic) else {
+                return .closed("producer")
+            }
+            guard let error = unsafe client.produce(record, to: topic, tickets, index) else {
+                return nil
+            }
+            guard error.code == .queueFull else { return error }
+            // The producer's thread makes room as reports come in.
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    /// Sends what is queued, at most until the deadline, and ends the client; what is not
+    /// acknowledged then is reported as `.purged`.
+    ///
+    /// - Returns: whether everything was acknowledged or had failed by then.
+    @discardableResult
+    package func close(deadline: Duration) async -> Bool {
+        guard let client = shared.client else { return true }
+        shared.close()
+        thread.stop()
+        let isDrained = await thread.drain(client, deadline: deadline)
+        topics.close()
+        await thread.end()
+        return isDrained
+    }
+
+    deinit {
+        thread.stop()
+    }
+}

@@ -1,0 +1,116 @@
+import CRDKafka
+import Threads
+
+/// librdkafka's blocking questions, on a thread of their own so that polling goes on meanwhile.
+actor KafkaQuestions {
+    private let executor = ThreadExecutor(name: "kafka-ask")
+    private var client: ClientHandle?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    init(_ client: ClientHandle) {
+        self.client = client
+    }
+
+    func close() {
+        client = nil
+        executor.stop()
+    }
+
+    func committed(
+        _ partitions: [TopicPartition],
+        deadline: Duration
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        let client = try opened()
+        let list = PartitionList(partitions)
+        let code = unsafe rd_kafka_committed(
+            client.pointer,
+            list.pointer,
+            deadline.millisecondsClamped
+        )
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        var committed: [TopicPartition: CommittedOffset] = [:]
+        for element in list.elements() {
+            if let error = element.error { throw error }
+            committed[element.topicPartition] = element.committed
+        }
+        return committed
+    }
+
+    func watermarks(
+        _ partition: TopicPartition,
+        deadline: Duration
+    ) throws(KafkaError) -> Watermarks {
+        let client = try opened()
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = unsafe rd_kafka_query_watermark_offsets(
+            client.pointer,
+            partition.topic,
+            partition.partition,
+            &low,
+            &high,
+            deadline.millisecondsClamped
+        )
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        return Watermarks(low: low, high: high)
+    }
+
+    /// Where a timestamp, or one of the two ends, lies in each partition: one request per broker.
+    func offsets(
+        _ times: [TopicPartition: Int64],
+        deadline: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let client = try opened()
+        var list = PartitionList(reserving: times.count)
+        for (partition, time) in times {
+            list.append(partition, offset: time)
+        }
+        let code = unsafe rd_kafka_offsets_for_times(
+            client.pointer,
+            list.pointer,
+            deadline.millisecondsClamped
+        )
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        var offsets: [TopicPartition: Int64] = [:]
+        for element in list.elements() {
+            if let error = element.error { throw error }
+            offsets[element.topicPartition] = element.offset
+        }
+        return offsets
+    }
+
+    /// - Parameter topic: nil asks for all topics; one that does not exist is told by its error.
+    func metadata(topic: String?, deadline: Duration) throws(KafkaError) -> ClusterMetadata {
+        let client = try opened()
+        var handle: OpaquePointer?
+        if let topic {
+            unsafe handle = rd_kafka_topic_new(client.pointer, topic, nil)
+        }
+        defer {
+            if let handle = unsafe handle {
+                unsafe rd_kafka_topic_destroy(handle)
+            }
+        }
+        var answer: UnsafePointer<rd_kafka_metadata>?
+        let code = unsafe rd_kafka_metadata(
+            client.pointer,
+            topic == nil ? 1 : 0,
+            handle,
+            &answer,
+            deadline.millisecondsClamped
+        )
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer = unsafe answer else {
+            throw KafkaError(code)
+        }
+        defer { unsafe rd_kafka_metadata_destroy(answer) }
+        return unsafe ClusterMetadata(answer.pointee)
+    }
+
+    private func opened() throws(KafkaError) -> ClientHandle {
+        guard let client else { throw .closed("client") }
+        return client
+    }
+}

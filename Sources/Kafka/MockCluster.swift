@@ -1,0 +1,107 @@
+import CRDKafka
+import Synchronization
+
+/// librdkafka's mock cluster: brokers on loopback within this process, for tests and the demo.
+///
+/// Clients of other processes may use it as well. It keeps about 4.6 MB per partition and then
+/// silently drops the oldest; it knows no CreateTopics (use `createTopic`), no DescribeConfigs, no
+/// group listing, no static membership and no size limits.
+@safe
+package final class MockCluster: Sendable {
+    @safe
+    private struct State {
+        var cluster: OpaquePointer?
+        /// The client that librdkafka wants beside the cluster for its bookkeeping.
+        var client: OpaquePointer?
+    }
+
+    private let state: Mutex<State>
+    package let bootstrapServers: String
+
+    package init(brokers: Int = 1) throws(KafkaError) {
+        let conf = try ClientConfiguration(["client.id": "mock"])
+        let client = unsafe try conf.makeClient(RD_KAFKA_PRODUCER)
+        guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers))
+        else {
+            unsafe rd_kafka_destroy(client)
+            throw KafkaError(
+                code: .other(0),
+                name: "MOCK",
+                message: "librdkafka could not start its mock cluster"
+            )
+        }
+        bootstrapServers = unsafe String(optionalCString: rd_kafka_mock_cluster_bootstraps(cluster))
+        state = unsafe Mutex(State(cluster: cluster, client: client))
+    }
+
+    package func createTopic(_ name: String, partitions: Int) throws(KafkaError) {
+        unsafe try call { cluster in
+            unsafe rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitions), 1)
+        }
+    }
+
+    /// Disconnects a broker, or all of them, and lets nobody connect.
+    package func takeDown(broker: Int32 = -1) throws(KafkaError) {
+        unsafe try call { unsafe rd_kafka_mock_broker_set_down($0, broker) }
+    }
+
+    package func bringUp(broker: Int32 = -1) throws(KafkaError) {
+        unsafe try call { unsafe rd_kafka_mock_broker_set_up($0, broker) }
+    }
+
+    /// Delays every answer.
+    package func setRoundTrip(_ time: Duration, broker: Int32 = -1) throws(KafkaError) {
+        unsafe try call {
+            unsafe rd_kafka_mock_broker_set_rtt($0, broker, time.millisecondsClamped)
+        }
+    }
+
+    /// Lets the next requests of a kind fail, one for each error, in order.
+    package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
+        let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }
+        unsafe try call { cluster in
+            unsafe rd_kafka_mock_push_request_errors_array(
+                cluster,
+                request.rawValue,
+                codes.count,
+                codes
+            )
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    /// Forgets the errors that `fail(_:with:)` has still in store.
+    package func clearFailures(_ request: MockRequest) throws(KafkaError) {
+        unsafe try call { cluster in
+            unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    private func call(
+        _ body: @Sendable (OpaquePointer) -> rd_kafka_resp_err_t
+    ) throws(KafkaError) {
+        let code: rd_kafka_resp_err_t? = state.withLock { state in
+            unsafe state.cluster.map { unsafe body($0) }
+        }
+        guard let code else { throw .closed("mock cluster") }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+    }
+
+    /// Ends the brokers; clients see their connections go.
+    package func stop() {
+        state.withLock { state in
+            if let cluster = unsafe state.cluster {
+                unsafe rd_kafka_mock_cluster_destroy(cluster)
+            }
+            if let client = unsafe state.client {
+                unsafe rd_kafka_destroy(client)
+            }
+            state = State()
+        }
+    }
+
+    deinit {
+        stop()
+    }
+}

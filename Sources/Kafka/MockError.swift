@@ -1,0 +1,18 @@
+/// The errors that a mock cluster can answer with, by their number.
+package enum MockError: Int32, Sendable {
+    /// Closes the connection instead of answering.
+    case disconnect = -195
+    case unknownTopicOrPartition = 3
+    case requestTimedOut = 7
+    case messageTooLarge = 10
+    case coordinatorNotAvailable = 15
+    case notCoordinator = 16
+    case notEnoughReplicas = 19
+    case illegalGeneration = 22
+    case unknownMember = 25
+    case rebalanceInProgress = 27
+    case topicAuthorizationFailed = 29
+    case outOfOrderSequence = 45
+    case invalidProducerEpoch = 47
+    case storageError = 56
+}

@@ -1,0 +1,30 @@
+package import Kafka
+
+/// What a worker does with records; everything around it is the loop's.
+///
+/// The loop calls `process` with one batch at a time and in order. It may call it while an earlier
+/// batch awaits its acknowledgements; `acknowledged` is called with one batch at a time too, in the
+/// same order, and may run beside `process`.
+package protocol Stage: Sendable {
+    var name: StageName { get }
+
+    /// Judges records, one verdict each in the same order.
+    ///
+    /// Throwing means a fault of the infrastructure: the records are given again after a while,
+    /// without those whose partition went elsewhere. A fault of a record is a verdict.
+    func process(_ records: [ConsumerRecord]) async throws -> [Verdict]
+
+    /// Told when all outputs of these records are acknowledged, before any offset is committed.
+    ///
+    /// Throwing means a fault of the infrastructure: it is told again after a while.
+    func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws
+
+    /// Told that what was in hand of these partitions will never be acknowledged: it may come again,
+    /// to this worker or another. No record of theirs is processed before this returns.
+    func abandoned(_ partitions: [TopicPartition]) async
+}
+
+extension Stage {
+    package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
+    package func abandoned(_ partitions: [TopicPartition]) async {}
+}

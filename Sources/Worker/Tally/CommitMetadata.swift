@@ -1,0 +1,59 @@
+/// The text that travels with a committed offset: the partition's tally, and what later versions or
+/// other parts add.
+///
+/// `v1 began=120 out=40 forwarded=30 dead_lettered=2`: a version, then words `key=value` in any
+/// order. Words that this version does not know are kept and written again.
+package struct CommitMetadata: Hashable, Sendable {
+    package var tally: StageTally
+    /// The other words, by key; neither keys nor values hold spaces or equals signs.
+    package var others: [String: String]
+
+    /// A broker takes 4,096 characters; the design allows half.
+    package static let bytesMax = 2_048
+
+    package init(tally: StageTally, others: [String: String] = [:]) {
+        self.tally = tally
+        self.others = others
+    }
+
+    /// Reads what a commit carried; nil where it is not such a text, or of another version.
+    package init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard words.first == "v1" else { return nil }
+        var began: Int64?
+        var forwarded: Int64 = 0
+        var counts: [Disposition: Int64] = [:]
+        var others: [String: String] = [:]
+        for word in words.dropFirst() {
+            let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2, let key = pair.first, let value = pair.last else { return nil }
+            let number = Int64(value)
+            if key == "began" {
+                began = number
+            } else if key == "out", let number {
+                forwarded = number
+            } else if let disposition = Disposition(rawValue: String(key)), let number {
+                counts[disposition] = number
+            } else {
+                others[String(key)] = String(value)
+            }
+        }
+        guard let began else { return nil }
+        tally = StageTally(began: began, counts: counts, forwarded: forwarded)
+        self.others = others
+    }
+
+    package var text: String {
+        var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
+        for disposition in Disposition.allCases {
+            if let count = tally.counts[disposition] {
+                text += " \(disposition.rawValue)=\(count)"
+            }
+        }
+        for (key, value) in others.sorted(by: { $0.key < $1.key }) {
+            text += " \(key)=\(value)"
+        }
+        precondition(text.utf8.count <= Self.bytesMax, "the commit metadata has outgrown its limit")
+        return text
+    }
+}

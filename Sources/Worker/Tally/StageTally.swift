@@ -1,0 +1,33 @@
+/// What a stage has counted in a partition since its tally began.
+///
+/// The offset committed with it minus `began` is the sum of the counts: each offset in between ended
+/// in exactly one disposition.
+package struct StageTally: Hashable, Sendable {
+    /// The offset from which on everything is counted.
+    package let began: Int64
+    /// Records by disposition; none that is zero.
+    package private(set) var counts: [Disposition: Int64]
+    /// Records written to other topics, dead letters not among them.
+    package private(set) var forwarded: Int64
+
+    package init(began: Int64, counts: [Disposition: Int64] = [:], forwarded: Int64 = 0) {
+        self.began = began
+        self.counts = counts.filter { $0.value != 0 }
+        self.forwarded = forwarded
+    }
+
+    package var total: Int64 { counts.values.reduce(0, +) }
+
+    package mutating func add(_ disposition: Disposition, _ count: Int64 = 1, outputs: Int64 = 0) {
+        guard count != 0 else { return }
+        counts[disposition, default: 0] += count
+        forwarded += outputs
+    }
+
+    mutating func add(_ other: TallyIncrement) {
+        for (disposition, count) in other.counts {
+            add(disposition, count)
+        }
+        forwarded += other.forwarded
+    }
+}

@@ -1,0 +1,34 @@
+import Operations
+import Settings
+
+/// The measurements that the README quotes, one subcommand each.
+enum BenchCommand {
+    private static let usage = """
+        Usage: bench COMMAND [OPTION]…
+
+        Commands:
+          verify   the verifier against OpenSSL alone
+
+        bench COMMAND --help explains a command's options.
+        """
+
+    static func run(_ arguments: [String], console: Console) -> Int32 {
+        do {
+            switch arguments.first {
+            case "verify":
+                return try VerifyCommand.run(arguments.dropFirst(), console: console)
+            case "--help", "-h":
+                console.print(usage)
+                return Operations.ExitCode.success.rawValue
+            default:
+                throw UsageError("expected a command: verify")
+            }
+        } catch let error as UsageError {
+            console.note("bench: \(error)\nTry: bench --help")
+            return Operations.ExitCode.usage.rawValue
+        } catch {
+            console.note("bench: \(error)")
+            return Operations.ExitCode.failed.rawValue
+        }
+    }
+}

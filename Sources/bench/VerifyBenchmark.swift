@@ -1,0 +1,103 @@
+import AppStore
+import OpenSSL
+
+/// Measures the verifier's cases in rounds, so that a busy moment of the machine hits all alike.
+struct VerifyBenchmark {
+    enum Case: String, CaseIterable {
+        case raw = "OpenSSL alone"
+        case warm = "verifier, chain known"
+        case cold = "verifier, chain new each time"
+        case foreignChain = "forged chain"
+        case forgedSignature = "forged signature"
+    }
+
+    struct Measurement {
+        let `case`: Case
+        let threads: Int
+        /// The medians of the rounds.
+        let rate: RateMeter.Rate
+    }
+
+    let fixture: VerifyFixture
+    /// How many threads there are where more than one is measured.
+    let threads: Int
+    let duration: Duration
+
+    private static let rounds = 9
+
+    func run() -> [Measurement] {
+        let plan: [(Case, Int)] =
+            Case.allCases.map { ($0, 1) }
+            + (threads > 1 ? [(.raw, threads), (.warm, threads)] : [])
+        var rates = [[RateMeter.Rate]](repeating: [], count: plan.count)
+        let slice = duration / (plan.count * Self.rounds)
+        for _ in 0..<Self.rounds {
+            for (index, (item, threads)) in plan.enumerated() {
+                rates[index].append(
+                    RateMeter.rate(threads: threads, duration: slice) { work(item) }
+                )
+            }
+        }
+        return zip(plan, rates).map { plan, rates in
+            Measurement(
+                case: plan.0,
+                threads: plan.1,
+                rate: RateMeter.Rate(
+                    perSecond: Self.median(rates.map(\.perSecond)),
+                    cpuMicroseconds: Self.median(rates.map(\.cpuMicroseconds))
+                )
+            )
+        }
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        values.sorted()[values.count / 2]
+    }
+
+    private func work(_ item: Case) -> (Int) -> Void {
+        let fixture = fixture
+        switch item {
+        case .raw:
+            let baseline = VerificationBaseline(key: fixture.key)
+            return { index in
+                let record = fixture.raw[index % fixture.raw.count]
+                let isValid = baseline.verify(der: record.signature, over: record.message)
+                precondition(isValid, "the benchmark's own signature does not verify")
+            }
+        case .warm:
+            return verifying(fixture.good, with: fixture.verifier(), expecting: nil)
+        case .cold:
+            let verifier = fixture.verifier(chainsCachedMax: 0)
+            return verifying(fixture.good, with: verifier, expecting: nil)
+        case .foreignChain:
+            return verifying(
+                fixture.foreignChain,
+                with: fixture.verifier(),
+                expecting: .rootUntrusted
+            )
+        case .forgedSignature:
+            let verifier = fixture.verifier()
+            // Forgeries come under a header that genuine records have made known.
+            _ = verifier.verify(fixture.good[0])
+            return verifying(
+                fixture.forgedSignature,
+                with: verifier,
+                expecting: .signatureInvalid
+            )
+        }
+    }
+
+    private func verifying(
+        _ bodies: [[UInt8]],
+        with verifier: Verifier,
+        expecting reason: RefusalReason?
+    ) -> (Int) -> Void {
+        { index in
+            switch verifier.verify(bodies[index % bodies.count]) {
+            case .success: precondition(reason == nil, "a forgery was accepted")
+            case .failure(let refusal):
+                precondition(refusal.reason == reason, "refused: \(refusal.reason)")
+            }
+        }
+    }
+}

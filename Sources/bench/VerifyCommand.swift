@@ -1,0 +1,60 @@
+import Foundation
+import Operations
+import Settings
+
+/// `bench verify`.
+enum VerifyCommand {
+    private static let syntax = CommandSyntax(
+        "bench verify",
+        """
+        Measures the whole verifier on signed transactions of about 5 kB against OpenSSL alone \
+        (SHA-256 and P-256 over the same bytes, contexts reused), interleaved in one run.
+        """,
+        options: [
+            CommandOption("seconds", argument: "N", "How long to measure in all (10)."),
+            CommandOption("records", argument: "N", "How many different records (500)."),
+            CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."),
+            CommandOption("json", "Write JSON instead of a table."),
+        ]
+    )
+
+    static func run(_ arguments: some Sequence<String>, console: Console) throws -> Int32 {
+        let options = try syntax.parse(arguments)
+        guard !options.isHelpWanted else {
+            console.print(syntax.help)
+            return Operations.ExitCode.success.rawValue
+        }
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let seconds = try number(options, "seconds", in: 1...3_600) ?? 10
+        let records = try number(options, "records", in: 1...100_000) ?? 500
+        let threads = try number(options, "threads", in: 1...256) ?? cores
+        let benchmark = VerifyBenchmark(
+            fixture: try VerifyFixture(recordCount: records),
+            threads: threads,
+            duration: .seconds(seconds)
+        )
+        let report = VerifyReport(benchmark.run(), threads: threads)
+        if options.isSet("json") {
+            console.print(report.json)
+        } else {
+            for line in report.lines {
+                console.print(line)
+            }
+        }
+        return Operations.ExitCode.success.rawValue
+    }
+
+    private static func number(
+        _ options: CommandArguments,
+        _ name: String,
+        in range: ClosedRange<Int>
+    ) throws(UsageError) -> Int? {
+        guard let text = options.value(name) else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw UsageError(
+                "--\(name): expected \(range.lowerBound) to \(range.upperBound), found \"\(text)\""
+            )
+        }
+        return value
+    }
+}

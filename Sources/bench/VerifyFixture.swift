@@ -1,0 +1,70 @@
+import AppStore
+import OpenSSL
+import Traffic
+
+/// The records of `bench verify`, good and forged, all of one size.
+struct VerifyFixture: Sendable {
+    /// A good record, taken apart for OpenSSL alone.
+    struct Raw: Sendable {
+        let message: [UInt8]
+        let signature: [UInt8]
+    }
+
+    let key: P256PublicKey
+    let app: ConfiguredApp
+    let raw: [Raw]
+    let good: [[UInt8]]
+    let foreignChain: [[UInt8]]
+    let forgedSignature: [[UInt8]]
+
+    init(recordCount: Int) throws {
+        let authority = try CertificateAuthority()
+        let foreign = try CertificateAuthority(name: "Forger's")
+        guard let key = try Certificate(der: authority.leaf).p256Key else {
+            preconditionFailure("a throw-away leaf has a P-256 key")
+        }
+        self.key = key
+        app = ConfiguredApp(
+            bundleID: "com.example.pro",
+            environment: .production,
+            appAppleID: 1_234_567_890,
+            roots: [try Certificate(der: authority.root)],
+            hasTestRootInProduction: true
+        )
+        let payloads = (0..<recordCount).map(Self.payload)
+        good = try payloads.map { try authority.sign($0) }
+        foreignChain = try payloads.map { try foreign.sign($0) }
+        forgedSignature = try payloads.map { try authority.forge($0, .flippedSignature) }
+        raw = try payloads.map { payload in
+            let message =
+                authority.headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
+            let signature = try authority.leafKey.sign(message, digest: .sha256)
+            return Raw(message: message, signature: signature)
+        }
+    }
+
+    var recordBytes: Int { good.map(\.count).reduce(0, +) / good.count }
+
+    /// - Parameter chainsCachedMax: 0 makes every record's chain a new one.
+    func verifier(chainsCachedMax: Int = VerifierLimits.standard.chainsCachedMax) -> Verifier {
+        var limits = VerifierLimits.standard
+        limits.chainsCachedMax = chainsCachedMax
+        return Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
+    }
+
+    /// About what Apple signs for a subscription's renewal.
+    private static func payload(_ index: Int) -> [UInt8] {
+        var fields = TransactionFields()
+        let id = String(2_000_000_000_000_000 + index)
+        fields.transactionID = id
+        fields.originalTransactionID = String(2_000_000_000_000_000 + index / 4)
+        fields.webOrderLineItemID = id
+        fields.subscriptionGroupIdentifier = "21000001"
+        fields.expiresDate = 1_769_904_000_000
+        fields.appAccountToken = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        fields.appTransactionID = "704000000000000001"
+        fields.offerDiscountType = "PAY_AS_YOU_GO"
+        fields.offerPeriod = "P1M"
+        return fields.json
+    }
+}

@@ -1,0 +1,107 @@
+import AppStore
+import DeadLetters
+import JSON
+import Kafka
+import OpenSSL
+
+/// Records and contexts that the tests share.
+enum Sample {
+    static func context(
+        stage: String = "verify",
+        recordBytesMax: Int = DeadLetterContext.recordBytesMaxDefault
+    ) -> DeadLetterContext {
+        DeadLetterContext(
+            cluster: "cluster-1",
+            topic: "storekit.dead-letter",
+            stage: stage,
+            readsObservations: stage != "verify",
+            worker: "\(stage)-7d9f",
+            verifierVersion: "1.0.0",
+            configuration: SHA256.digest(Array("settings".utf8)),
+            recordBytesMax: recordBytesMax
+        )
+    }
+
+    static func original(
+        offset: Int64 = 1042,
+        key: [UInt8]? = [0, 255],
+        value: [UInt8]? = Array("not a body".utf8),
+        headers: [KafkaHeader] = []
+    ) -> ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: TopicPartition(topic: "storekit.raw", partition: 3),
+            offset: offset,
+            timestampMilliseconds: 1_767_225_600_123,
+            key: key,
+            value: value,
+            headers: headers
+        )
+    }
+
+    static let facts = DeadLetterFacts(
+        reason: .signatureInvalid,
+        detail: "the ES256 signature does not match header and payload",
+        chain: [
+            CertificateFacts(
+                fingerprint: SHA256.digest([1]),
+                validity: 1_600_000_000...1_700_000_000
+            ),
+            CertificateFacts(
+                fingerprint: SHA256.digest([2]),
+                validity: 1_500_000_000...1_800_000_000
+            ),
+        ]
+    )
+
+    /// An observation of a transaction, as `dedupe-worker` reads it.
+    static func observation() throws -> [UInt8] {
+        let payload = """
+            {"transactionId": "7", "originalTransactionId": "5", "productId": "gold"}
+            """
+        return Observation(
+            source: ObservationSource(
+                topic: "storekit.raw",
+                partition: 6,
+                offset: 99,
+                timestamp: nil,
+                index: 0,
+                count: 1
+            ),
+            environment: .sandbox,
+            bundleID: "com.example",
+            transaction: try JSONDocument(parsing: Array(payload.utf8)).root,
+            verification: VerificationFacts(
+                signedDate: Timestamp(milliseconds: 1_767_225_600_000),
+                leaf: SHA256.digest([1]),
+                root: SHA256.digest([2]),
+                trust: .apple,
+                method: .jws,
+                verifier: "1.0.0"
+            )
+        ).encode()
+    }
+
+    /// A dead letter as a reader gets it.
+    static func consumed(
+        _ letter: ProducerRecord,
+        partition: Int32 = 0,
+        offset: Int64 = 0,
+        failedAt: Int64 = 1_767_225_660_000
+    ) -> ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: TopicPartition(topic: letter.topic, partition: partition),
+            offset: offset,
+            timestampMilliseconds: failedAt,
+            key: letter.key,
+            value: letter.value,
+            headers: letter.headers
+        )
+    }
+}
+
+extension ProducerRecord {
+    /// The text of a header; nil where there is none.
+    func text(_ name: String) -> String? {
+        headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,91 @@
+import Kafka
+import Testing
+import TestSupport
+
+@Suite(.timeLimit(.minutes(3)))
+struct AdminTests {
+    @Test(.needsRealKafka)
+    func `topics are created with their settings, and told when they exist`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let topic = NewTopic(
+            name: cluster.name("made"),
+            partitions: 3,
+            replication: 1,
+            configuration: ["max.message.bytes": "2097152", "retention.ms": "60000"]
+        )
+        #expect(try await admin.createTopics([topic], deadline: .seconds(20)).isEmpty)
+        let again = try await admin.createTopics([topic], deadline: .seconds(20))
+        #expect(again[topic.name]?.code == .topicAlreadyExists)
+        let metadata = try await admin.metadata(topic: topic.name, deadline: .seconds(10))
+        #expect(metadata[topic: topic.name]?.partitionCount == 3)
+        let changes = ["retention.ms": "120000"]
+        let changed = try await admin.setTopicConfiguration(
+            topic.name,
+            changes,
+            deadline: .seconds(10)
+        )
+        #expect(changed == .answered(true))
+        try await eventually("the broker's controller tells its brokers a moment later") {
+            let settings = try await admin.topicConfigurations([topic.name], deadline: .seconds(10))
+            let own = settings.value?[topic.name]?.filter { $0.value.isSetOnTopic }
+            return own?.mapValues(\.value)
+                == ["max.message.bytes": "2097152", "retention.ms": "120000"]
+        }
+        await admin.close()
+    }
+
+    @Test func `a broker that does not know a question leaves it unanswered`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("mock")
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let settings = try await admin.topicConfigurations([topic], deadline: .seconds(1))
+        #expect(settings.value == nil)
+        #expect(try await admin.consumerGroups(deadline: .seconds(1)).value == nil)
+        await admin.close()
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `offsets, groups and what they committed are listed`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        let topic = try await cluster.topic("listed", partitions: 2)
+        let partitions = (0..<2).map { TopicPartition(topic: topic, partition: $0) }
+        let producer = try KafkaProducer(configuration: cluster.client)
+        let records = (0..<5).map { ProducerRecord(topic: topic, partition: 1, value: [$0]) }
+        #expect(await producer.send(records).isComplete)
+        let member = try GroupMember(cluster.consumer())
+        try await member.consumer.subscribe([topic])
+        #expect(try await member.run { $0.records.count == 5 })
+        #expect(await member.commit(4, "v1", of: partitions[1]).failures.isEmpty)
+
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let offsets = try await admin.listOffsets(partitions, deadline: .seconds(10))
+        #expect(offsets[partitions[0]] == Watermarks(low: 0, high: 0))
+        #expect(offsets[partitions[1]] == Watermarks(low: 0, high: 5))
+        let committed = try await admin.committedOffsets(
+            group: cluster.name("group"),
+            partitions,
+            deadline: .seconds(10)
+        )
+        #expect(committed[partitions[0]] == CommittedOffset(offset: nil, metadata: ""))
+        #expect(committed[partitions[1]] == CommittedOffset(offset: 4, metadata: "v1"))
+        if kind == .real {
+            let groups = try await admin.consumerGroups(deadline: .seconds(10))
+            #expect(groups.value?.contains(cluster.name("group")) == true)
+        }
+        await admin.close()
+        await member.consumer.close(deadline: .seconds(5))
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test(.needsRealKafka) func `a topic that does not exist is told by its error`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let name = cluster.name("absent")
+        let metadata = try await admin.metadata(topic: name, deadline: .seconds(10))
+        #expect(metadata[topic: name]?.error?.code == .unknownTopicOrPartition)
+        await admin.close()
+    }
+}

@@ -1,0 +1,106 @@
+import Kafka
+import Testing
+import TestSupport
+
+@Suite(.timeLimit(.minutes(3)))
+struct ProducerTests {
+    @Test func `a record beyond the client's limit fails alone, as the record's fault`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("large")
+        let producer = try KafkaProducer(
+            configuration: cluster.client.merging(["message.max.bytes": "2000"]) { $1 }
+        )
+        let report = await producer.send([
+            ProducerRecord(topic: topic, value: [1]),
+            ProducerRecord(topic: topic, value: Array(repeating: 0, count: 3_000)),
+            ProducerRecord(topic: topic, value: [2]),
+        ])
+        #expect(Array(report.failures.keys) == [1])
+        #expect(report.failures[1]?.isRecordFault == true)
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test(.needsRealKafka)
+    func `a record beyond the topic's limit fails as the record's fault`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        let topic = try await cluster.topic(
+            "limited",
+            configuration: ["max.message.bytes": "2000"]
+        )
+        let producer = try KafkaProducer(
+            configuration: cluster.client.merging(["compression.type": "none"]) { $1 }
+        )
+        let report = await producer.send([
+            ProducerRecord(topic: topic, value: Array(repeating: 0, count: 3_000))
+        ])
+        #expect(report.failures[0]?.code == .messageTooLarge)
+        #expect(report.failures[0]?.isRecordFault == true)
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test func `what the broker refuses for a while is written once it takes it`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("retried")
+        let producer = try KafkaProducer(configuration: cluster.client)
+        try cluster.mock?.fail(
+            .produce,
+            with: [.requestTimedOut, .notEnoughReplicas, .disconnect]
+        )
+        let report = await producer.send((0..<10).map { ProducerRecord(topic: topic, value: [$0]) })
+        #expect(report.isComplete)
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test func `a message that times out is the infrastructure's fault`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("timeout")
+        let producer = try KafkaProducer(
+            configuration: cluster.client.merging(["message.timeout.ms": "500"]) { $1 }
+        )
+        try cluster.mock?.takeDown()
+        let report = await producer.send([ProducerRecord(topic: topic, value: [1])])
+        #expect(report.failures[0]?.code == .messageTimedOut)
+        #expect(report.failures[0]?.isRecordFault == false)
+        #expect(report.failures[0]?.isRetriable == true)
+        try cluster.mock?.bringUp()
+        await eventually {
+            await producer.send([ProducerRecord(topic: topic, value: [1])]).isComplete
+        }
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test func `a full queue is waited for, and closing reports what was not written`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("queue")
+        let producer = try KafkaProducer(
+            configuration: cluster.client.merging(["queue.buffering.max.messages": "10"]) { $1 }
+        )
+        let many = (0..<200).map { ProducerRecord(topic: topic, value: [UInt8($0)]) }
+        #expect(await producer.send(many).isComplete)
+        try cluster.mock?.takeDown()
+        let delivery = await producer.enqueue([ProducerRecord(topic: topic, value: [1])])
+        #expect(await producer.close(deadline: .milliseconds(200)) == false)
+        #expect(await delivery.report().failures[0]?.code == .purged)
+        #expect(await producer.send(Array(many.prefix(1))).failures[0]?.code == .closed)
+    }
+
+    @Test func `after a fatal error the producer says so, and a new one goes on`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("fatal")
+        let producer = try KafkaProducer(configuration: cluster.client)
+        #expect(await producer.send([ProducerRecord(topic: topic, value: [1])]).isComplete)
+        try cluster.mock?.fail(.produce, with: Array(repeating: .outOfOrderSequence, count: 3))
+        let report = await producer.send([ProducerRecord(topic: topic, value: [2])])
+        #expect(report.failures[0]?.isRecordFault == false)
+        #expect(producer.fatalError != nil)
+        try cluster.mock?.clearFailures(.produce)
+        await producer.close(deadline: .seconds(2))
+        let next = try KafkaProducer(configuration: cluster.client)
+        #expect(await next.send([ProducerRecord(topic: topic, value: [2])]).isComplete)
+        await next.close(deadline: .seconds(5))
+    }
+}

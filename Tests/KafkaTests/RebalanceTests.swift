@@ -1,0 +1,88 @@
+import Kafka
+import Testing
+import TestSupport
+
+@Suite(.timeLimit(.minutes(3)))
+struct RebalanceTests {
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `a revoked partition is kept until the revocation is completed`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        let topic = try await cluster.topic("shared", partitions: 4)
+        let first = try GroupMember(cluster.consumer(), completesRevocations: false)
+        try await first.consumer.subscribe([topic])
+        #expect(try await first.run { $0.assigned.count == 4 })
+        let second = try GroupMember(cluster.consumer())
+        try await second.consumer.subscribe([topic])
+        async let joined = second.run { $0.assigned.count == 2 }
+        #expect(try await first.run { $0.revoked.count == 2 })
+        // What was in hand of the revoked partitions can still be committed.
+        let revoked = await first.revoked
+        let partition = try #require(revoked.first)
+        let outcome = await first.commit(0, "last", of: partition)
+        #expect(outcome.failures.isEmpty)
+        #expect(await second.assigned.isEmpty)
+        try await first.consumer.completeRevocation(revoked)
+        async let kept: Bool = first.run { member in member.assigned.count == 2 }
+        let isStable = try await kept
+        #expect(isStable)
+        try await keepPolling(first) { await second.assigned.count == 2 }
+        #expect(try await joined)
+        #expect(await second.assigned.union(first.assigned).count == 4)
+        await second.consumer.close(deadline: .seconds(5))
+        await first.consumer.close(deadline: .seconds(5))
+    }
+
+    @Test func `a session that ends reports its partitions as lost`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("lost", partitions: 2)
+        let member = try GroupMember(cluster.consumer())
+        try await member.consumer.subscribe([topic])
+        #expect(try await member.run { $0.assigned.count == 2 })
+        try cluster.mock?.fail(.heartbeat, with: [.unknownMember])
+        #expect(try await member.run { !$0.lost.isEmpty })
+        #expect(Set(await member.lost).count == 2)
+        #expect(try await member.run { $0.assigned.count == 2 })
+        await member.consumer.close(deadline: .seconds(5))
+    }
+
+    @Test func `a paused partition brings nothing, and resumes after the last record`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("paused")
+        let partition = TopicPartition(topic: topic, partition: 0)
+        let producer = try KafkaProducer(configuration: cluster.client)
+        let records = (0..<6).map { ProducerRecord(topic: topic, value: [$0]) }
+        #expect(await producer.send(records).isComplete)
+        let member = try GroupMember(cluster.consumer())
+        try await member.consumer.subscribe([topic])
+        try await eventually {
+            try await member.step(recordsMax: 2)
+            return await member.records.count >= 2
+        }
+        try await member.consumer.pause([partition])
+        let before = await member.records.count
+        for _ in 0..<20 { try await member.step() }
+        #expect(await member.records.count == before)
+        try await member.consumer.resume([partition])
+        #expect(try await member.run { $0.records.count == 6 })
+        #expect(await member.records.map(\.offset) == Array(0..<6))
+        try await member.consumer.seek([partition: 1])
+        #expect(try await member.run { $0.records.count == 11 })
+        #expect(await member.records.suffix(5).map(\.offset) == Array(1..<6))
+        await member.consumer.close(deadline: .seconds(5))
+        await producer.close(deadline: .seconds(5))
+    }
+
+    private func keepPolling(
+        _ member: GroupMember,
+        until isDone: () async -> Bool
+    ) async throws {
+        try await eventually(within: .seconds(30)) {
+            try await member.step()
+            return await isDone()
+        }
+    }
+}
