@@ -126,8 +126,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "AppStore", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL", "Postgres",
-                "Traffic",
+                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL",
+                "Postgres", "Traffic",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict
@@ -136,6 +136,7 @@ let package = Package(
         tests("OpenSSLTests", ["JSON", "OpenSSL"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres", "LocalServers"]),
+        tests("DatabaseTests", ["Database", "Postgres", "Settings"]),
         tests("LocalServersTests", ["LocalServers", "Postgres"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),

@@ -1,3 +1,5 @@
+import Database
+import Foundation
 package import LocalServers
 package import Postgres
 
@@ -7,6 +9,7 @@ package actor PostgresServer {
     package static let shared = PostgresServer()
 
     private var starting: Task<PrivatePostgres, any Error>?
+    private var migrating: Task<String, any Error>?
     private var databaseCount = 0
 
     private init() {}
@@ -21,13 +24,36 @@ package actor PostgresServer {
     ///
     /// - Returns: how to connect to it.
     package func emptyDatabase() async throws -> PostgresOptions {
+        try await database(copiedFrom: "template1")
+    }
+
+    /// Makes a database with the whole schema in it and no rows, for one test alone.
+    package func migratedDatabase() async throws -> PostgresOptions {
+        let task = migrating ?? Task { try await migratedTemplate() }
+        migrating = task
+        return try await database(copiedFrom: task.value)
+    }
+
+    private func migratedTemplate() async throws -> String {
+        let options = try await emptyDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        let schemas = URL(filePath: #filePath).appending(path: "../../../schemas/postgres")
+        let folder = MigrationFolder(path: schemas.standardizedFileURL.path)
+        _ = try await Migrator(folder.migrations()).run(on: connection)
+        let name = try await connection.query("SELECT current_database()")[0].text(0)
+        // Who copies a database must be alone in it.
+        await connection.close()
+        return name
+    }
+
+    private func database(copiedFrom template: String) async throws -> PostgresOptions {
         databaseCount += 1
         let name = "test\(databaseCount)"
         let server = try await server()
         let administrator = try await PostgresConnection.connect(
             Self.options(server.connectionString())
         )
-        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        try await administrator.execute(script: "CREATE DATABASE \(name) TEMPLATE \(template)")
         await administrator.close()
         return Self.options(server.connectionString(database: name))
     }

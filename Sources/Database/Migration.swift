@@ -1,0 +1,26 @@
+/// One numbered SQL script, `0001_facts.sql`.
+package struct Migration: Hashable, Sendable {
+    /// From 1, without gaps.
+    package let version: Int
+    package let name: String
+    package let script: String
+
+    package init(version: Int, name: String, script: String) {
+        self.version = version
+        self.name = name
+        self.script = script
+    }
+
+    /// Takes a file's name apart.
+    ///
+    /// - Returns: nil where it is not four digits, an underscore, a name and `.sql`.
+    static func parse(fileName: String) -> (version: Int, name: String)? {
+        guard fileName.hasSuffix(".sql"), !fileName.hasPrefix(".") else { return nil }
+        let stem = fileName.dropLast(4)
+        let digits = stem.prefix { $0.isASCII && $0.isNumber }
+        let name = stem.dropFirst(digits.count)
+        guard digits.count == 4, let version = Int(digits), name.count > 1, name.first == "_"
+        else { return nil }
+        return (version, String(name.dropFirst()))
+    }
+}

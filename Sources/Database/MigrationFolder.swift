@@ -1,0 +1,106 @@
+import Foundation
+
+/// Where the migrations are: `schemas/postgres` of the package or of an installation.
+///
+/// Read at run time rather than built in, so that there is one copy of them and the one that people
+/// read is the one that runs.
+package struct MigrationFolder: Sendable {
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// Finds the folder.
+    ///
+    /// `SCHEMAS_DIR` names `schemas` itself and is the only place looked at when it is set. Else it
+    /// is looked for beside the executable and in every folder above it (a clone's `.build` lies
+    /// below its `schemas`), then in `share/entitlement-pipeline` of the same folders (an
+    /// installation's `bin`).
+    ///
+    /// - Throws: an error that says where was looked.
+    package static func find(
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        executable: String = runningExecutable
+    ) throws(MigrationError) -> MigrationFolder {
+        if let schemas = environment["SCHEMAS_DIR"], !schemas.isEmpty {
+            guard exists(schemas + "/postgres") else {
+                throw MigrationError(
+                    .folderNotFound,
+                    "SCHEMAS_DIR is \(schemas), but there is no folder `postgres` in it"
+                )
+            }
+            return MigrationFolder(path: schemas + "/postgres")
+        }
+        for folder in foldersAbove(executable) {
+            for place in ["schemas", "share/entitlement-pipeline/schemas"] {
+                let path = "\(folder)/\(place)/postgres"
+                if exists(path) { return MigrationFolder(path: path) }
+            }
+        }
+        throw MigrationError(
+            .folderNotFound,
+            "no folder schemas/postgres beside \(executable) or above it;"
+                + " set SCHEMAS_DIR to the folder `schemas` of the package"
+        )
+    }
+
+    /// The file that this process runs, with symbolic links resolved.
+    package static var runningExecutable: String {
+        let invoked = CommandLine.arguments.first ?? ""
+        let path = Bundle.main.executablePath ?? invoked
+        return URL(filePath: path).resolvingSymlinksInPath().path
+    }
+
+    /// Reads all migrations, in order.
+    package func migrations() throws(MigrationError) -> [Migration] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw MigrationError(.folderNotFound, "the folder \(path) cannot be read")
+        }
+        var migrations: [Migration] = []
+        for name in names.sorted() where !name.hasPrefix(".") {
+            migrations.append(try migration(fileName: name))
+        }
+        for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
+            throw MigrationError(
+                .versionMissing,
+                "\(path): \(migration.name) has number \(migration.version), expected \(index + 1)"
+            )
+        }
+        return migrations
+    }
+
+    private func migration(fileName: String) throws(MigrationError) -> Migration {
+        guard let (version, name) = Migration.parse(fileName: fileName) else {
+            throw MigrationError(
+                .fileMisnamed,
+                "\(path)/\(fileName) is no migration; expected NNNN_name.sql"
+            )
+        }
+        do {
+            let script = try String(contentsOfFile: "\(path)/\(fileName)", encoding: .utf8)
+            return Migration(version: version, name: name, script: script)
+        } catch {
+            throw MigrationError(.fileUnreadable, "\(path)/\(fileName) cannot be read")
+        }
+    }
+
+    private static func foldersAbove(_ file: String) -> [String] {
+        var folders: [String] = []
+        var folder = (file as NSString).deletingLastPathComponent
+        while folder.count > 1 {
+            folders.append(folder)
+            folder = (folder as NSString).deletingLastPathComponent
+        }
+        return folders
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            && isFolder.boolValue
+    }
+}

@@ -1,0 +1,63 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct AccountLinkTests {
+    private let options: PostgresOptions
+    private let connection: PostgresConnection
+
+    init() async throws {
+        options = try await PostgresServer.shared.migratedDatabase()
+        connection = try await PostgresConnection.connect(options)
+    }
+
+    private func changes() async throws -> [String] {
+        try await connection.query(
+            "SELECT kind || ' ' || key FROM account_link_changes ORDER BY id"
+        )
+        .map { $0.text(0) }
+    }
+
+    @Test func `a token is linked in lower case, other keys as they are`() async throws {
+        try await connection.execute(
+            script: """
+                INSERT INTO account_links (kind, key, user_id) VALUES
+                    ('account_token', '9F0C-AB', 'anna'), ('app_transaction_id', 'AbC', 'bob')
+                """
+        )
+        let rows = try await connection.query("SELECT key FROM account_links ORDER BY user_id")
+        #expect(rows.map { $0.text(0) } == ["9f0c-ab", "AbC"])
+    }
+
+    @Test func `every change is noted, and told to who listens`() async throws {
+        let listener = try await PostgresConnection.connect(options)
+        try await listener.listen(to: "account_links")
+        let statements = [
+            "INSERT INTO account_links (kind, key, user_id) VALUES ('account_token', 'A', 'anna')",
+            "UPDATE account_links SET user_id = 'bob'",
+            "UPDATE account_links SET key = 'B'",
+            "DELETE FROM account_links",
+        ]
+        for statement in statements {
+            try await connection.execute(script: statement)
+            #expect(try await listener.notifications(deadline: .seconds(10)).count == 1)
+        }
+        try await connection.execute(script: "DELETE FROM account_links")
+        #expect(try await listener.notifications(deadline: .milliseconds(20)).isEmpty)
+        let noted = try await changes()
+        #expect(noted.prefix(2) == ["account_token a", "account_token a"])
+        #expect(noted[2..<4].sorted() == ["account_token a", "account_token b"])
+        #expect(noted[4...] == ["account_token b"])
+    }
+
+    @Test func `a new catalog is told to who listens`() async throws {
+        let listener = try await PostgresConnection.connect(options)
+        try await listener.listen(to: "catalog")
+        try await connection.execute(
+            script: "INSERT INTO catalog_versions (content, content_sha256) "
+                + "VALUES ('{}', sha256('{}'))"
+        )
+        let told = try await listener.notifications(deadline: .seconds(10))
+        #expect(told.map(\.payload) == ["1"])
+    }
+}

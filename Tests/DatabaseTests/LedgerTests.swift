@@ -1,0 +1,155 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct LedgerTests {
+    private let options: PostgresOptions
+    private let connection: PostgresConnection
+
+    init() async throws {
+        options = try await PostgresServer.shared.migratedDatabase()
+        connection = try await PostgresConnection.connect(options)
+    }
+
+    private func credit(
+        _ amount: Int64,
+        takenBack: Int64 = 0,
+        transaction: String = "1",
+        environment: String = "Production"
+    ) async throws {
+        _ = try await connection.query(
+            """
+            INSERT INTO ledger (environment, bundle_id, transaction_id, currency,
+                original_transaction_id, product_id, user_id, amount, taken_back, purchase_date_ms)
+            VALUES ($1, 'com.example', $2, 'gold', $2, 'coins', 'anna', $3, $4, 1)
+            """,
+            [.text(environment), .text(transaction), .int8(amount), .int8(takenBack)]
+        )
+    }
+
+    private func debit(
+        _ amount: Int64,
+        _ reference: String,
+        environment: String = "Production"
+    ) async throws -> Int64 {
+        try await connection.query(
+            "SELECT ledger_debit('anna', 'gold', $1, $2, $3)",
+            [.int8(amount), .text(reference), .text(environment)]
+        )[0].int8(0)
+    }
+
+    private func balance(environment: String = "Production") async throws -> Int64 {
+        try await connection.query(
+            "SELECT ledger_balance('anna', 'gold', $1)",
+            [.text(environment)]
+        )[0].int8(0)
+    }
+
+    @Test func `a debit lowers the balance once, however often it is asked for`() async throws {
+        try await credit(100)
+        #expect(try await debit(30, "sword") == 70)
+        #expect(try await debit(30, "sword") == 70)
+        #expect(try await debit(20, "shield") == 50)
+        #expect(try await debit(30, "sword") == 50)
+        #expect(try await balance() == 50)
+    }
+
+    @Test func `a reference cannot be used for another debit`() async throws {
+        try await credit(100)
+        _ = try await debit(30, "sword")
+        let error = await #expect(throws: PostgresError.self) {
+            try await debit(31, "sword")
+        }
+        #expect(error?.sqlState == SQLState("LE002"))
+        #expect(try await balance() == 70)
+    }
+
+    @Test func `an overdraft is refused to the unit`() async throws {
+        try await credit(100)
+        let error = await #expect(throws: PostgresError.self) { try await debit(101, "sword") }
+        #expect(error?.sqlState == SQLState("LE001"))
+        #expect(try await debit(100, "sword") == 0)
+        let empty = await #expect(throws: PostgresError.self) { try await debit(1, "pin") }
+        #expect(empty?.sqlState == SQLState("LE001"))
+    }
+
+    @Test func `a refund of what was spent makes the balance negative`() async throws {
+        try await credit(100)
+        _ = try await debit(80, "sword")
+        _ = try await connection.query("UPDATE ledger SET taken_back = 50")
+        #expect(try await balance() == -30)
+        #expect(try await debit(80, "sword") == -30)
+        let error = await #expect(throws: PostgresError.self) { try await debit(1, "pin") }
+        #expect(error?.sqlState == SQLState("LE001"))
+    }
+
+    @Test func `credits of Sandbox are not spent in Production`() async throws {
+        try await credit(100, environment: "Sandbox")
+        let error = await #expect(throws: PostgresError.self) { try await debit(1, "pin") }
+        #expect(error?.sqlState == SQLState("LE001"))
+        #expect(try await debit(1, "pin", environment: "Sandbox") == 99)
+        #expect(try await balance() == 0)
+    }
+
+    @Test(arguments: [Int64(0), -5])
+    func `a debit of nothing or less is refused`(amount: Int64) async throws {
+        try await credit(100)
+        let error = await #expect(throws: PostgresError.self) { try await debit(amount, "x") }
+        #expect(error?.sqlState == SQLState("22023"))
+        #expect(try await balance() == 100)
+    }
+
+    @Test func `debits at the same time never overdraw`() async throws {
+        try await credit(100)
+        let client = PostgresClient(options, connectionsMax: 8)
+        let accepted = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let rows = try? await client.query(
+                        "SELECT ledger_debit('anna', 'gold', 10, $1)",
+                        [.text("debit \(number)")]
+                    )
+                    return rows != nil
+                }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(accepted == 10)
+        #expect(try await balance() == 0)
+    }
+
+    @Test func `one reference at the same time debits once`() async throws {
+        try await credit(100)
+        let client = PostgresClient(options, connectionsMax: 8)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    _ = try await client.query("SELECT ledger_debit('anna', 'gold', 10, 'sword')")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await balance() == 90)
+    }
+
+    @Test func `a snapshot that may be too old is refused`() async throws {
+        try await credit(100)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.transaction(isolation: .repeatableRead) { transaction in
+                _ = try await transaction.query("SELECT ledger_debit('anna', 'gold', 1, 'x')")
+            }
+        }
+        #expect(error?.sqlState == SQLState("0A000"))
+    }
+
+    @Test func `the view shows each balance of Production`() async throws {
+        try await credit(100, takenBack: 10)
+        try await credit(5, transaction: "2")
+        try await credit(1000, transaction: "3", environment: "Sandbox")
+        _ = try await debit(15, "sword")
+        let rows = try await connection.query(
+            "SELECT user_id, currency, balance FROM ledger_balances"
+        )
+        #expect(rows.map { "\($0.text(0)) \($0.text(1)) \($0.int8(2))" } == ["anna gold 80"])
+    }
+}

@@ -1,0 +1,93 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LockTests {
+    private let options: PostgresOptions
+    private let client: PostgresClient
+
+    init() async throws {
+        options = try await PostgresServer.shared.migratedDatabase()
+        client = PostgresClient(options, connectionsMax: 4)
+    }
+
+    private static let lock = """
+        SELECT lock_purchases(
+            array_fill('Production'::text, ARRAY[cardinality($1::text[])]),
+            array_fill('com.example'::text, ARRAY[cardinality($1::text[])]), $1::text[])
+        """
+
+    @Test func `batches that name the same purchases in other orders never deadlock`() async throws
+    {
+        let purchases = (0..<200).map { String($0) }
+        let attempts = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var attempts = 0
+                    for _ in 0..<20 {
+                        let shuffled = purchases.shuffled().map(Optional.init)
+                        try await client.transaction { transaction in
+                            attempts += 1
+                            _ = try await transaction.query(Self.lock, [.textArray(shuffled)])
+                        }
+                    }
+                    return attempts
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(attempts == 80)
+    }
+
+    @Test func `a purchase is locked until the end of the transaction`() async throws {
+        let other = try await PostgresConnection.connect(options)
+        let attempt: @Sendable (String) async throws -> Void = { purchase in
+            try await other.transaction { transaction in
+                try await transaction.execute(script: "SET LOCAL lock_timeout = 50")
+                _ = try await transaction.query(Self.lock, [.textArray([purchase])])
+            }
+        }
+        try await client.transaction { transaction in
+            _ = try await transaction.query(Self.lock, [.textArray(["1", "2"])])
+            let error = await #expect(throws: PostgresError.self) { try await attempt("2") }
+            #expect(error?.sqlState == .lockNotAvailable)
+            try await attempt("3")
+        }
+        try await attempt("2")
+    }
+
+    @Test func `a user's lock is the one that debits take`() async throws {
+        let other = try await PostgresConnection.connect(options)
+        try await client.transaction { transaction in
+            _ = try await transaction.query("SELECT lock_users($1)", [.textArray(["anna", nil])])
+            let error = await #expect(throws: PostgresError.self) {
+                try await other.transaction { waiting in
+                    try await waiting.execute(script: "SET LOCAL lock_timeout = 50")
+                    _ = try await waiting.query("SELECT ledger_debit('anna', 'gold', 1, 'x')")
+                }
+            }
+            #expect(error?.sqlState == .lockNotAvailable)
+        }
+    }
+
+    @Test func `deduplication forgets what was marked before an instant`() async throws {
+        let rows = try await client.withConnection { connection in
+            try await connection.execute(
+                script: """
+                    INSERT INTO dedupe_revisions (kind, environment, bundle_id, id, trust, track,
+                        signed_date_ms, content_hash, marked_at)
+                    SELECT 'transaction', 'Production', 'b', i::text, '', 'jws', 1, sha256('a'),
+                        timestamptz '2026-01-01' + i * interval '1 day'
+                    FROM generate_series(1, 10) AS i;
+                    INSERT INTO dedupe_notifications VALUES ('Production', 'u', '2025-01-01');
+                    """
+            )
+            return try await connection.pipeline([
+                PostgresStatement("SELECT dedupe_prune('2026-01-05')"),
+                PostgresStatement("SELECT count(*) FROM dedupe_revisions"),
+                PostgresStatement("SELECT count(*) FROM dedupe_notifications"),
+            ])
+        }
+        #expect(rows.map { $0[0].int8(0) } == [4, 7, 0])
+    }
+}
