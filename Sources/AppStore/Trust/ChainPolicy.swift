@@ -14,15 +14,10 @@ struct ChainPolicy {
     /// Apple's by the fingerprint of the third certificate; a configured one as issuer by its name,
     /// whatever stands in third place.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
-        var candidates = chainRoots.filter {
-            $0.fingerprint != presentedRoot.fingerprint
-                && intermediate.issuance(by: $0) != .nameMismatch
-        }
-        let isKnown =
-            presentedRoot.fingerprint == AppleRoots.jws
-            || chainRoots.contains { $0.fingerprint == presentedRoot.fingerprint }
-        if isKnown {
-            candidates.insert(presentedRoot, at: 0)
+        var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
+        let isPinned = presentedRoot.fingerprint == AppleRoots.jws
+        if isPinned && !candidates.contains(where: { $0.fingerprint == AppleRoots.jws }) {
+            candidates.append(presentedRoot)
         }
         return candidates
     }

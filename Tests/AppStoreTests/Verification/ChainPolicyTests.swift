@@ -1,0 +1,196 @@
+import AppStore
+import OpenSSL
+import Testing
+import Traffic
+
+/// One defect in the certificates at a time, everything else good.
+struct ChainPolicyTests {
+    struct Defect: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let reason: RefusalReason?
+        let adjust: @Sendable (inout AuthorityBlueprint) throws(KeyError) -> Void
+
+        init(
+            _ description: String,
+            _ reason: RefusalReason?,
+            _ adjust: @escaping @Sendable (inout AuthorityBlueprint) throws(KeyError) -> Void
+        ) {
+            testDescription = description
+            self.reason = reason
+            self.adjust = adjust
+        }
+    }
+
+    static let names: [Defect] = [
+        Defect("leaf of another issuer", .chainInvalid) { $0.leaf.issuer = "Somebody" },
+        Defect("intermediate of another issuer", .rootUntrusted) {
+            $0.intermediate.issuer = "Somebody"
+        },
+        Defect("leaf names another key", .chainInvalid) {
+            $0.leaf.authorityKeyIdentifier = [1, 2, 3]
+        },
+        Defect("intermediate names another key", .chainInvalid) {
+            $0.intermediate.authorityKeyIdentifier = [1, 2, 3]
+        },
+        Defect("no key identifiers at all", nil) {
+            $0.leaf.authorityKeyIdentifier = nil
+            $0.intermediate.authorityKeyIdentifier = nil
+            $0.intermediate.subjectKeyIdentifier = nil
+            $0.root.subjectKeyIdentifier = nil
+        },
+        Defect("leaf signed by a foreign key", .chainInvalid) { (blueprint) throws(KeyError) in
+            blueprint.leafSigner = try .generate(.p384)
+        },
+        Defect("intermediate signed by a foreign key", .chainInvalid) {
+            (blueprint) throws(KeyError) in
+            blueprint.intermediateSigner = try .generate(.p384)
+        },
+    ]
+
+    static let authorities: [Defect] = [
+        Defect("intermediate is no CA", .chainInvalid) { $0.intermediate.isCA = false },
+        Defect("intermediate without basic constraints", .chainInvalid) {
+            $0.intermediate.isCA = nil
+            $0.intermediate.pathLengthMax = nil
+        },
+        Defect("intermediate may not sign certificates", .chainInvalid) {
+            $0.intermediate.keyUsage = .digitalSignature
+        },
+        Defect("intermediate without key usage", nil) { $0.intermediate.keyUsage = nil },
+        Defect("root allows no intermediate", .chainInvalid) { $0.root.pathLengthMax = 0 },
+        Defect("root allows one intermediate", nil) { $0.root.pathLengthMax = 1 },
+        Defect("SHA-1 on the leaf", .chainInvalid) { $0.leaf.signatureDigest = .sha1 },
+        Defect("SHA-1 on the intermediate", .chainInvalid) {
+            $0.intermediate.signatureDigest = .sha1
+        },
+        Defect("SHA-1 on the root", nil) { $0.root.signatureDigest = .sha1 },
+        Defect("RSA intermediate of 2048 bits", nil) { (blueprint) throws(KeyError) in
+            blueprint.intermediateKey = try .generate(.rsa(bits: 2048))
+            blueprint.intermediate.subjectKeyIdentifier = nil
+            blueprint.leaf.authorityKeyIdentifier = nil
+            blueprint.leaf.signatureDigest = .sha256
+        },
+        Defect("RSA intermediate of 1024 bits", .chainInvalid) { (blueprint) throws(KeyError) in
+            blueprint.intermediateKey = try .generate(.rsa(bits: 1024))
+            blueprint.intermediate.subjectKeyIdentifier = nil
+            blueprint.leaf.authorityKeyIdentifier = nil
+            blueprint.leaf.signatureDigest = .sha256
+        },
+        Defect("unknown critical extension on the leaf", .chainInvalid) {
+            $0.leaf.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
+        },
+        Defect("unknown critical extension on the intermediate", .chainInvalid) {
+            $0.intermediate.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
+        },
+    ]
+
+    static let purposes: [Defect] = [
+        Defect("leaf without its marker", .certificatePurpose) {
+            $0.leaf.extensions.removeAll { $0.oid == AppleMarker.leaf }
+        },
+        Defect("intermediate without its marker", .certificatePurpose) {
+            $0.intermediate.extensions.removeAll { $0.oid == AppleMarker.intermediate }
+        },
+        Defect("leaf is a CA", .certificatePurpose) { $0.leaf.isCA = true },
+        Defect("leaf may not sign", .certificatePurpose) { $0.leaf.keyUsage = .keyEncipherment },
+        Defect("leaf without key usage", nil) { $0.leaf.keyUsage = nil },
+        Defect("leaf with extended key usage", nil) {
+            $0.leaf.extensions.append(
+                .init(
+                    oid: "2.5.29.37",
+                    value: [0x30, 0x0A, 6, 8, 0x2B, 6, 1, 5, 5, 7, 3, 3]
+                )
+            )
+        },
+        Defect("curve spelt out in the leaf", .certificatePurpose) { (blueprint) throws(KeyError) in
+            blueprint.leafKey = try .generate(.p256ExplicitParameters)
+        },
+    ]
+
+    static let forms: [Defect] = [
+        Defect("leaf of version 1", .certificateMalformed) { $0.leaf.version = 1 },
+        Defect("intermediate of version 2", .certificateMalformed) { $0.intermediate.version = 2 },
+        Defect("leaf with a date of another form", .certificateMalformed) {
+            $0.leaf.notBeforeElement = [0x18, 15] + Array("20250101000000Z".utf8)
+        },
+        Defect("leaf with two constraints", .certificateMalformed) {
+            $0.leaf.extensions.append(.init(oid: "2.5.29.19", value: [0x30, 0x00]))
+        },
+        Defect("leaf of more than 8 KiB", .certificateMalformed) {
+            $0.leaf.extensions.append(
+                .init(
+                    oid: "1.3.6.1.4.1.32473.2",
+                    value: DER.octetString([UInt8](repeating: 1, count: 8_200))
+                )
+            )
+        },
+        Defect("no serial number decides", nil) { $0.leaf.serialNumber = 0 },
+    ]
+
+    @Test(arguments: names + authorities + purposes + forms)
+    func `one defect, one verdict`(defect: Defect) throws {
+        let authority = try CertificateAuthority(adjusting: defect.adjust)
+        var limits = VerifierLimits.standard
+        limits.headerSegmentBytesMax = 32 << 10
+        let verifier = Verifier(
+            configuration: VerifierConfiguration(
+                apps: [try Minted.app(trusting: [authority])],
+                limits: limits
+            )
+        )
+        let body = try authority.sign(TransactionFields().json)
+        #expect(verifier.reason(body) == defect.reason)
+    }
+
+    /// Only a key on P-256 makes a signature of 64 bytes, so another key is found by its certificate.
+    @Test func `a leaf on P-384 is not for this purpose`() throws {
+        let authority = try CertificateAuthority { (blueprint) throws(KeyError) in
+            blueprint.leafKey = try .generate(.p384)
+        }
+        let body = AppleLibrary.unsigned(
+            [authority.leaf, authority.intermediate, authority.root],
+            signedAt: Minted.signedSeconds
+        )
+        let verifier = try Minted.verifier(trusting: authority)
+        #expect(verifier.reason(body) == .certificatePurpose)
+    }
+
+    @Test func `bytes after a certificate are refused`() throws {
+        let authority = try Minted.authority.get()
+        for place in 0..<3 {
+            var chain = [authority.leaf, authority.intermediate, authority.root]
+            chain[place].append(0)
+            let header = CertificateAuthority.headerSegment(certificates: chain)
+            let body = try authority.sign(TransactionFields().json, headerSegment: header)
+            #expect(try Minted.verifier().reason(body) == .certificateMalformed)
+        }
+    }
+
+    @Test func `an authority of one's own that copies all of Apple's names is not trusted`() throws
+    {
+        let copy = try CertificateAuthority(name: "Trusted")
+        let body = try copy.sign(TransactionFields().json)
+        #expect(try Minted.verifier().reason(body) == .chainInvalid)
+        let trusted = try Minted.authority.get()
+        let header = CertificateAuthority.headerSegment(
+            certificates: [copy.leaf, copy.intermediate, trusted.root]
+        )
+        let dressed = try copy.sign(TransactionFields().json, headerSegment: header)
+        #expect(try Minted.verifier().reason(dressed) == .chainInvalid)
+        let foreign = try CertificateAuthority(name: "Foreign")
+        #expect(
+            try Minted.verifier().reason(foreign.sign(TransactionFields().json)) == .rootUntrusted
+        )
+    }
+
+    @Test func `the third certificate is not believed under a configured root`() throws {
+        let authority = try Minted.authority.get()
+        let foreign = try CertificateAuthority(name: "Foreign")
+        let header = CertificateAuthority.headerSegment(
+            certificates: [authority.leaf, authority.intermediate, foreign.root]
+        )
+        let body = try authority.sign(TransactionFields().json, headerSegment: header)
+        let item = try #require(try Minted.verifier().items(body).first)
+        #expect(item.verification.root == SHA256.digest(authority.root))
+    }
+}

@@ -1,0 +1,65 @@
+import AppStore
+import OpenSSL
+import Testing
+import Traffic
+
+struct VerifiedChainCacheTests {
+    static func header(_ authority: CertificateAuthority, _ number: Int) -> [UInt8] {
+        CertificateAuthority.headerSegment(
+            certificates: [authority.leaf, authority.intermediate, authority.root],
+            trailing: #","kid":"\#(number)""#
+        )
+    }
+
+    @Test func `headers are remembered up to a bound`() throws {
+        let authority = try Minted.authority.get()
+        var limits = VerifierLimits.standard
+        limits.chainsCachedMax = 3
+        let verifier = try Minted.verifier(limits: limits)
+        let payload = TransactionFields().json
+        for number in 0..<10 {
+            let header = Self.header(authority, number % 5)
+            #expect(verifier.reason(try authority.sign(payload, headerSegment: header)) == nil)
+        }
+        #expect(verifier.chainsCached == 3)
+    }
+
+    @Test func `a header comes in only with a good signature under it`() throws {
+        let authority = try Minted.authority.get()
+        let verifier = try Minted.verifier()
+        for number in 0..<5 {
+            var body = try authority.sign(
+                TransactionFields().json,
+                headerSegment: Self.header(authority, number)
+            )
+            body[body.count - 40] ^= 1
+            #expect(verifier.reason(body) != nil)
+        }
+        #expect(verifier.chainsCached == 0)
+    }
+
+    @Test func `a header that only begins like a known one is another`() throws {
+        let verifier = try Minted.verifier()
+        let body = try Minted.transaction()
+        _ = try verifier.items(body)
+        let dot = try #require(body.firstIndex(of: UInt8(ascii: ".")))
+        for index in [0, 100, dot - 1] {
+            var other = body
+            other[index] = other[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(verifier.reason(other) != nil)
+        }
+        var longer = body
+        longer.insert(contentsOf: Array("AAAA".utf8), at: dot)
+        #expect(verifier.reason(longer) != nil)
+    }
+
+    @Test func `without room for one, every chain is verified anew`() throws {
+        var limits = VerifierLimits.standard
+        limits.chainsCachedMax = 0
+        let verifier = try Minted.verifier(limits: limits)
+        for _ in 0..<3 {
+            _ = try verifier.items(try Minted.transaction())
+        }
+        #expect(verifier.chainsCached == 0)
+    }
+}
