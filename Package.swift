@@ -112,7 +112,7 @@ let package = Package(
         executable("dedupe-worker", ["DedupeStage", "Worker"]),
         executable("link-worker", ["LinkStage", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Worker"]),
-        executable("dead-letter", ["DeadLetters", "Settings"]),
+        executable("dead-letter", ["AppStore", "DeadLetters"]),
         executable("pipeline", ["Operations"]),
         executable(
             "bench",

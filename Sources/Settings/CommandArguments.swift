@@ -24,11 +24,20 @@ package struct CommandArguments: Equatable, Sendable {
         _ option: String,
         as kind: SettingKind<Value>
     ) throws(UsageError) -> Value? {
-        guard let text = value(option) else { return nil }
-        do {
-            return try kind.read(.text(text))
-        } catch {
-            throw UsageError("--\(option): expected \(kind.expected), found \"\(text)\"")
+        try values(option, as: kind).last
+    }
+
+    /// The arguments of a repeatable option as values of a setting's kind.
+    package func values<Value>(
+        _ option: String,
+        as kind: SettingKind<Value>
+    ) throws(UsageError) -> [Value] {
+        try values(option).map { text throws(UsageError) in
+            do {
+                return try kind.read(.text(text))
+            } catch {
+                throw UsageError("--\(option): expected \(kind.expected), found \"\(text)\"")
+            }
         }
     }
 }

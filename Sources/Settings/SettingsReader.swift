@@ -42,7 +42,7 @@ struct SettingsReader {
             if schema.takesKafkaProperties, name.hasPrefix(KafkaProperties.filePrefix) {
                 properties.add(fileName: name, value: value, origin: origin)
             } else if !known.contains(name) {
-                guard !schema.otherSections.contains(SettingsSchema.section(name)) else { continue }
+                guard !schema.passesOver(name) else { continue }
                 let hint = Spelling.hint(for: name, among: known)
                 report(name, origin, "there is no such setting\(hint)")
             } else if values.updateValue(value, forKey: name) != nil {

@@ -8,17 +8,25 @@ package struct SettingsSchema: Sendable {
     /// The first parts of names that the file may hold for other programs; they are passed over.
     let otherSections: Set<String>
 
-    /// - Parameter otherSections: sections of a file that several programs share. A section that
-    ///   one of the declarations belongs to is this program's own, and checked.
+    /// Whether the file may hold any name that is not declared.
+    let passesOverUnknown: Bool
+
+    /// - Parameters:
+    ///   - otherSections: sections of a file that several programs share. A section that one of the
+    ///     declarations belongs to is this program's own, and checked.
+    ///   - passesOverUnknown: for tools, which read a few settings of the workers' file and leave
+    ///     checking it to the workers.
     package init(
         _ declarations: [SettingDeclaration],
         takesKafkaProperties: Bool = true,
-        otherSections: Set<String> = []
+        otherSections: Set<String> = [],
+        passesOverUnknown: Bool = false
     ) {
         let names = declarations.map(\.environmentName)
         precondition(Set(names).count == names.count, "two settings share a name")
         self.declarations = declarations
         self.takesKafkaProperties = takesKafkaProperties
+        self.passesOverUnknown = passesOverUnknown
         self.otherSections = otherSections.subtracting(declarations.map { Self.section($0.name) })
     }
 
@@ -37,5 +45,10 @@ package struct SettingsSchema: Sendable {
     /// `kafka` of `kafka.bootstrap`.
     static func section(_ name: String) -> String {
         String(name.prefix { $0 != "." })
+    }
+
+    /// Whether a name that is not declared may stand in the file.
+    func passesOver(_ name: String) -> Bool {
+        passesOverUnknown || otherSections.contains(Self.section(name))
     }
 }

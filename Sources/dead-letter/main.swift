@@ -1,1 +1,11 @@
-print("not built yet")
+import AppStore
+import DeadLetters
+import Foundation
+
+exit(
+    await DeadLetterTool.run(
+        Array(CommandLine.arguments.dropFirst()),
+        environment: ProcessInfo.processInfo.environment,
+        now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    )
+)

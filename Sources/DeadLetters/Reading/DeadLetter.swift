@@ -1,0 +1,73 @@
+package import AppStore
+package import Kafka
+
+/// A dead letter without the original: what lists and counts need of it.
+package struct DeadLetter: Sendable, Equatable {
+    package let id: String
+
+    /// As written, so that a reason that a later version adds is shown too.
+    package let reason: String
+    package let deadLetterClass: String
+    package let detail: String
+    package let stage: String
+    package let value: DeadLetterValue
+
+    /// What else was left out for its size: `key`, `headers`, or both.
+    package let omitted: String?
+    package let source: RecordPosition
+    package let sourceTimestamp: Timestamp?
+    package let sourceSHA256: String
+
+    /// The body that the observation came from; nil where the source is the body.
+    package let raw: RecordPosition?
+    package let identifiers: DeadLetterIdentifiers
+
+    /// JSON, as written.
+    package let chain: String?
+    package let verifierVersion: String
+    package let configurationSHA256: String
+    package let attempt: Int
+    package let worker: String
+
+    /// When it failed: the timestamp of the dead letter.
+    package let failedAt: Timestamp
+
+    /// Where the dead letter itself lies.
+    package let position: RecordPosition
+
+    package init(decoding record: ConsumerRecord) throws(DeadLetterError) {
+        let headers = HeaderTexts(record.headers)
+        id = try headers.required(DeadLetterHeader.id)
+        reason = try headers.required(DeadLetterHeader.reason)
+        stage = try headers.required(DeadLetterHeader.stage)
+        guard
+            let source = headers.position(
+                DeadLetterHeader.sourceTopic,
+                DeadLetterHeader.sourcePartition,
+                DeadLetterHeader.sourceOffset
+            )
+        else { throw DeadLetterError(header: DeadLetterHeader.sourceTopic) }
+        self.source = source
+        raw = headers.position(
+            DeadLetterHeader.rawTopic,
+            DeadLetterHeader.rawPartition,
+            DeadLetterHeader.rawOffset
+        )
+        let state = headers[DeadLetterHeader.value].flatMap(DeadLetterValue.init)
+        guard let state else { throw DeadLetterError(header: DeadLetterHeader.value) }
+        value = state
+        omitted = headers[DeadLetterHeader.omitted]
+        deadLetterClass = headers[DeadLetterHeader.deadLetterClass] ?? ""
+        detail = headers[DeadLetterHeader.detail] ?? ""
+        sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(Timestamp.init)
+        sourceSHA256 = headers[DeadLetterHeader.sourceSHA256] ?? ""
+        chain = headers[DeadLetterHeader.chain]
+        verifierVersion = headers[DeadLetterHeader.verifierVersion] ?? ""
+        configurationSHA256 = headers[DeadLetterHeader.configurationSHA256] ?? ""
+        attempt = headers.number(DeadLetterHeader.attempt).map(Int.init) ?? 1
+        worker = headers[DeadLetterHeader.worker] ?? ""
+        identifiers = headers.identifiers
+        failedAt = Timestamp(milliseconds: record.timestampMilliseconds ?? 0)
+        position = RecordPosition(record)
+    }
+}

@@ -1,0 +1,59 @@
+import AppStore
+import OpenSSL
+
+/// Folds dead letters by ID: of the repetitions of one, the latest counts.
+///
+/// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held, so
+/// that repetitions of those count each; `isComplete` tells.
+package struct DeadLetterFold<Part: Sendable>: Sendable {
+    package enum Outcome {
+        /// Stands for its ID from now on, instead of what a former one brought, if any.
+        case latest(replacing: Part?)
+        /// A later one is known already.
+        case stale
+    }
+
+    private struct Entry {
+        var failedAt: Timestamp
+        var part: Part
+    }
+
+    private let idsMax: Int
+    private var entries: [UInt128: Entry] = [:]
+    package private(set) var repetitions = 0
+    package private(set) var isComplete = true
+
+    package init(idsMax: Int = 2_000_000) {
+        self.idsMax = idsMax
+    }
+
+    /// Takes one letter, in any order.
+    ///
+    /// - Parameter part: what the letter brings to a result, to be taken back when a later one
+    ///   replaces it.
+    package mutating func add(_ letter: DeadLetter, _ part: Part) -> Outcome {
+        let key = Self.key(letter.id)
+        let entry = Entry(failedAt: letter.failedAt, part: part)
+        guard let former = entries[key] else {
+            if entries.count < idsMax {
+                entries[key] = entry
+            } else {
+                isComplete = false
+            }
+            return .latest(replacing: nil)
+        }
+        repetitions += 1
+        guard former.failedAt <= letter.failedAt else { return .stale }
+        entries[key] = entry
+        return .latest(replacing: former.part)
+    }
+
+    /// Half the size of the text: IDs are 32 hexadecimal digits, all others are hashed to as many.
+    private static func key(_ id: String) -> UInt128 {
+        if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) {
+            return number
+        }
+        let digits = SHA256.digest(Array(id.utf8)).hex.prefix(DeadLetterID.length)
+        return UInt128(digits, radix: 16) ?? 0
+    }
+}

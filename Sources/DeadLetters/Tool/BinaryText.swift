@@ -1,0 +1,29 @@
+import Foundation
+
+/// Bytes as somebody can read or copy them.
+enum BinaryText {
+    /// A word for what `body` gives: `text`, `hex` or `base64`.
+    static func form(_ bytes: [UInt8]) -> String {
+        if Printable.text(bytes) != nil {
+            return "text"
+        }
+        return bytes.count <= hexBytesMax ? "hex" : "base64"
+    }
+
+    /// Text as it is; a few bytes as hexadecimal digits; more as base64 in lines.
+    static func body(_ bytes: [UInt8]) -> String {
+        if let text = Printable.text(bytes) {
+            return text
+        }
+        guard bytes.count > hexBytesMax else {
+            return bytes.map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined(separator: " ")
+        }
+        return Data(bytes).base64EncodedString(options: [
+            .lineLength76Characters, .endLineWithLineFeed,
+        ])
+    }
+
+    private static let hexBytesMax = 64
+}

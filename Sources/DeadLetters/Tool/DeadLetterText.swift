@@ -1,0 +1,101 @@
+import AppStore
+import JSON
+import Kafka
+
+/// A dead letter for people.
+enum DeadLetterText {
+    static func whole(_ letter: DeadLetter, _ original: DeadLetterOriginal) -> String {
+        var text = "Dead letter \(Printable.line(letter.id))\n"
+        for (label, value) in facts(letter) {
+            let blanks = String(repeating: " ", count: max(1, labelWidth - label.count))
+            text += "  \(label)\(blanks)\(Printable.line(value))\n"
+        }
+        text += "\nThe original's headers (\(original.headers.count))\n"
+        for header in original.headers {
+            let value = header.value.map { line($0) } ?? "(null)"
+            text += "  \(Printable.line(header.name)): \(value)\n"
+        }
+        text += section("key", original.key, omitted: isOmitted("key", letter))
+        text += section("value", original.value, omitted: letter.value == .omitted)
+        return text
+    }
+
+    private static let labelWidth = 12
+
+    private static func facts(_ letter: DeadLetter) -> [(String, String)] {
+        var facts = [
+            ("reason", "\(letter.reason) (\(letter.deadLetterClass))"), ("detail", letter.detail),
+            (
+                "failed",
+                "\(letter.failedAt) in stage \(letter.stage), attempt \(letter.attempt), "
+                    + "by \(letter.worker)"
+            ),
+            ("original", source(letter)), ("SHA-256", letter.sourceSHA256),
+        ]
+        if let raw = letter.raw {
+            facts.append(("body", raw.description))
+        }
+        facts.append(("letter", letter.position.description))
+        if let omitted = letter.omitted {
+            facts.append(("left out", "the original's \(omitted), for its size"))
+        }
+        facts.append(
+            ("verifier", "\(letter.verifierVersion), settings \(letter.configurationSHA256)")
+        )
+        facts += certificates(letter)
+        facts += identifiers(letter.identifiers)
+        return facts
+    }
+
+    private static func source(_ letter: DeadLetter) -> String {
+        let written = letter.sourceTimestamp.map { ", written \($0)" } ?? ""
+        return letter.source.description + written
+    }
+
+    private static func certificates(_ letter: DeadLetter) -> [(String, String)] {
+        guard let chain = letter.chain, let document = try? JSONDocument(parsing: Array(chain.utf8))
+        else { return [] }
+        return document.root.members.map { key, certificate in
+            let from = certificate["not_before"]?.string ?? "?"
+            let until = certificate["not_after"]?.string ?? "?"
+            let digest = certificate["sha256"]?.string ?? "?"
+            return (key.string ?? "?", "\(digest), valid \(from) to \(until)")
+        }
+    }
+
+    private static func identifiers(
+        _ identifiers: DeadLetterIdentifiers
+    ) -> [(String, String)] {
+        let date = identifiers.signedDate.flatMap { Int64($0) }
+            .map { Timestamp(milliseconds: $0) }
+        let texts = [
+            ("transaction", identifiers.transactionID),
+            ("original transaction", identifiers.originalTransactionID),
+            ("bundle", identifiers.bundleID), ("environment", identifiers.environment),
+            ("product", identifiers.productID),
+            ("signed", date.flatMap { $0.isStorable ? $0.description : nil }),
+        ].compactMap { label, text in text.map { "\(label) \($0)" } }
+        return texts.isEmpty ? [] : [("it says", texts.joined(separator: ", ") + " (unverified)")]
+    }
+
+    private static func isOmitted(_ part: String, _ letter: DeadLetter) -> Bool {
+        letter.omitted?.split(separator: ",").contains { $0 == part } ?? false
+    }
+
+    private static func line(_ bytes: [UInt8]) -> String {
+        if let text = Printable.text(bytes) {
+            return Printable.line(text)
+        }
+        return "\(BinaryText.body(bytes)) (\(BinaryText.form(bytes)))"
+    }
+
+    private static func section(_ part: String, _ bytes: [UInt8]?, omitted: Bool) -> String {
+        if omitted {
+            return "\nThe original's \(part): left out for its size\n"
+        }
+        guard let bytes else { return "\nThe original's \(part): null\n" }
+        guard !bytes.isEmpty else { return "\nThe original's \(part): empty\n" }
+        return "\nThe original's \(part) (\(bytes.count) bytes, \(BinaryText.form(bytes)))\n"
+            + BinaryText.body(bytes) + "\n"
+    }
+}

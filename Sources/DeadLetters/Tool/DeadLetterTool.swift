@@ -1,0 +1,87 @@
+package import AppStore
+import Settings
+
+/// The auditors' tool: everything of the `dead-letter` executable but its process.
+package enum DeadLetterTool {
+    package static let name = "dead-letter"
+
+    private static var commands: [any ToolCommand.Type] {
+        [ListCommand.self, ShowCommand.self, CountCommand.self]
+    }
+
+    /// Performs one command line.
+    ///
+    /// - Parameters:
+    ///   - arguments: without the executable's own path.
+    ///   - now: what `--since 2h` counts from.
+    /// - Returns: the exit code.
+    package static func run(
+        _ arguments: [String],
+        environment: [String: String],
+        now: Timestamp,
+        output: ToolOutput = .standard
+    ) async -> Int32 {
+        guard let first = arguments.first else {
+            output.note(help)
+            return ExitCode.usage
+        }
+        if ["--help", "-h", "help"].contains(first) {
+            output.result(help)
+            return ExitCode.success
+        }
+        guard let command = commands.first(where: { $0.name == first }) else {
+            let unknown = Printable.line(first, lengthMax: 60)
+            output.note("\(name): there is no command \"\(unknown)\"\n" + tryHelp())
+            return ExitCode.usage
+        }
+        do {
+            return try await run(command, arguments.dropFirst(), environment, now, output)
+        } catch let error as UsageError {
+            output.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
+            return ExitCode.usage
+        } catch let error as SettingsError {
+            output.note("\(name): " + error.problems.map { "\($0)\n" }.joined())
+            return ExitCode.configuration
+        } catch let error as DeadLetterTopicError {
+            output.note("\(name): \(error)\n")
+            return error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
+        } catch {
+            output.note("\(name): \(error)\n")
+            return ExitCode.software
+        }
+    }
+
+    private static func run(
+        _ command: any ToolCommand.Type,
+        _ arguments: ArraySlice<String>,
+        _ environment: [String: String],
+        _ now: Timestamp,
+        _ output: ToolOutput
+    ) async throws -> Int32 {
+        let parsed = try command.syntax.parse(arguments)
+        if parsed.isHelpWanted {
+            output.result(command.syntax.help)
+            return ExitCode.success
+        }
+        let topic = try ToolSettings.topic(parsed, environment: environment)
+        return try await command.run(
+            ToolContext(arguments: parsed, topic: topic, now: now, output: output)
+        )
+    }
+
+    private static var help: String {
+        let lines = commands.map { command in
+            let blanks = String(repeating: " ", count: max(1, 8 - command.name.count))
+            let summary = command.syntax.summary.prefix { $0 != "." && $0 != "," }
+            return "  \(command.name)\(blanks)\(summary).\n"
+        }
+        return "Usage: \(name) COMMAND [OPTION]…\n\n"
+            + "Reads the dead-letter topic; changes nothing.\n\nCommands:\n" + lines.joined()
+            + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX and\n"
+            + "RDKAFKA_* for librdkafka's own. '\(name) COMMAND --help' shows the options.\n"
+    }
+
+    private static func tryHelp(_ command: String? = nil) -> String {
+        "Try '\(name)\(command.map { " \($0)" } ?? "") --help'.\n"
+    }
+}

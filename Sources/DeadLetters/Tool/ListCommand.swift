@@ -1,0 +1,74 @@
+import AppStore
+import Settings
+
+/// `dead-letter list`: one line for each, the newest first, nothing of the originals' content.
+enum ListCommand: ToolCommand {
+    static let name = "list"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Lists dead letters, the newest first, each once however often it was repeated.",
+            options: FilterOptions.options + [
+                CommandOption(
+                    "limit",
+                    short: "n",
+                    argument: "N",
+                    "At most so many, 50 unless told otherwise."
+                )
+            ]
+        )
+    }
+
+    private static let limitDefault = 50
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let filter = try FilterOptions.filter(context.arguments, now: context.now)
+        let limit = try context.arguments.value("limit", as: .int(1...100_000)) ?? limitDefault
+        var fold = DeadLetterFold<Bool>()
+        var newest = NewestLetters(limit: limit)
+        let summary = try await context.topic.read(since: filter.since) { letter, _ in
+            let matches = filter.matches(letter)
+            guard case .latest(let replacing) = fold.add(letter, matches) else { return }
+            if replacing == true {
+                newest.remove(letter.id)
+            }
+            if matches {
+                newest.insert(letter)
+            }
+        }
+        let letters = newest.sorted
+        if context.isJSON {
+            for letter in letters {
+                context.output.result(DeadLetterJSON.line(letter))
+            }
+        } else if !letters.isEmpty {
+            context.output.result(table(letters))
+        }
+        var note = "\(letters.count) of \(newest.count) dead letters"
+        note += ", \(summary.records) records read"
+        context.output.note(note + ReadingNotes.text(summary, fold) + "\n")
+        return ExitCode.success
+    }
+
+    private static func table(_ letters: [DeadLetter]) -> String {
+        var rows = AlignedRows([
+            "FAILED", "STAGE", "REASON", "TRANSACTION", "BUNDLE", "SOURCE", "ID",
+        ])
+        for letter in letters {
+            rows.add([
+                letter.failedAt.description,
+                Printable.line(letter.stage, lengthMax: 10),
+                Printable.line(letter.reason, lengthMax: 40),
+                cell(letter.identifiers.transactionID ?? letter.identifiers.originalTransactionID),
+                cell(letter.identifiers.bundleID),
+                Printable.line(letter.source.description, lengthMax: 80),
+                Printable.line(letter.id, lengthMax: DeadLetterID.length),
+            ])
+        }
+        return rows.text
+    }
+
+    private static func cell(_ text: String?) -> String {
+        text.map { Printable.line($0, lengthMax: 32) } ?? "-"
+    }
+}

@@ -1,0 +1,80 @@
+import Settings
+
+/// `dead-letter show`: one dead letter whole, the original included.
+enum ShowCommand: ToolCommand {
+    static let name = "show"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Shows one dead letter whole, with the original's headers, key and value. The "
+                + "original may hold tokens and personal data: it belongs into no ticket.",
+            operands: "ID|TOPIC/PARTITION/OFFSET",
+            operandCount: 1...1,
+            options: []
+        )
+    }
+
+    private static let idDigitsMin = 6
+    private static let foundMax = 20
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let wanted = context.arguments.operands[0]
+        let position = RecordPosition(wanted)
+        guard position != nil || wanted.count >= idDigitsMin else {
+            throw UsageError(
+                "expected an ID, at least \(idDigitsMin) of its digits, or TOPIC/PARTITION/OFFSET "
+                    + "of the original or of the dead letter; found \"\(wanted)\""
+            )
+        }
+        var found: [String: (DeadLetter, DeadLetterOriginal)] = [:]
+        var isTooMany = false
+        _ = try await context.topic.read { letter, record in
+            guard matches(letter, wanted: wanted, position: position) else { return }
+            if let former = found[letter.id]?.0, former.failedAt > letter.failedAt {
+                return
+            }
+            guard found[letter.id] != nil || found.count < foundMax else {
+                isTooMany = true
+                return
+            }
+            found[letter.id] = (letter, DeadLetterOriginal(record))
+        }
+        return report(found.values.sorted { $0.0.id < $1.0.id }, isTooMany, wanted, context)
+    }
+
+    private static func matches(
+        _ letter: DeadLetter,
+        wanted: String,
+        position: RecordPosition?
+    ) -> Bool {
+        if let position {
+            return [letter.source, letter.position, letter.raw].contains(position)
+        }
+        return letter.id.hasPrefix(wanted.lowercased())
+    }
+
+    private static func report(
+        _ found: [(DeadLetter, DeadLetterOriginal)],
+        _ isTooMany: Bool,
+        _ wanted: String,
+        _ context: ToolContext
+    ) -> Int32 {
+        guard let (letter, original) = found.first else {
+            context.output.note("no dead letter \(Printable.line(wanted, lengthMax: 100))\n")
+            return ExitCode.negative
+        }
+        guard found.count == 1 else {
+            let ids = found.map { "  \(Printable.line($0.0.id)) \($0.0.source)\n" }
+            let more = isTooMany ? "  and more\n" : ""
+            context.output.note("several dead letters match:\n" + ids.joined() + more)
+            return ExitCode.negative
+        }
+        if context.isJSON {
+            context.output.result(DeadLetterJSON.line(letter, original))
+        } else {
+            context.output.note("The original may hold tokens and personal data.\n")
+            context.output.result(DeadLetterText.whole(letter, original))
+        }
+        return ExitCode.success
+    }
+}

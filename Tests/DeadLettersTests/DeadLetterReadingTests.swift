@@ -1,0 +1,143 @@
+import AppStore
+import DeadLetters
+import Kafka
+import Testing
+
+@Suite struct DeadLetterReadingTests {
+    private func letter(
+        _ original: ConsumerRecord = Sample.original(),
+        _ facts: DeadLetterFacts = Sample.facts,
+        stage: String = "verify",
+        failedAt: Int64 = 1_767_225_660_000
+    ) throws -> DeadLetter {
+        let writer = DeadLetterWriter(Sample.context(stage: stage))
+        let record = writer.letter(for: original, facts, value: .original)
+        return try DeadLetter(decoding: Sample.consumed(record, offset: 17, failedAt: failedAt))
+    }
+
+    @Test func `what was written is read back`() throws {
+        let conflict = DeadLetterFacts(reason: .transactionConflict, detail: "product differs")
+        let letter = try letter(
+            Sample.original(value: try Sample.observation()),
+            conflict,
+            stage: "dedupe"
+        )
+        #expect(letter.reason == "transaction_conflict")
+        #expect(letter.deadLetterClass == "conflict")
+        #expect(letter.detail == "product differs")
+        #expect(letter.stage == "dedupe")
+        #expect(letter.source.description == "storekit.raw/3/1042")
+        #expect(letter.raw?.description == "storekit.raw/6/99")
+        #expect(letter.sourceTimestamp == Timestamp(milliseconds: 1_767_225_600_123))
+        #expect(letter.identifiers.transactionID == "7")
+        #expect(letter.identifiers.bundleID == "com.example")
+        #expect(letter.failedAt == Timestamp(milliseconds: 1_767_225_660_000))
+        #expect(letter.position.description == "storekit.dead-letter/0/17")
+        #expect(letter.worker == "dedupe-7d9f")
+        #expect(letter.attempt == 1)
+        #expect(letter.value == .original)
+    }
+
+    @Test func `the original comes back byte for byte`() {
+        let original = Sample.original(
+            key: nil,
+            value: [],
+            headers: [
+                KafkaHeader(name: "dlq.reason", text: "foreign"),
+                KafkaHeader(name: "dlq.original.x", value: nil),
+                KafkaHeader(nameBytes: [0xFF], value: []),
+                KafkaHeader(name: "traceparent", text: "00-1"),
+            ]
+        )
+        let writer = DeadLetterWriter(Sample.context())
+        let record = writer.letter(for: original, Sample.facts, value: .original)
+        let restored = DeadLetterOriginal(Sample.consumed(record))
+        #expect(restored.key == original.key)
+        #expect(restored.value == original.value)
+        #expect(restored.headers == original.headers)
+    }
+
+    @Test(arguments: ["dlq.id", "dlq.reason", "dlq.stage", "dlq.value", "dlq.source.offset"])
+    func `a record without what every dead letter has is none`(missing: String) throws {
+        let writer = DeadLetterWriter(Sample.context())
+        var record = writer.letter(for: Sample.original(), Sample.facts, value: .original)
+        #expect(throws: Never.self) { try DeadLetter(decoding: Sample.consumed(record)) }
+        record.headers.removeAll { $0.name == missing }
+        #expect(throws: DeadLetterError.self) { try DeadLetter(decoding: Sample.consumed(record)) }
+    }
+
+    @Test func `of repetitions the latest counts, in whatever order they come`() throws {
+        let early = try letter(failedAt: 1000)
+        let late = try letter(Sample.original(), Sample.facts, failedAt: 2000)
+        var forward = DeadLetterFold<String>()
+        guard case .latest(replacing: nil) = forward.add(early, "early"),
+            case .latest(replacing: "early") = forward.add(late, "late")
+        else {
+            Issue.record("the later letter does not replace the earlier")
+            return
+        }
+        #expect(forward.repetitions == 1)
+        var backward = DeadLetterFold<String>()
+        guard case .latest(replacing: nil) = backward.add(late, "late"),
+            case .stale = backward.add(early, "early")
+        else {
+            Issue.record("the earlier letter replaces the later")
+            return
+        }
+    }
+
+    @Test func `letters of different sources are all kept`() throws {
+        var fold = DeadLetterFold<Int>()
+        for offset in 0..<100 {
+            let letter = try letter(Sample.original(offset: Int64(offset)))
+            guard case .latest(replacing: nil) = fold.add(letter, offset) else {
+                Issue.record("offset \(offset) was taken for another")
+                return
+            }
+        }
+        #expect(fold.repetitions == 0)
+    }
+
+    @Test func `a fold that is full says so and lets all through`() throws {
+        var fold = DeadLetterFold<Int>(idsMax: 2)
+        for offset in 0..<3 {
+            _ = fold.add(try letter(Sample.original(offset: Int64(offset))), offset)
+        }
+        #expect(!fold.isComplete)
+        guard
+            case .latest(replacing: nil) = fold.add(
+                try letter(Sample.original(offset: 2)),
+                2
+            )
+        else {
+            Issue.record("an ID that is not held was found")
+            return
+        }
+    }
+
+    @Test func `a filter lets through what all of its parts name`() throws {
+        let letter = try letter(
+            Sample.original(value: try Sample.observation()),
+            Sample.facts,
+            stage: "link",
+            failedAt: 5000
+        )
+        let matching: [(inout DeadLetterFilter) -> Void] = [
+            { _ in }, { $0.reasons = ["signature_invalid", "x"] }, { $0.classes = ["forged"] },
+            { $0.since = Timestamp(milliseconds: 5000) },
+            { $0.until = Timestamp(milliseconds: 5001) }, { $0.transactionID = "7" },
+            { $0.transactionID = "5" }, { $0.bundleID = "com.example" },
+        ]
+        let excluding: [(inout DeadLetterFilter) -> Void] = [
+            { $0.reasons = ["x"] }, { $0.classes = ["stale"] },
+            { $0.since = Timestamp(milliseconds: 5001) },
+            { $0.until = Timestamp(milliseconds: 5000) }, { $0.transactionID = "6" },
+            { $0.bundleID = "com" },
+        ]
+        for (number, change) in (matching + excluding).enumerated() {
+            var filter = DeadLetterFilter()
+            change(&filter)
+            #expect(filter.matches(letter) == (number < matching.count), "\(number)")
+        }
+    }
+}

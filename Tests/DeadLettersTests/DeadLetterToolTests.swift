@@ -1,0 +1,237 @@
+import AppStore
+import DeadLetters
+import JSON
+import Kafka
+import TestSupport
+import Testing
+
+@Suite struct DeadLetterToolTests {
+    /// Two forged bodies, one of them dead-lettered twice, a misrouted one and a foreign record.
+    private static let token = "eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl"
+
+    private static func records() throws -> [ProducerRecord] {
+        let verify = DeadLetterWriter(Sample.context())
+        let dedupe = DeadLetterWriter(Sample.context(stage: "dedupe"))
+        let value = Array(token.utf8)
+        let conflict = DeadLetterFacts(reason: .transactionConflict, detail: "product differs")
+        return [
+            verify.letter(
+                for: Sample.original(offset: 1, value: value),
+                DeadLetterFacts(reason: .bundleMismatch, detail: "unknown app"),
+                value: .original
+            ),
+            verify.letter(
+                for: Sample.original(offset: 1, value: value),
+                Sample.facts,
+                value: .original
+            ),
+            verify.letter(
+                for: Sample.original(offset: 2, value: [0, 1, 2, 0x1B]),
+                Sample.facts,
+                value: .original
+            ),
+            verify.letter(
+                for: Sample.original(offset: 4, value: nil),
+                Sample.facts,
+                value: .omitted
+            ),
+            dedupe.letter(
+                for: Sample.original(
+                    offset: 3,
+                    value: try Sample.observation(),
+                    headers: [KafkaHeader(name: "correlation-id", text: "c-1\u{1B}[2J")]
+                ),
+                conflict,
+                value: .original
+            ),
+            ProducerRecord(topic: "storekit.dead-letter", value: value),
+        ]
+    }
+
+    /// Runs the tool against a topic that holds `records()`.
+    private static func run(_ commandLines: [[String]]) async throws -> [ToolRun] {
+        let cluster = try MockCluster()
+        defer { cluster.stop() }
+        try cluster.createTopic("storekit.dead-letter", partitions: 3)
+        let producer = try KafkaProducer(
+            configuration: ["bootstrap.servers": cluster.bootstrapServers]
+        )
+        for record in try records() {
+            let report = await producer.send([record])
+            try #require(report.failures.isEmpty)
+        }
+        await producer.close(deadline: .seconds(10))
+        var runs: [ToolRun] = []
+        for commandLine in commandLines {
+            runs.append(
+                await ToolRun(commandLine + ["--kafka", cluster.bootstrapServers])
+            )
+        }
+        return runs
+    }
+
+    @Test func `list shows each letter once, the newest first, and no token`() async throws {
+        let runs = try await Self.run([["list"], ["list", "--json"], ["list", "--limit=1"]])
+        let lines = runs[0].result.split(separator: "\n")
+        #expect(lines.count == 5)
+        #expect(lines[0].hasPrefix("FAILED"))
+        #expect(lines[1].contains("storekit.raw/3/3"))
+        #expect(lines[1].contains("com.example"))
+        #expect(lines[4].contains("storekit.raw/3/1 "))
+        #expect(lines[4].contains("signature_invalid"))
+        #expect(runs[0].exitCode == 0)
+        #expect(runs[0].notes.contains("6 records read, 1 repetitions folded, 1 records that are"))
+        for run in runs {
+            #expect(!(run.result + run.notes).contains(Self.token))
+        }
+        let first = try #require(runs[1].result.split(separator: "\n").first)
+        let json = try JSONDocument(parsing: Array(first.utf8)).root
+        #expect(json["reason"]?.string == "transaction_conflict")
+        #expect(json["unverified"]?["transaction_id"]?.string == "7")
+        #expect(runs[1].result.split(separator: "\n").count == 4)
+        #expect(runs[2].result.split(separator: "\n").count == 2)
+        #expect(runs[2].notes.hasPrefix("1 of 4 dead letters"))
+    }
+
+    @Test func `list filters by what the letter says`() async throws {
+        let counts: [([String], Int)] = [
+            (["--reason=signature_invalid"], 3), (["--reason", "bundle_mismatch"], 0),
+            (["--class=conflict"], 1), (["--transaction=5"], 1), (["--bundle=com.example"], 1),
+            (["--bundle=com.other"], 0), (["--since=1h"], 4), (["--until=1h"], 0),
+            (["--since=2026-01-01", "--reason=signature_invalid", "-n1"], 1),
+        ]
+        let runs = try await Self.run(counts.map { ["list", "--json"] + $0.0 })
+        for (run, (arguments, count)) in zip(runs, counts) {
+            #expect(run.exitCode == 0)
+            #expect(run.result.split(separator: "\n").count == count, "\(arguments)")
+        }
+    }
+
+    @Test func `count adds up by reason, class, stage and hour`() async throws {
+        let runs = try await Self.run([
+            ["count"], ["count", "--by=class", "--json"], ["count", "--by=stage", "--json"],
+            ["count", "--by=hour", "--json"],
+        ])
+        let rows = runs[0].result.split(separator: "\n").map {
+            $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        }
+        #expect(
+            rows == [
+                "REASON DEAD LETTERS", "signature_invalid 3", "transaction_conflict 1", "total 4",
+            ]
+        )
+        let byClass = try JSONDocument(parsing: Array(runs[1].result.utf8.dropLast())).root
+        #expect(byClass["counts"]?["forged"]?.int64 == 3)
+        #expect(byClass["counts"]?["misrouted"] == nil)
+        #expect(byClass["total"]?.int64 == 4)
+        let byStage = try JSONDocument(parsing: Array(runs[2].result.utf8.dropLast())).root
+        #expect(byStage["counts"]?["dedupe"]?.int64 == 1)
+        let byHour = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
+        let hours = byHour["counts"].map { $0.members.map { $0.key.string ?? "" } } ?? []
+        #expect(!hours.isEmpty)
+        #expect(hours.allSatisfy { $0.hasSuffix(":00:00Z") })
+    }
+
+    @Test func `show finds a letter by ID, by its beginning and by either place`() async throws {
+        let id = DeadLetterID.make(
+            cluster: "cluster-1",
+            source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1)
+        )
+        let runs = try await Self.run([
+            ["show", id], ["show", String(id.prefix(8)).uppercased()],
+            ["show", "storekit.raw/3/1"], ["show", "storekit.raw/6/99"],
+            ["show", "storekit.raw/3/77"], ["show", "ffff"], ["show"],
+        ])
+        for run in runs[0...2] {
+            #expect(run.exitCode == 0)
+            #expect(run.result.hasPrefix("Dead letter \(id)\n"))
+            #expect(run.result.contains("signature_invalid (forged)"))
+            #expect(run.result.contains(Self.token))
+            #expect(run.result.contains("leaf"))
+            #expect(run.notes.contains("may hold tokens"))
+        }
+        #expect(runs[3].result.contains("transaction 7"))
+        #expect(runs[4].exitCode == 1)
+        #expect(runs[5].exitCode == 64)
+        #expect(runs[6].exitCode == 64)
+    }
+
+    @Test func `show keeps a terminal safe and tells null, omitted and binary apart`() async throws
+    {
+        let runs = try await Self.run([
+            ["show", "storekit.raw/3/2"], ["show", "storekit.raw/3/4"],
+            ["show", "storekit.raw/3/3"], ["show", "storekit.raw/3/2", "--json"],
+        ])
+        #expect(runs[0].result.contains("value (4 bytes, hex)\n00 01 02 1b\n"))
+        #expect(runs[0].result.contains("key (2 bytes, hex)\n00 ff\n"))
+        #expect(runs[1].result.contains("value: left out for its size"))
+        #expect(runs[2].result.contains(#"correlation-id: "#))
+        for run in runs {
+            #expect(!run.result.contains("\u{1B}"))
+        }
+        let json = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
+        #expect(json["original"]?["value_base64"]?.string == "AAECGw==")
+        #expect(json["chain"]?["leaf"]?["sha256"]?.string?.count == 64)
+    }
+
+    @Test(
+        arguments: [
+            ([], 64), (["lst"], 64), (["list", "--reason=nonsense"], 64),
+            (["list", "--since=yesterday"], 64), (["list", "--limit=0"], 64), (["--help"], 0),
+            (["count", "--help"], 0), (["list", "--config=/nowhere"], 78),
+        ] as [([String], Int32)]
+    )
+    func `wrong command lines are told at once`(arguments: [String], exitCode: Int32) async {
+        let run = await ToolRun(arguments)
+        #expect(run.exitCode == exitCode)
+        #expect(!(run.result + run.notes).isEmpty)
+    }
+
+    @Test func `a wrong librdkafka property is told in its own words`() async {
+        let run = await ToolRun(["list"], environment: ["RDKAFKA_NO_SUCH_THING": "1"])
+        #expect(run.exitCode == 78)
+        #expect(run.notes.contains("no.such.thing"))
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `a topic is read to its end, empty partitions too`(kind: KafkaCluster.Kind) async throws {
+        let cluster = try await KafkaCluster(kind)
+        let name = try await cluster.topic("dead-letter", partitions: 4)
+        let context = DeadLetterContext(
+            cluster: "c",
+            topic: name,
+            stage: "verify",
+            readsObservations: false,
+            worker: "w",
+            verifierVersion: "1",
+            configuration: Sample.context().configuration
+        )
+        let writer = DeadLetterWriter(context)
+        let producer = try KafkaProducer(configuration: cluster.client)
+        let records = (0..<2500).map { number in
+            let original = Sample.original(offset: Int64(number), key: Array("\(number % 2)".utf8))
+            return writer.letter(for: original, Sample.facts, value: .original)
+        }
+        let report = await producer.send(records)
+        await producer.close(deadline: .seconds(20))
+        #expect(report.failures.isEmpty)
+
+        let topic = DeadLetterTopic(name: name, configuration: cluster.client)
+        var offsets: Set<Int64> = []
+        let summary = try await topic.read { letter, _ in offsets.insert(letter.source.offset) }
+        #expect(summary.records == 2500)
+        #expect(summary.foreign == 0)
+        #expect(offsets.count == 2500)
+
+        var visited = 0
+        let past = Timestamp(milliseconds: 1_600_000_000_000)
+        _ = try await topic.read(since: past) { _, _ in visited += 1 }
+        #expect(visited == 2500)
+        let future = Timestamp(milliseconds: 4_000_000_000_000)
+        _ = try await topic.read(since: future) { _, _ in Issue.record("visits what is too old") }
+        let absent = DeadLetterTopic(name: cluster.name("absent"), configuration: cluster.client)
+        if kind == .real {
+            await #expect(throws: DeadLetterTopicError.self) { try await absent.read { _, _ in } }
+        }
+    }
+}
