@@ -36,47 +36,47 @@ extension KafkaAdmin {
 
     /// What a group has committed, with its metadata, whether it has members or not.
     ///
+    /// Asked by a client of that group, which does not join it: librdkafka's admin call for it ends
+    /// the process where the coordinator has moved or is not there yet (its issue 5040).
+    ///
     /// - Parameter partitions: those without a commit are in the result with offset nil.
-    package func committedOffsets(
+    package nonisolated func committedOffsets(
         group: String,
         _ partitions: [TopicPartition],
         deadline: Duration
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         guard !partitions.isEmpty else { return [:] }
-        let client = try opened()
-        let list = PartitionList(partitions)
-        var questions = unsafe [rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)]
-        defer {
-            unsafe rd_kafka_ListConsumerGroupOffsets_destroy_array(&questions, questions.count)
-        }
-        let request = AdminRequest(
-            client,
-            RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS,
-            deadline: deadline
+        let client = try ClientHandle.consumer(
+            configuration.merging(["group.id": group, "enable.auto.commit": "false"]) { $1 },
+            handlers: handlers
         )
-        return unsafe try request.answer { client, options, queue in
-            unsafe rd_kafka_ListConsumerGroupOffsets(client, &questions, 1, options, queue)
-        } read: { event throws(KafkaError) in
-            let result = unsafe rd_kafka_event_ListConsumerGroupOffsets_result(event)
-            return unsafe try Self.committed(result)
+        let questions = KafkaQuestions(client)
+        let end = ContinuousClock.now + deadline
+        do throws(KafkaError) {
+            let committed = try await Self.committed(partitions, by: questions, until: end)
+            await questions.close()
+            return committed
+        } catch {
+            await questions.close()
+            throw error
         }
     }
 
-    private static func committed(
-        _ result: OpaquePointer?
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        var count = 0
-        let groups = unsafe rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count)
-        guard count > 0, let group = unsafe groups?[0] else { return [:] }
-        if let error = unsafe rd_kafka_group_result_error(group) {
-            let words = unsafe String(optionalCString: rd_kafka_error_string(error))
-            throw unsafe KafkaError(rd_kafka_error_code(error), message: words)
+    /// A coordinator that has only just been made takes a moment to know that it is one.
+    private nonisolated static func committed(
+        _ partitions: [TopicPartition],
+        by questions: KafkaQuestions,
+        until end: ContinuousClock.Instant
+    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        while true {
+            let left = end - .now
+            do throws(KafkaError) {
+                return try await questions.committed(partitions, deadline: left)
+            } catch  where error.code == .waitingForCoordinator && left > coordinatorPause {
+                try? await Task.sleep(for: coordinatorPause)
+            }
         }
-        var committed: [TopicPartition: CommittedOffset] = [:]
-        for element in unsafe PartitionList.elements(of: rd_kafka_group_result_partitions(group)) {
-            if let error = element.error { throw error }
-            committed[element.topicPartition] = element.committed
-        }
-        return committed
     }
+
+    private static let coordinatorPause = Duration.milliseconds(200)
 }

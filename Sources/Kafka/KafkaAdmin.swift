@@ -6,6 +6,8 @@ package actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
     private var client: ClientHandle?
     private let questions: KafkaQuestions
+    let configuration: [String: String]
+    let handlers: KafkaHandlers
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -18,6 +20,8 @@ package actor KafkaAdmin {
     ) throws(KafkaError) {
         let client = try ClientHandle.admin(configuration, handlers: handlers)
         self.client = client
+        self.configuration = configuration
+        self.handlers = handlers
         questions = KafkaQuestions(client)
     }
 

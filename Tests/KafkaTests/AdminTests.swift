@@ -80,6 +80,22 @@ struct AdminTests {
         await producer.close(deadline: .seconds(5))
     }
 
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `a group that nobody has seen has committed nothing`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        let partition = TopicPartition(topic: try await cluster.topic("unread"), partition: 0)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let committed = try await admin.committedOffsets(
+            group: cluster.name("unseen"),
+            [partition],
+            deadline: .seconds(30)
+        )
+        #expect(committed[partition] == CommittedOffset(offset: nil, metadata: ""))
+        await admin.close()
+    }
+
     @Test(.needsRealKafka) func `a topic that does not exist is told by its error`() async throws {
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)
