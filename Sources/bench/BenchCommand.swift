@@ -19,16 +19,16 @@ enum BenchCommand {
                 return try VerifyCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(usage)
-                return Operations.ExitCode.success.rawValue
+                return ExitCode.success
             default:
                 throw UsageError("expected a command: verify")
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")
-            return Operations.ExitCode.usage.rawValue
+            return ExitCode.usage
         } catch {
             console.note("bench: \(error)")
-            return Operations.ExitCode.failed.rawValue
+            return ExitCode.software
         }
     }
 }

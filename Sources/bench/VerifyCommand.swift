@@ -22,7 +22,7 @@ enum VerifyCommand {
         let options = try syntax.parse(arguments)
         guard !options.isHelpWanted else {
             console.print(syntax.help)
-            return Operations.ExitCode.success.rawValue
+            return ExitCode.success
         }
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let seconds = try number(options, "seconds", in: 1...3_600) ?? 10
@@ -41,7 +41,7 @@ enum VerifyCommand {
                 console.print(line)
             }
         }
-        return Operations.ExitCode.success.rawValue
+        return ExitCode.success
     }
 
     private static func number(

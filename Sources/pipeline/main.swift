@@ -1,1 +1,4 @@
-print("not built yet")
+import Foundation
+import Operations
+
+exit(await PipelineTool.main())

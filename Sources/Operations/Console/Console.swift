@@ -24,8 +24,8 @@ package struct Console: Sendable {
     }
 
     /// One line of the result.
-    package func print(_ line: String = "") {
-        writeOutput(line + "\n")
+    package func print(_ line: String = "", terminator: String = "\n") {
+        writeOutput(line + terminator)
     }
 
     /// One line about the work: progress, a warning, a fault.

@@ -6,12 +6,16 @@ package struct TopicLayout: Hashable, Sendable {
     package static let deadLetterBytesMax = 3 * 1_048_576
 
     /// The topics that stages read and write, in the order of the flow, without the prefix.
-    package static let flow = ["raw", "verified", "unique", "linked"]
+    package static let flow = [raw, verified, unique, linked]
+    package static let raw = "raw"
+    package static let verified = "verified"
+    package static let unique = "unique"
+    package static let linked = "linked"
     package static let deadLetter = "dead-letter"
 
-    package var prefix = "storekit."
+    package var prefix: String
     /// One purchase's history stays in one partition; more partitions allow more copies of a worker.
-    package var partitions: Int32 = 8
+    package var partitions: Int32
     /// Nil leaves it to the cluster's own default.
     package var replication: Int16?
     /// How long the topics of the flow keep a record; nil for ever.
@@ -21,7 +25,10 @@ package struct TopicLayout: Hashable, Sendable {
     /// `producer` keeps what the writers chose, which is lz4 for ours.
     package var compression = "producer"
 
-    package init() {}
+    package init(prefix: String = "storekit.", partitions: Int32 = 8) {
+        self.prefix = prefix
+        self.partitions = partitions
+    }
 
     package var plans: [TopicPlan] {
         Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }

@@ -1,0 +1,96 @@
+package import Kafka
+
+/// Reads what partitions hold, without a group: nothing is committed and no worker is disturbed.
+package struct TopicReader: Sendable {
+    private static let pollRecordsMax = 1_000
+    private static let pollBytesMax = 8 * 1_048_576
+    private static let pollWait = Duration.milliseconds(100)
+    private static let closeDeadline = Duration.seconds(5)
+
+    private let configuration: [String: String]
+
+    /// - Parameter configuration: librdkafka's, with the way to the cluster.
+    package init(_ configuration: [String: String]) {
+        let own = ["group.id": "\(PipelineTool.name)-reader", "client.id": PipelineTool.name]
+        self.configuration = configuration.merging(own) { $1 }
+    }
+
+    /// All records of a topic up to its present end, in the order of each partition; none where
+    /// there is no such topic.
+    package func records(
+        of topic: String,
+        deadline: Duration
+    ) async throws -> [ConsumerRecord] {
+        let end = ContinuousClock.now + deadline
+        let marks = try await KafkaAdmin.lend(configuration) {
+            admin -> [TopicPartition: Watermarks] in
+            let metadata = try await admin.metadata(deadline: deadline)
+            guard let found = metadata[topic: topic], found.error == nil else { return [:] }
+            return try await admin.listOffsets(found.partitions, deadline: deadline)
+        }
+        var records: [ConsumerRecord] = []
+        try await read(marks.mapValues { $0.low..<max($0.low, $0.high) }, until: end) {
+            records.append($0)
+        }
+        return records
+    }
+
+    /// The record at each offset, or the first one after it.
+    package func first(
+        at offsets: [TopicPartition: Int64],
+        deadline: Duration
+    ) async throws -> [TopicPartition: ConsumerRecord] {
+        var records: [TopicPartition: ConsumerRecord] = [:]
+        let ranges = offsets.mapValues { $0..<($0 + 1) }
+        try await read(ranges, until: .now + deadline) { record in
+            if records[record.topicPartition] == nil {
+                records[record.topicPartition] = record
+            }
+        }
+        return records
+    }
+
+    /// Gives every record of the ranges, and ends when each partition has got to its range's end.
+    private func read(
+        _ ranges: [TopicPartition: Range<Int64>],
+        until deadline: ContinuousClock.Instant,
+        _ body: (ConsumerRecord) -> Void
+    ) async throws {
+        let open = ranges.filter { !$0.value.isEmpty }
+        guard !open.isEmpty else { return }
+        let consumer = try KafkaConsumer(configuration: configuration)
+        do {
+            try await consumer.assign(with: open.mapValues { $0.lowerBound })
+            try await Self.poll(consumer, open, until: deadline, body)
+            await consumer.close(deadline: Self.closeDeadline)
+        } catch {
+            await consumer.close(deadline: Self.closeDeadline)
+            throw error
+        }
+    }
+
+    private static func poll(
+        _ consumer: KafkaConsumer,
+        _ ranges: [TopicPartition: Range<Int64>],
+        until deadline: ContinuousClock.Instant,
+        _ body: (ConsumerRecord) -> Void
+    ) async throws {
+        var open = ranges
+        while !open.isEmpty {
+            guard ContinuousClock.now < deadline else { throw KafkaError.deadline("reading") }
+            try Task.checkCancellation()
+            let result = try await consumer.poll(
+                recordsMax: pollRecordsMax,
+                bytesMax: pollBytesMax,
+                wait: pollWait
+            )
+            for record in result.records {
+                guard let range = open[record.topicPartition] else { continue }
+                body(record)
+                if record.offset + 1 >= range.upperBound {
+                    open[record.topicPartition] = nil
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Settings
+
+/// Bodies from files or standard input, one after the other, bounded in memory.
+struct BodySource {
+    /// A body, and where it came from, for messages.
+    struct Body {
+        let bytes: [UInt8]
+        let origin: String
+    }
+
+    enum Division {
+        /// Each line that is not empty is a body.
+        case lines
+        /// Each file is one body, whatever is in it.
+        case whole
+    }
+
+    /// More than any topic takes, so that the broker's refusal, not ours, is what one sees.
+    private static let bodyBytesMax = 16 * 1_048_576
+    private static let chunkBytes = 65_536
+
+    private let division: Division
+    private var paths: ArraySlice<String>
+    private var reader: (lines: LineReader, name: String)?
+
+    /// - Parameter paths: `-` is standard input.
+    init(paths: [String], division: Division) {
+        self.paths = paths[...]
+        self.division = division
+    }
+
+    /// The next body; nil when all files are read.
+    mutating func next() throws(CommandError) -> Body? {
+        while true {
+            if reader == nil {
+                guard let path = paths.popFirst() else { return nil }
+                let handle = try Self.open(path)
+                if division == .whole {
+                    return Body(bytes: try Self.readWhole(handle, path), origin: path)
+                }
+                reader = (Self.lines(of: handle), path == "-" ? "standard input" : path)
+            }
+            if let body = try nextLine() {
+                return body
+            }
+        }
+    }
+
+    /// Nil when the file at hand is read.
+    private mutating func nextLine() throws(CommandError) -> Body? {
+        guard let name = reader?.name, var lines = reader?.lines else { return nil }
+        do {
+            while let line = try lines.next() {
+                reader = (lines, name)
+                guard line.contains(where: { $0 != UInt8(ascii: "\r") }) else { continue }
+                return Body(bytes: line, origin: "\(name):\(lines.lineNumber)")
+            }
+        } catch let error as LineReader.LineTooLong {
+            throw CommandError(
+                ExitCode.data,
+                "\(name):\(error.lineNumber): the line is longer than "
+                    + "\(Quantity.bytes(Self.bodyBytesMax)); is this a file of one body? (--whole)"
+            )
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot read \(name)")
+        }
+        reader = nil
+        return nil
+    }
+
+    private static func open(_ path: String) throws(CommandError) -> FileHandle {
+        if path == "-" {
+            return .standardInput
+        }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            !isFolder.boolValue, let handle = FileHandle(forReadingAtPath: path)
+        else {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+        return handle
+    }
+
+    private static func lines(of handle: FileHandle) -> LineReader {
+        LineReader(lineBytesMax: bodyBytesMax) {
+            try handle.read(upToCount: chunkBytes).map { [UInt8]($0) } ?? []
+        }
+    }
+
+    private static func readWhole(
+        _ handle: FileHandle,
+        _ path: String
+    ) throws(CommandError) -> [UInt8] {
+        do {
+            let bytes = try handle.read(upToCount: bodyBytesMax + 1).map { [UInt8]($0) } ?? []
+            guard bytes.count <= bodyBytesMax else {
+                throw CommandError(
+                    ExitCode.data,
+                    "\(path) is larger than \(Quantity.bytes(bodyBytesMax))"
+                )
+            }
+            return bytes
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package import Kafka
+package import Settings
+import Worker
+
+/// Reads from Kafka how far each stage has come and what it has counted.
+package struct AccountReader: Sendable {
+    private static let deadline = Duration.seconds(30)
+
+    private let admin: KafkaAdmin
+    private let settings: SettingsValues
+
+    /// - Parameter settings: of `WorkerSettings`, the names of topics and groups among them.
+    package init(_ admin: KafkaAdmin, _ settings: SettingsValues) {
+        self.admin = admin
+        self.settings = settings
+    }
+
+    /// The accounts of all stages, and of what they wrote.
+    ///
+    /// Commits are read before the topics' ends: what a stage had counted by then has been written,
+    /// however busy the workers are meanwhile.
+    package func read() async throws -> Reconciliation {
+        let topics = try await partitions()
+        var commits: [StageName: [TopicPartition: CommittedOffset]] = [:]
+        for stage in StageName.allCases {
+            commits[stage] = try await admin.committedOffsets(
+                group: settings.group(stage),
+                topics[StageTopics.input(of: stage)] ?? [],
+                deadline: Self.deadline
+            )
+        }
+        let marks = try await admin.listOffsets(
+            topics.values.flatMap(\.self),
+            deadline: Self.deadline
+        )
+        let stages = StageName.allCases.map { stage in
+            account(
+                stage,
+                topics[StageTopics.input(of: stage)] ?? [],
+                commits[stage] ?? [:],
+                marks
+            )
+        }
+        return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
+    }
+
+    /// The partitions of every topic, by its name without the prefix.
+    private func partitions() async throws -> [String: [TopicPartition]] {
+        let metadata = try await admin.metadata(deadline: Self.deadline)
+        var partitions: [String: [TopicPartition]] = [:]
+        for topic in TopicLayout.flow + [TopicLayout.deadLetter] {
+            let name = settings.topic(topic)
+            guard let found = metadata[topic: name], found.error == nil else {
+                throw CommandError(
+                    ExitCode.unavailable,
+                    "topic \(name) does not exist: create it with '\(PipelineTool.name) topics', "
+                        + "or give its prefix"
+                )
+            }
+            partitions[topic] = found.partitions
+        }
+        return partitions
+    }
+
+    private func account(
+        _ stage: StageName,
+        _ partitions: [TopicPartition],
+        _ commits: [TopicPartition: CommittedOffset],
+        _ marks: [TopicPartition: Watermarks]
+    ) -> StageAccount {
+        StageAccount(
+            stage: stage,
+            group: settings.group(stage),
+            topic: settings.topic(StageTopics.input(of: stage)),
+            partitions: partitions.map { partition in
+                let held = marks[partition].map { $0.low..<max($0.low, $0.high) }
+                return PartitionAccount(
+                    partition: partition.partition,
+                    held: held ?? 0..<0,
+                    standing: PartitionAccount.Standing(commits[partition])
+                )
+            }
+        )
+    }
+
+    private func flows(
+        _ stages: [StageAccount],
+        _ topics: [String: [TopicPartition]],
+        _ marks: [TopicPartition: Watermarks]
+    ) -> [Flow] {
+        func given(_ topic: String) -> Int64 {
+            (topics[topic] ?? []).reduce(0) { $0 + (marks[$1]?.high ?? 0) }
+        }
+        let forwards = stages.compactMap { account in
+            StageTopics.output(of: account.stage).map { topic in
+                Flow(
+                    writers: [account.stage],
+                    topic: settings.topic(topic),
+                    counted: account.forwarded,
+                    given: given(topic),
+                    isCountedFromStart: account.isCountedFromStart
+                )
+            }
+        }
+        let deadLetters = Flow(
+            writers: stages.map(\.stage),
+            topic: settings.topic(TopicLayout.deadLetter),
+            counted: stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
+            given: given(TopicLayout.deadLetter),
+            isCountedFromStart: stages.allSatisfy(\.isCountedFromStart)
+        )
+        return forwards + [deadLetters]
+    }
+}
+
+extension PartitionAccount.Standing {
+    fileprivate init(_ commit: CommittedOffset?) {
+        guard let commit, let offset = commit.offset else {
+            self = .notBegun
+            return
+        }
+        if let metadata = CommitMetadata(commit.metadata) {
+            self = .counted(committed: offset, tally: metadata.tally)
+        } else {
+            self = .withoutTally(committed: offset)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package import Worker
+
+/// What stages say they have written to a topic against what the topic was given.
+///
+/// The topic may have been given more: a stage that is killed between an acknowledgement and its
+/// commit writes again, and link observations answer no record. Less would be a loss.
+package struct Flow: Hashable, Sendable {
+    package let writers: [StageName]
+    package let topic: String
+    /// What the writers' tallies have counted.
+    package let counted: Int64
+    /// What the topic was ever given, by its offsets.
+    package let given: Int64
+    /// Whether the tallies began with the writers' input, so that nothing was given before them.
+    package let isCountedFromStart: Bool
+
+    package init(
+        writers: [StageName],
+        topic: String,
+        counted: Int64,
+        given: Int64,
+        isCountedFromStart: Bool
+    ) {
+        self.writers = writers
+        self.topic = topic
+        self.counted = counted
+        self.given = given
+        self.isCountedFromStart = isCountedFromStart
+    }
+
+    /// What no tally accounts for; nil where it may be older than the tallies.
+    package var beyond: Int64? {
+        isCountedFromStart ? max(0, given - counted) : nil
+    }
+
+    package var problem: String? {
+        guard given < counted else { return nil }
+        let names = writers.map(\.rawValue).joined(separator: ", ")
+        return "\(topic): \(names) counted \(Quantity.counted(counted, "record")) written, but it "
+            + "was given \(Quantity.grouped(given))"
+    }
+}

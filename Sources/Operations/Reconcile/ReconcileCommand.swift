@@ -1,0 +1,38 @@
+import Kafka
+import Settings
+
+extension PipelineCommand {
+    /// `pipeline reconcile`.
+    static let reconcile = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) reconcile",
+            "Proves that no record was lost: counts what became of each.\n\n"
+                + "Every commit of a worker carries how many records ended how since its tally "
+                + "began. In each partition of each stage the committed offset minus the offset "
+                + "at which the tally began has to equal the sum of the dispositions, and the "
+                + "next topic has to have been given what was forwarded. It may be run at any "
+                + "time, also while the workers work. Exit code 1 when it does not add up.",
+            options: ToolSettings.kafkaOptions
+                + [ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption]
+        ),
+        run: runReconcile
+    )
+
+    private static func runReconcile(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let settings = try ToolSettings.read(arguments, context.environment)
+        let reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+            try await AccountReader(admin, settings).read()
+        }
+        if arguments.isSet("json") {
+            context.console.print(String(decoding: reconciliation.json, as: UTF8.self))
+        } else {
+            for line in reconciliation.lines(showingPartitions: true) {
+                context.console.print(line)
+            }
+        }
+        return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
+    }
+}

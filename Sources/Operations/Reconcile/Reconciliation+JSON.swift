@@ -1,0 +1,99 @@
+import JSON
+import Worker
+
+extension Reconciliation {
+    /// One object, for tools.
+    var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4_096)
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("isBalanced", isBalanced)
+            writer.member("isSettled", isSettled)
+            writer.key("problems")
+            writer.strings(problems)
+            writer.key("stages")
+            writer.array { writer in
+                for stage in stages {
+                    stage.write(to: &writer)
+                }
+            }
+            writer.key("topics")
+            writer.array { writer in
+                for flow in flows {
+                    flow.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension StageAccount {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("stage", stage.rawValue)
+            writer.member("group", group)
+            writer.member("topic", topic)
+            writer.member("settled", settled)
+            writer.member("waiting", lag)
+            writer.key("dispositions")
+            writer.dispositions(counts)
+            writer.key("partitions")
+            writer.array { writer in
+                for partition in partitions {
+                    partition.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension PartitionAccount {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("partition", partition)
+            writer.member("low", held.lowerBound)
+            writer.member("end", held.upperBound)
+            writer.key("committed")
+            if let committed {
+                writer.int(committed)
+            } else {
+                writer.null()
+            }
+            writer.member("waiting", lag)
+            guard let tally else { return }
+            writer.member("began", tally.began)
+            writer.member("unaccounted", unaccounted ?? 0)
+            writer.key("dispositions")
+            writer.dispositions(tally.counts)
+        }
+    }
+}
+
+extension Flow {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("topic", topic)
+            writer.key("writers")
+            writer.strings(writers.map(\.rawValue))
+            writer.member("given", given)
+            writer.member("counted", counted)
+            writer.member("isCountedFromStart", isCountedFromStart)
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func dispositions(_ counts: [Disposition: Int64]) {
+        object { writer in
+            for disposition in Disposition.allCases {
+                guard let count = counts[disposition] else { continue }
+                writer.key(disposition.rawValue)
+                writer.int(count)
+            }
+        }
+    }
+}

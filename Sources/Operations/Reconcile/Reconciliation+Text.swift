@@ -1,0 +1,80 @@
+import Worker
+
+extension Reconciliation {
+    /// For people: each stage in a line, its partitions below it where wanted, then the topics.
+    func lines(showingPartitions: Bool) -> [String] {
+        var table = TextTable([
+            .init("stage"), .init("reads"), .init("settled", .right), .init("="),
+            .init("waiting", .right),
+        ])
+        for stage in stages {
+            table.add([
+                stage.stage.rawValue, stage.topic, Quantity.grouped(stage.settled),
+                Self.sum(stage.counts), Quantity.grouped(stage.lag),
+            ])
+            guard showingPartitions else { continue }
+            for partition in stage.partitions {
+                table.add(Self.row(partition))
+            }
+        }
+        return table.lines() + [""] + flowLines + verdict
+    }
+
+    private static func row(_ partition: PartitionAccount) -> [String] {
+        let settled: String
+        let sum: String
+        switch partition.standing {
+        case .notBegun: (settled, sum) = ("0", "nothing committed yet")
+        case .withoutTally: (settled, sum) = ("?", "committed without a tally")
+        case .counted(let committed, let tally):
+            (settled, sum) = (Quantity.grouped(committed - tally.began), Self.sum(tally.counts))
+        }
+        return ["", "  partition \(partition.partition)", settled, sum, "\(partition.lag)"]
+    }
+
+    /// `1,872 forwarded + 3 ignored`, the dispositions in their order.
+    static func sum(_ counts: [Disposition: Int64]) -> String {
+        let terms = Disposition.allCases.compactMap { disposition in
+            counts[disposition].map { "\(Quantity.grouped($0)) \(disposition.phrase)" }
+        }
+        return terms.isEmpty ? "0" : terms.joined(separator: " + ")
+    }
+
+    private var flowLines: [String] {
+        var table = TextTable([
+            .init("topic"), .init("was given", .right), .init("counted by its writers", .right),
+            .init(""),
+        ])
+        for flow in flows {
+            let remark =
+                switch flow.beyond {
+                case nil: "what was there before the tallies began is not counted"
+                case 0?: ""
+                case .some(let count):
+                    "\(Quantity.grouped(count)) beyond: written again after a "
+                        + "restart, or link observations"
+                }
+            table.add([
+                flow.topic, Quantity.grouped(flow.given), Quantity.grouped(flow.counted), remark,
+            ])
+        }
+        return table.isEmpty ? [] : table.lines() + [""]
+    }
+
+    private var verdict: [String] {
+        guard isBalanced else {
+            return ["It does NOT add up:"] + problems.map { "  \($0)" }
+        }
+        let waiting = stages.reduce(0) { $0 + $1.lag }
+        return [
+            "Every settled record is accounted for"
+                + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
+        ]
+    }
+}
+
+extension Disposition {
+    var phrase: String {
+        rawValue.split(separator: "_").joined(separator: "-")
+    }
+}

@@ -1,0 +1,74 @@
+package import Worker
+
+/// What one stage has done with all of its input, partition by partition.
+package struct StageAccount: Hashable, Sendable {
+    package let stage: StageName
+    package let group: String
+    /// The topic it reads.
+    package let topic: String
+    package let partitions: [PartitionAccount]
+
+    package init(
+        stage: StageName,
+        group: String,
+        topic: String,
+        partitions: [PartitionAccount]
+    ) {
+        self.stage = stage
+        self.group = group
+        self.topic = topic
+        self.partitions = partitions
+    }
+
+    package var lag: Int64 { partitions.reduce(0) { $0 + $1.lag } }
+
+    /// The records that the topic holds or has held, by its offsets.
+    package var end: Int64 { partitions.reduce(0) { $0 + $1.held.upperBound } }
+
+    /// The records settled since the tallies began.
+    package var settled: Int64 {
+        partitions.reduce(0) { $0 + ($1.committed ?? 0) - ($1.tally?.began ?? $1.committed ?? 0) }
+    }
+
+    package var counts: [Disposition: Int64] {
+        partitions.reduce(into: [:]) { counts, partition in
+            counts.merge(partition.tally?.counts ?? [:], uniquingKeysWith: +)
+        }
+    }
+
+    /// The records written to the next topic since the tallies began.
+    package var forwarded: Int64 {
+        partitions.reduce(0) { $0 + ($1.tally?.forwarded ?? 0) }
+    }
+
+    /// Whether the tallies hold everything that the stage has ever done.
+    package var isCountedFromStart: Bool {
+        partitions.allSatisfy { partition in
+            switch partition.standing {
+            case .notBegun: true
+            case .withoutTally: false
+            case .counted(_, let tally): tally.began == 0
+            }
+        }
+    }
+
+    /// Whether everything the topic holds is settled.
+    package var isSettled: Bool { lag == 0 }
+
+    /// Why the account does not add up; empty when it does.
+    package var problems: [String] {
+        partitions.compactMap { partition in
+            let place = "\(stage.rawValue): \(topic)[\(partition.partition)]"
+            if case .withoutTally(let committed) = partition.standing {
+                return "\(place): offset \(committed) is committed without a tally, so what "
+                    + "became of the records below it is not known"
+            }
+            guard let unaccounted = partition.unaccounted, unaccounted != 0 else { return nil }
+            return unaccounted > 0
+                ? "\(place): \(Quantity.counted(unaccounted, "settled record")) without a "
+                    + "disposition"
+                : "\(place): \(Quantity.counted(-unaccounted, "disposition")) more than records "
+                    + "settled"
+        }
+    }
+}

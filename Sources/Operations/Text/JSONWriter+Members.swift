@@ -1,0 +1,30 @@
+import JSON
+
+extension JSONWriter {
+    mutating func member(_ key: StaticString, _ text: String?) {
+        self.key(key)
+        if let text {
+            string(text)
+        } else {
+            null()
+        }
+    }
+
+    mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
+        self.key(key)
+        int(number)
+    }
+
+    mutating func member(_ key: StaticString, _ truth: Bool) {
+        self.key(key)
+        bool(truth)
+    }
+
+    mutating func strings(_ texts: [String]) {
+        array { writer in
+            for text in texts {
+                writer.string(text)
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package import Kafka
+
+/// Makes a cluster's topics what the layout says, as far as that loses nothing.
+package struct TopicDeployment: Sendable {
+    private static let deadline = Duration.seconds(30)
+    private static let propagationPause = Duration.milliseconds(100)
+
+    private let admin: KafkaAdmin
+    private let layout: TopicLayout
+
+    package init(_ admin: KafkaAdmin, _ layout: TopicLayout) {
+        self.admin = admin
+        self.layout = layout
+    }
+
+    /// Creates what is missing, compares what exists, and changes settings only when told to.
+    ///
+    /// Partitions and copies are never changed: more partitions would move a purchase's history to
+    /// another one.
+    package func run(isAltering: Bool) async throws -> TopicReport {
+        var report = TopicReport()
+        report.created = try await create()
+        let existing = layout.plans.filter { !report.created.contains($0.name) }
+        report.existing = existing.map(\.name)
+        guard !existing.isEmpty else { return report }
+        try await compare(existing, &report)
+        guard isAltering else { return report }
+        report.altered = try await alter(report.differences)
+        try await waitUntilAltered(existing, &report)
+        return report
+    }
+
+    /// The brokers take a moment to tell each other what was changed.
+    private func waitUntilAltered(
+        _ plans: [TopicPlan],
+        _ report: inout TopicReport
+    ) async throws {
+        let end = ContinuousClock.now + Self.deadline
+        repeat {
+            report.differences = []
+            try await compare(plans, &report)
+            guard report.differences.contains(where: \.isSetting) else { return }
+            try await Task.sleep(for: Self.propagationPause)
+        } while ContinuousClock.now < end
+    }
+
+    private func create() async throws -> [String] {
+        // All topics are asked for: asking for one by its name creates it on some clusters.
+        let metadata = try await admin.metadata(deadline: Self.deadline)
+        let missing = layout.plans.filter { plan in
+            metadata[topic: plan.name].map { $0.error != nil } ?? true
+        }
+        let failures = try await admin.createTopics(
+            missing.map { plan in
+                NewTopic(
+                    name: plan.name,
+                    partitions: Int(plan.partitions),
+                    replication: plan.replication.map(Int.init) ?? -1,
+                    configuration: plan.configuration
+                )
+            },
+            deadline: Self.deadline
+        )
+        // Somebody else may be creating them at this moment.
+        let failed = failures.filter { $0.value.code != .topicAlreadyExists }
+        if let first = failed.min(by: { $0.key < $1.key }) {
+            throw first.value.naming(topic: first.key)
+        }
+        try await waitUntilKnown()
+        return missing.map(\.name).filter { failures[$0] == nil }
+    }
+
+    /// The controller creates a topic, and the brokers hear of it a moment later.
+    private func waitUntilKnown() async throws {
+        let end = ContinuousClock.now + Self.deadline
+        while true {
+            let metadata = try await admin.metadata(deadline: Self.deadline)
+            let unknown = layout.plans.first { plan in
+                metadata[topic: plan.name].map { $0.error != nil } ?? true
+            }
+            guard let unknown else { return }
+            guard ContinuousClock.now < end else {
+                throw KafkaError.deadline("waiting for topic \(unknown.name)")
+            }
+            try await Task.sleep(for: Self.propagationPause)
+        }
+    }
+
+    private func compare(_ plans: [TopicPlan], _ report: inout TopicReport) async throws {
+        let metadata = try await admin.metadata(deadline: Self.deadline)
+        let answer = try await admin.topicConfigurations(
+            plans.map(\.name),
+            deadline: Self.deadline
+        )
+        if case .unanswered(let error) = answer {
+            report.unanswered = error.description
+        }
+        for plan in plans {
+            guard let topic = metadata[topic: plan.name] else { continue }
+            report.differences += TopicDifference.between(
+                plan,
+                partitions: Int32(clamping: topic.partitionCount),
+                replication: nil,
+                configuration: answer.value?[plan.name]?.mapValues(\.value) ?? [:]
+            )
+        }
+    }
+
+    private func alter(_ differences: [TopicDifference]) async throws -> [String] {
+        let changes = Dictionary(grouping: differences.filter(\.isSetting), by: \.topic)
+        for (topic, settings) in changes {
+            let values = Dictionary(
+                uniqueKeysWithValues: settings.map { ($0.property, $0.planned) }
+            )
+            let answer = try await admin.setTopicConfiguration(
+                topic,
+                values,
+                deadline: Self.deadline
+            )
+            if case .unanswered(let error) = answer {
+                throw error.naming(topic: topic)
+            }
+        }
+        return changes.keys.sorted()
+    }
+}
+
+extension TopicDifference {
+    /// Whether it can be changed where it stands, without moving a record.
+    fileprivate var isSetting: Bool { property.contains(".") }
+}
+
+extension KafkaError {
+    fileprivate func naming(topic: String) -> KafkaError {
+        KafkaError(
+            code: code,
+            name: name,
+            message: "topic \(topic): \(message)",
+            isRetriable: isRetriable,
+            isFatal: isFatal
+        )
+    }
+}

@@ -1,0 +1,115 @@
+import Kafka
+import Settings
+import Worker
+
+extension PipelineCommand {
+    /// `pipeline topics`.
+    static let topics = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) topics",
+            "Creates the pipeline's topics, and says where existing ones differ.\n\n"
+                + "May be run again at any time. Existing topics stay as they are: with --alter "
+                + "their settings are changed, their partitions and copies never. Exit code 1 "
+                + "when a difference would stop the workers or lose records.",
+            options: ToolSettings.kafkaOptions + [ToolSettings.configOption] + topicOptions
+                + [ToolSettings.jsonOption]
+        ),
+        run: runTopics
+    )
+
+    private static let topicOptions = [
+        CommandOption(
+            "partitions",
+            argument: "N",
+            "Partitions of each topic, which bound how many copies of a worker share the work; 8 "
+                + "unless given. The broker's cost grows with them."
+        ),
+        CommandOption(
+            "replication",
+            argument: "N",
+            "Copies of each partition; the cluster's own default unless given. From 3 on, a write "
+                + "waits for all but one of them."
+        ),
+        CommandOption(
+            "retention",
+            argument: "TIME",
+            "How long records are kept: 7d, 12h, forever; 7d unless given."
+        ),
+        CommandOption(
+            "dead-letter-retention",
+            argument: "TIME",
+            "How long dead letters are kept; forever unless given."
+        ),
+        CommandOption(
+            "compression",
+            argument: "TYPE",
+            "producer, lz4, zstd, snappy, gzip or uncompressed; producer unless given, which "
+                + "keeps the workers' lz4."
+        ),
+        CommandOption("alter", "Change the settings of existing topics that differ."),
+    ]
+
+    private static func runTopics(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let settings = try ToolSettings.read(arguments, context.environment)
+        let layout = try TopicLayout(arguments, prefix: settings[WorkerSettings.topicPrefix])
+        let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+            try await TopicDeployment(admin, layout).run(isAltering: arguments.isSet("alter"))
+        }
+        if arguments.isSet("json") {
+            context.console.print(String(decoding: report.json, as: UTF8.self))
+        } else {
+            report.lines.forEach { context.console.print($0) }
+        }
+        return report.isUsable ? ExitCode.success : ExitCode.negative
+    }
+}
+
+extension TopicLayout {
+    init(_ arguments: CommandArguments, prefix: String) throws(UsageError) {
+        self.init()
+        self.prefix = prefix
+        if let partitions = try arguments.value("partitions", as: .int(1...10_000)) {
+            self.partitions = Int32(partitions)
+        }
+        replication = try arguments.value("replication", as: .int(1...9)).map { Int16($0) }
+        retentionMilliseconds = try Self.retention(
+            arguments,
+            "retention",
+            otherwise: retentionMilliseconds
+        )
+        deadLetterRetentionMilliseconds = try Self.retention(
+            arguments,
+            "dead-letter-retention",
+            otherwise: deadLetterRetentionMilliseconds
+        )
+        if let compression = arguments.value("compression") {
+            guard Self.compressions.contains(compression) else {
+                throw UsageError(
+                    "--compression: expected one of "
+                        + "\(Self.compressions.joined(separator: ", ")), found \"\(compression)\""
+                )
+            }
+            self.compression = compression
+        }
+    }
+
+    private static let compressions = [
+        "producer", "lz4", "zstd", "snappy", "gzip", "uncompressed",
+    ]
+
+    /// Milliseconds; nil for `forever`.
+    private static func retention(
+        _ arguments: CommandArguments,
+        _ option: String,
+        otherwise standard: Int64?
+    ) throws(UsageError) -> Int64? {
+        guard let text = arguments.value(option) else { return standard }
+        guard text != "forever" else { return nil }
+        let years = Duration.seconds(86_400 * 365 * 100)
+        return try arguments.value(option, as: .duration(.seconds(1)...years))
+            .map { Int64($0 / .milliseconds(1)) }
+    }
+}

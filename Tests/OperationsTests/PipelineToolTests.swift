@@ -1,0 +1,68 @@
+import Operations
+import Testing
+
+@Suite struct PipelineToolTests {
+    private let transcript = ConsoleTranscript()
+
+    private func run(_ arguments: String..., environment: [String: String] = [:]) async -> Int32 {
+        await PipelineTool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: environment,
+                executables: "/nowhere"
+            )
+        )
+    }
+
+    @Test func `without a command the overview goes to standard error`() async {
+        #expect(await run() == 64)
+        #expect(transcript.notes.hasPrefix("Usage: pipeline COMMAND"))
+        #expect(transcript.output.isEmpty)
+    }
+
+    @Test(arguments: ["--help", "-h", "help"])
+    func `the overview that was asked for goes to standard output`(word: String) async {
+        #expect(await run(word) == 0)
+        #expect(transcript.output.contains("topics"))
+        #expect(transcript.notes.isEmpty)
+    }
+
+    @Test func `an unknown command is named`() async {
+        #expect(await run("frobnicate") == 64)
+        #expect(transcript.notes.contains("there is no command \"frobnicate\""))
+    }
+
+    @Test func `a command explains its options`() async {
+        #expect(await run("topics", "--help") == 0)
+        #expect(transcript.output.contains("--partitions"))
+        #expect(transcript.output.contains("--dead-letter-retention"))
+    }
+
+    @Test(arguments: [
+        ["topics", "--partitions=0"], ["topics", "--retention=soon"],
+        ["topics", "--compression=rar"], ["topics", "surplus"], ["publish", "--header=x"],
+    ])
+    func `a wrong option ends with 64 and says where help is`(arguments: [String]) async {
+        let code = await PipelineTool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: ["KAFKA_BOOTSTRAP": "127.0.0.1:1"],
+                executables: "/nowhere"
+            )
+        )
+        #expect(code == 64)
+        #expect(transcript.notes.contains("Try 'pipeline \(arguments[0]) --help'."))
+    }
+
+    @Test func `settings that are missing end with 78`() async {
+        #expect(await run("topics") == 78)
+        #expect(transcript.notes.contains("kafka.bootstrap"))
+    }
+
+    @Test func `an unreadable settings file ends with 78 and is named`() async {
+        #expect(await run("topics", "--config", "/nowhere/settings.json") == 78)
+        #expect(transcript.notes.contains("/nowhere/settings.json"))
+    }
+}

@@ -1,0 +1,115 @@
+import Kafka
+import Operations
+import TestSupport
+import Testing
+import Worker
+
+@Suite struct ReconcileCommandTests {
+    private let transcript = ConsoleTranscript()
+
+    private func reconcile(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
+        await PipelineTool.run(
+            ["reconcile", "--prefix", cluster.name("r") + "."] + arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: [
+                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+                    "KAFKA_GROUP_PREFIX": cluster.name("g") + ".",
+                ],
+                executables: "/nowhere"
+            )
+        )
+    }
+
+    private func makeTopics(_ cluster: KafkaCluster) async throws {
+        let layout = TopicLayout(prefix: cluster.name("r") + ".", partitions: 2)
+        if let mock = cluster.mock {
+            for plan in layout.plans {
+                try mock.createTopic(plan.name, partitions: 2)
+            }
+        } else {
+            let admin = try KafkaAdmin(configuration: cluster.client)
+            _ = try await TopicDeployment(admin, layout).run(isAltering: false)
+            await admin.close()
+        }
+    }
+
+    /// Writes records to partition 0 of a topic.
+    private func write(_ cluster: KafkaCluster, _ topic: String, count: Int) async throws {
+        let producer = try KafkaProducer(configuration: cluster.client)
+        let record = ProducerRecord(
+            topic: "\(cluster.name("r")).\(topic)",
+            partition: 0,
+            value: [1]
+        )
+        let report = await producer.send(Array(repeating: record, count: count))
+        await producer.close(deadline: .seconds(10))
+        #expect(report.isComplete)
+    }
+
+    private func commit(
+        _ cluster: KafkaCluster,
+        _ stage: StageName,
+        offset: Int64,
+        _ metadata: String
+    ) async throws {
+        let group = "\(cluster.name("g")).\(stage.rawValue)"
+        let configuration = cluster.client.merging(["group.id": group]) { $1 }
+        let consumer = try KafkaConsumer(configuration: configuration)
+        let topic = "\(cluster.name("r")).\(stage == .verify ? "raw" : "verified")"
+        let outcome = await consumer.commit(
+            [
+                TopicPartition(topic: topic, partition: 0): OffsetCommit(
+                    offset: offset,
+                    metadata: metadata
+                )
+            ],
+            deadline: .seconds(30)
+        )
+        await consumer.close(deadline: .seconds(10))
+        #expect(outcome.failures.isEmpty)
+    }
+
+    private func tally(_ counts: [Disposition: Int64], forwarded: Int64) -> String {
+        let tally = StageTally(began: 0, counts: counts, forwarded: forwarded)
+        return CommitMetadata(tally: tally).text
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `what is committed is compared with what was counted and written`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 4)
+        #expect(await reconcile(cluster) == 0, "\(transcript.notes)")
+        #expect(transcript.output.contains("4 wait."))
+
+        try await write(cluster, "verified", count: 2)
+        try await write(cluster, "dead-letter", count: 1)
+        let good: [Disposition: Int64] = [.forwarded: 2, .ignored: 1, .deadLettered: 1]
+        try await commit(cluster, .verify, offset: 4, tally(good, forwarded: 2))
+        #expect(await reconcile(cluster) == 0)
+        #expect(transcript.output.contains("2 forwarded + 1 ignored + 1 dead-lettered"))
+
+        // One disposition too few, then one forwarded record that the topic never got.
+        let short: [Disposition: Int64] = [.forwarded: 2, .deadLettered: 1]
+        try await commit(cluster, .verify, offset: 4, tally(short, forwarded: 2))
+        #expect(await reconcile(cluster) == 1)
+        #expect(transcript.output.contains("raw[0]: 1 settled record without a disposition"))
+
+        try await commit(cluster, .verify, offset: 4, tally(good, forwarded: 3))
+        #expect(await reconcile(cluster, "--json") == 1)
+        #expect(transcript.output.contains("counted 3 records written, but it was given 2"))
+
+        try await commit(cluster, .verify, offset: 4, "")
+        #expect(await reconcile(cluster) == 1)
+        #expect(transcript.output.contains("offset 4 is committed without a tally"))
+    }
+
+    @Test func `a topic that is not there ends with 69 and is named`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        #expect(await reconcile(cluster) == 69)
+        #expect(transcript.notes.contains("\(cluster.name("r")).raw does not exist"))
+    }
+}

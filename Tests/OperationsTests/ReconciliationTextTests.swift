@@ -1,0 +1,75 @@
+import Testing
+import Worker
+
+@testable import Operations
+
+@Suite struct ReconciliationTextTests {
+    private let reconciliation = Reconciliation(
+        stages: [
+            StageAccount(
+                stage: .verify,
+                group: "g.verify",
+                topic: "t.raw",
+                partitions: [
+                    PartitionAccount(
+                        partition: 0,
+                        held: 0..<2_010,
+                        standing: .counted(
+                            committed: 2_000,
+                            tally: StageTally(
+                                began: 0,
+                                counts: [.deadLettered: 130, .forwarded: 1_867, .ignored: 3],
+                                forwarded: 1_900
+                            )
+                        )
+                    ),
+                    PartitionAccount(partition: 1, held: 0..<0, standing: .notBegun),
+                ]
+            )
+        ],
+        flows: [
+            Flow(
+                writers: [.verify],
+                topic: "t.verified",
+                counted: 1_900,
+                given: 1_900,
+                isCountedFromStart: true
+            )
+        ]
+    )
+
+    @Test func `the sum stands beside what was settled`() {
+        #expect(
+            reconciliation.lines(showingPartitions: true) == [
+                "stage   reads          settled  =                            "
+                    + "                    waiting",
+                "verify  t.raw            2,000  1,867 forwarded + 3 ignored +"
+                    + " 130 dead-lettered       10",
+                "          partition 0    2,000  1,867 forwarded + 3 ignored +"
+                    + " 130 dead-lettered       10",
+                "          partition 1        0  nothing committed yet        "
+                    + "                          0",
+                "",
+                "topic       was given  counted by its writers",
+                "t.verified      1,900                   1,900",
+                "",
+                "Every settled record is accounted for; 10 wait.",
+            ]
+        )
+    }
+
+    @Test func `tools get the numbers of each partition`() {
+        let json = String(decoding: reconciliation.json, as: UTF8.self)
+        #expect(json.hasPrefix(#"{"isBalanced":true,"isSettled":false,"problems":[],"#))
+        #expect(
+            json.contains(
+                #"{"partition":0,"low":0,"end":2010,"committed":2000,"waiting":10,"began":0,"#
+                    + #""unaccounted":0,"dispositions":{"forwarded":1867,"ignored":3,"#
+                    + #""dead_lettered":130}}"#
+            )
+        )
+        #expect(
+            json.contains(#"{"partition":1,"low":0,"end":0,"committed":null,"waiting":0}"#)
+        )
+    }
+}

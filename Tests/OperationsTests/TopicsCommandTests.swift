@@ -1,0 +1,60 @@
+import Kafka
+import Operations
+import TestSupport
+import Testing
+
+@Suite struct TopicsCommandTests {
+    private let transcript = ConsoleTranscript()
+
+    private func topics(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
+        await PipelineTool.run(
+            ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+                executables: "/nowhere"
+            )
+        )
+    }
+
+    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
+    func `topics are created once, then compared, and altered when told to`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        #expect(await topics(cluster, "--partitions=2") == 0)
+        #expect(transcript.output.matches(of: /created +/).count == 5)
+
+        #expect(await topics(cluster, "--partitions=2") == 0)
+        #expect(transcript.output.matches(of: /exists +/).count == 5)
+        #expect(!transcript.output.contains("differs"))
+
+        #expect(await topics(cluster, "--partitions=3", "--retention=1d") == 0)
+        #expect(transcript.output.matches(of: /differs .*: partitions is 2, planned 3/).count == 5)
+        #expect(transcript.output.matches(of: /differs .*: retention.ms is 604800000/).count == 4)
+
+        #expect(await topics(cluster, "--partitions=2", "--retention=1d", "--alter") == 0)
+        #expect(transcript.output.matches(of: /altered +/).count == 4)
+
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let name = cluster.name("topics") + ".dead-letter"
+        let found = try await admin.topicConfigurations([name], deadline: .seconds(20))
+        await admin.close()
+        #expect(found.value?[name]?["max.message.bytes"]?.value == "3145728")
+    }
+
+    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
+    func `a topic that takes less than a record at the limit ends with 1`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let topic = NewTopic(
+            name: cluster.name("topics") + ".raw",
+            partitions: 8,
+            replication: 1,
+            configuration: ["max.message.bytes": "1000"]
+        )
+        #expect(try await admin.createTopics([topic], deadline: .seconds(20)).isEmpty)
+        await admin.close()
+        #expect(await topics(cluster) == 1)
+        #expect(transcript.output.contains("HARMFUL"))
+        #expect(await topics(cluster, "--alter") == 0)
+    }
+}
