@@ -11,8 +11,10 @@ CREATE TABLE ownership_facts (
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     trust text COLLATE "C" NOT NULL,
     purchase_date_ms bigint NOT NULL,
-    -- Where the period that was paid for ends; null when nothing ends it.
-    runs_until_ms bigint,
+    -- From which follows where the period that was paid for ends.
+    product_type text COLLATE "C",
+    expires_date_ms bigint,
+    revocation_date_ms bigint,
     -- In lower case.
     account_token text COLLATE "C",
     app_transaction_id text COLLATE "C",
@@ -65,12 +67,19 @@ CREATE TABLE owners (
     -- The present owner by the purchase's own links and tokens, for the purchases beside it.
     direct_user_id text COLLATE "C",
     app_transaction_id text COLLATE "C",
+    -- Set while the purchase has got another owner because of another purchase and the next stage
+    -- has not been told: since when, in UNIX microseconds, which also tells one change from another.
+    untold_since_us bigint,
     PRIMARY KEY (original_transaction_id, environment, bundle_id)
 ) WITH (fillfactor = 90);
 
--- Purchases of one Apple Account and app may name each other's owner.
-CREATE INDEX owners_of_app_transaction ON owners (app_transaction_id)
+-- Purchases of one Apple Account and app may name each other's owner: the first and the last by name
+-- tell whether it is one.
+CREATE INDEX owners_of_account
+    ON owners (app_transaction_id, environment, bundle_id, direct_user_id)
     WHERE app_transaction_id IS NOT NULL;
+
+CREATE INDEX owners_untold ON owners (untold_since_us) WHERE untold_since_us IS NOT NULL;
 
 -- What operators know: a token, an app transaction ID or an original transaction ID is a user.
 CREATE TABLE account_links (

@@ -83,9 +83,12 @@ CREATE TABLE changes (
 
 -- Locks, always in the order of their numbers, so that two batches wait for each other instead of
 -- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,
--- which costs a wait and nothing else. First the purchases of a batch, then its users.
-CREATE FUNCTION lock_purchases(
-    environments text[], bundle_ids text[], original_transaction_ids text[]
+-- which costs a wait and nothing else. First the accounts of a batch, then its purchases, then its
+-- users.
+
+-- An Apple Account in an app, whose purchases may name each other's owner.
+CREATE FUNCTION lock_accounts(
+    environments text[], bundle_ids text[], app_transaction_ids text[]
 ) RETURNS void
     LANGUAGE plpgsql AS
 $$
@@ -94,8 +97,27 @@ DECLARE
 BEGIN
     FOR number IN
         SELECT DISTINCT hashtextextended(
-            'purchase' || chr(9) || e || chr(9) || b || chr(9) || o, 0)
-        FROM unnest(environments, bundle_ids, original_transaction_ids) AS purchase (e, b, o)
+            'account' || chr(9) || e || chr(9) || b || chr(9) || a, 0)
+        FROM unnest(environments, bundle_ids, app_transaction_ids) AS account (e, b, a)
+        ORDER BY 1
+    LOOP
+        PERFORM pg_advisory_xact_lock(number);
+    END LOOP;
+END
+$$;
+
+-- A purchase with the renewal infos that join it: these name no app, so neither does the lock.
+CREATE FUNCTION lock_purchases(
+    environments text[], original_transaction_ids text[]
+) RETURNS void
+    LANGUAGE plpgsql AS
+$$
+DECLARE
+    number bigint;
+BEGIN
+    FOR number IN
+        SELECT DISTINCT hashtextextended('purchase' || chr(9) || e || chr(9) || o, 0)
+        FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
         ORDER BY 1
     LOOP
         PERFORM pg_advisory_xact_lock(number);

@@ -30,14 +30,24 @@ CREATE UNLOGGED TABLE dedupe_notifications (
     PRIMARY KEY (uuid, environment)
 );
 
--- Forgets what was marked before the instant; returns how many rows that were.
-CREATE FUNCTION dedupe_prune(before timestamptz) RETURNS bigint
-    LANGUAGE sql
-BEGIN ATOMIC
-    WITH revisions AS (
-        DELETE FROM dedupe_revisions WHERE marked_at < dedupe_prune.before RETURNING 1
-    ), notifications AS (
-        DELETE FROM dedupe_notifications WHERE marked_at < dedupe_prune.before RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM notifications);
-END;
+-- Forgets what was marked before the instant, in some pages of the tables: pruning goes through them
+-- in small steps, each without a lock that anybody would notice.
+--
+-- Returns whether there are pages beyond these.
+CREATE FUNCTION dedupe_prune(before timestamptz, first_page bigint, page_count bigint)
+    RETURNS boolean
+    LANGUAGE plpgsql AS
+$$
+DECLARE
+    first tid := format('(%s,0)', first_page)::tid;
+    beyond tid := format('(%s,0)', first_page + page_count)::tid;
+BEGIN
+    DELETE FROM dedupe_revisions
+    WHERE ctid >= first AND ctid < beyond AND marked_at < before;
+    DELETE FROM dedupe_notifications
+    WHERE ctid >= first AND ctid < beyond AND marked_at < before;
+    RETURN greatest(
+        pg_relation_size('dedupe_revisions'), pg_relation_size('dedupe_notifications')
+    ) > (first_page + page_count) * current_setting('block_size')::bigint;
+END
+$$;
