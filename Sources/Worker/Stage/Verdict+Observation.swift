@@ -1,0 +1,29 @@
+package import AppStore
+import DeadLetters
+package import Kafka
+
+extension Verdict {
+    /// The record's value is no observation, or one of a later version.
+    package static func observationMalformed(_ error: ObservationError) -> Verdict {
+        .deadLettered(DeadLetterFacts(reason: .observationMalformed, detail: error.detail))
+    }
+
+    /// The record is an observation that is at fault.
+    ///
+    /// - Parameter detail: our own words, without anything of the record.
+    package static func deadLettered(
+        _ record: ConsumerRecord,
+        _ reason: RefusalReason,
+        _ detail: String
+    ) -> Verdict {
+        let observation = try? Observation(decoding: record.value)
+        return .deadLettered(
+            DeadLetterFacts(
+                reason: reason,
+                detail: detail,
+                unverified: observation.map { UnverifiedIdentifiers($0) }
+                    ?? UnverifiedIdentifiers()
+            )
+        )
+    }
+}
