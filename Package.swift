@@ -74,24 +74,24 @@ let package = Package(
         library(
             "DedupeStage",
             [
-                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
-                "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
         library(
             "LinkStage",
             [
-                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
-                "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
         library(
             "EntitleStage",
             [
-                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "Postgres", "Settings",
-                "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),

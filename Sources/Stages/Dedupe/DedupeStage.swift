@@ -1,0 +1,138 @@
+import AppStore
+import Database
+import Entitlements
+package import Kafka
+package import Postgres
+import Synchronization
+package import Worker
+
+/// Drops what says nothing new about a transaction, a subscription's renewal or an app transaction.
+///
+/// What goes on goes on as it came, byte for byte. An ID is remembered only after the forward was
+/// acknowledged, so a crash between the two forwards twice and loses nothing.
+package final class DedupeStage: Stage {
+    package let name = StageName.dedupe
+
+    private let memory: RevisionMemory
+    private let uniqueTopic: String
+    private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
+
+    /// - Parameter uniqueTopic: where to the observations go on.
+    package init(client: PostgresClient, uniqueTopic: String) {
+        memory = RevisionMemory(client: client)
+        self.uniqueTopic = uniqueTopic
+    }
+
+    package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+        forgetReadAgain(records)
+        return try await RecordFaults.isolating(records[...]) { records in
+            try await judge(records)
+        } refused: { record, error in
+            .deadLettered(record, .notStorable, error.recordFaultDetail)
+        }
+    }
+
+    /// Remembers what the records brought, now that all that went on with them is acknowledged.
+    package func acknowledged(
+        _ records: [ConsumerRecord],
+        _ verdicts: [Verdict]
+    ) async throws {
+        let marks = inFlight.withLock { inFlight in
+            records.flatMap { record in
+                inFlight.brought(by: record.topicPartition, at: record.offset)
+                    .map { DedupeBatch.Mark(key: $0.key, revision: $0.value) }
+            }
+        }
+        // What PostgreSQL cannot remember goes on whenever it comes; the sink decides about it.
+        _ = try await RecordFaults.isolating(marks[...]) { marks in
+            try await memory.raise(to: Array(marks))
+            return marks.map { _ in }
+        } refused: { _, _ in
+        }
+        inFlight.withLock { inFlight in
+            for record in records {
+                inFlight.forget(record.topicPartition, offsets: record.offset...record.offset)
+            }
+        }
+    }
+
+    package func abandoned(_ partitions: [TopicPartition]) async {
+        inFlight.withLock { inFlight in
+            for partition in partitions {
+                inFlight.forget(partition, offsets: .min ... .max)
+            }
+        }
+    }
+
+    /// A record that is read again was not forwarded, whatever this worker believed of it.
+    private func forgetReadAgain(_ records: [ConsumerRecord]) {
+        var first: [TopicPartition: Int64] = [:]
+        for record in records where first[record.topicPartition] == nil {
+            first[record.topicPartition] = record.offset
+        }
+        inFlight.withLock { inFlight in
+            for (partition, offset) in first {
+                inFlight.forget(partition, offsets: offset ... .max)
+            }
+        }
+    }
+}
+
+extension DedupeStage {
+    private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+        var batch = DedupeBatch(recordsExpected: records.count)
+        let readings = records.map { read($0, into: &batch) }
+        // What is in hand is looked up before PostgreSQL is asked: what is marked meanwhile and
+        // leaves the one is seen in the other.
+        learnInFlight(&batch)
+        try await memory.recall(into: &batch)
+        return inFlight.withLock { inFlight in
+            zip(records, readings).map { record, reading in
+                verdict(on: record, reading, in: &batch, &inFlight)
+            }
+        }
+    }
+
+    private func read(
+        _ record: ConsumerRecord,
+        into batch: inout DedupeBatch
+    ) -> Result<DedupeBatch.Record, ObservationError> {
+        Result { () throws(ObservationError) in
+            batch.add(ObservationParts(try Observation(decoding: record.value)))
+        }
+    }
+
+    private func learnInFlight(_ batch: inout DedupeBatch) {
+        inFlight.withLock { inFlight in
+            guard !inFlight.isEmpty else { return }
+            for (place, key) in batch.keys.enumerated() {
+                for revision in inFlight.values(of: key) {
+                    batch.learn(revision, at: place)
+                }
+            }
+        }
+    }
+
+    private func verdict(
+        on record: ConsumerRecord,
+        _ reading: Result<DedupeBatch.Record, ObservationError>,
+        in batch: inout DedupeBatch,
+        _ inFlight: inout InFlight<PartKey, PartRevision?>
+    ) -> Verdict {
+        switch reading {
+        case .failure(let error):
+            return Verdict.observationMalformed(error)
+        case .success(let reading):
+            let (decision, marks) = batch.judge(reading)
+            for mark in marks {
+                inFlight.append(
+                    mark.revision,
+                    of: mark.key,
+                    from: record.topicPartition,
+                    at: record.offset
+                )
+            }
+            return Verdict(decision, on: record, uniqueTopic: uniqueTopic)
+        }
+    }
+}

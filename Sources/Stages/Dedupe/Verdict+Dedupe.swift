@@ -1,0 +1,52 @@
+import AppStore
+import Entitlements
+import Kafka
+import Worker
+
+extension Verdict {
+    init(_ decision: DedupeDecision, on record: ConsumerRecord, uniqueTopic: String) {
+        switch decision {
+        case .forwarded:
+            self.init(.forwarded, outputs: [record.forwarded(to: uniqueTopic)])
+        case .refreshed:
+            self.init(.refreshed, outputs: [record.forwarded(to: uniqueTopic)])
+        case .superseded:
+            self.init(.superseded, outputs: [record.forwarded(to: uniqueTopic)])
+        case .duplicate:
+            let answered = record.isAwaited ? record.marked(for: uniqueTopic) : nil
+            self.init(.duplicate, outputs: answered.map { [$0] } ?? [])
+        case .conflict(let field):
+            self = .deadLettered(
+                record,
+                .transactionConflict,
+                "\(field.rawValue) differs from what is known of this transaction"
+            )
+        }
+    }
+}
+
+extension ConsumerRecord {
+    /// Whether somebody waits to be told what became of the record.
+    fileprivate var isAwaited: Bool {
+        headers.contains { $0.nameBytes == Self.correlationID && $0.value != nil }
+    }
+
+    private static let correlationID = Array("correlation-id".utf8)
+
+    /// The same record, byte for byte.
+    fileprivate func forwarded(to topic: String) -> ProducerRecord {
+        ProducerRecord(topic: topic, key: key, value: value, headers: headers)
+    }
+
+    /// A duplicate that travels on only to be answered.
+    fileprivate func marked(for topic: String) -> ProducerRecord? {
+        guard var observation = try? Observation(decoding: value) else { return nil }
+        observation.isDuplicate = true
+        return ProducerRecord(
+            topic: topic,
+            key: key,
+            value: observation.encode(),
+            headers: headers
+        )
+    }
+}

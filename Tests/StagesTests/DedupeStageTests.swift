@@ -1,0 +1,175 @@
+import AppStore
+import Database
+import Entitlements
+import JSON
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+@testable import DedupeStage
+
+@Suite(.timeLimit(.minutes(1))) struct DedupeStageTests {
+    /// One partition of `verified`, read by one worker after another.
+    final class Reader {
+        let client: PostgresClient
+        var stage: DedupeStage
+        var offset: Int64 = 0
+
+        init() async throws {
+            client = try await StageDatabase.make()
+            stage = DedupeStage(client: client, uniqueTopic: "storekit.unique")
+        }
+
+        func process(_ samples: [Sample]) async throws -> (
+            records: [ConsumerRecord], verdicts: [Verdict]
+        ) {
+            let records = try samples.records(from: offset)
+            offset += Int64(records.count)
+            return (records, try await stage.process(records))
+        }
+
+        /// Processes one batch and acknowledges it.
+        func settle(_ samples: [Sample]) async throws -> [Disposition] {
+            let (records, verdicts) = try await process(samples)
+            try await stage.acknowledged(records, verdicts)
+            return verdicts.map(\.disposition)
+        }
+
+        /// A worker that knows nothing but what PostgreSQL remembers.
+        func restart() {
+            stage = DedupeStage(client: client, uniqueTopic: "storekit.unique")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a state, another, and the first again are three revisions`(
+        inOneBatch: Bool
+    ) async throws {
+        let reader = try await Reader()
+        let samples = [
+            Sample.transaction("1", content: "A", signed: 1),
+            Sample.transaction("1", content: "B", signed: 2),
+            Sample.transaction("1", content: "A", signed: 3),
+        ]
+        if inOneBatch {
+            #expect(try await reader.settle(samples) == [.forwarded, .forwarded, .forwarded])
+        } else {
+            for sample in samples {
+                #expect(try await reader.settle([sample]) == [.forwarded])
+            }
+        }
+        #expect(try await reader.settle(samples) == [.duplicate, .superseded, .duplicate])
+    }
+
+    @Test(
+        arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]],
+        [true, false]
+    )
+    func `in every order the greatest revision goes on and is remembered`(
+        order: [Int],
+        inOneBatch: Bool
+    ) async throws {
+        let reader = try await Reader()
+        let revisions = [
+            Sample.transaction("1", content: "A", signed: 1),
+            Sample.transaction("1", content: "A", signed: 3),
+            Sample.transaction("1", content: "B", signed: 2),
+        ]
+        let samples = order.map { revisions[$0] }
+        var dispositions: [Disposition] = []
+        if inOneBatch {
+            dispositions = try await reader.settle(samples)
+        } else {
+            for sample in samples {
+                dispositions += try await reader.settle([sample])
+            }
+        }
+        let newest = try #require(order.firstIndex(of: 1))
+        #expect([.forwarded, .refreshed].contains(dispositions[newest]))
+        reader.restart()
+        #expect(try await reader.settle([revisions[1]]) == [.duplicate])
+        #expect(try await reader.settle([revisions[2]]) == [.superseded])
+        #expect(try await reader.settle([revisions[0]]) == [.duplicate])
+    }
+
+    @Test func `of duplicates inside one batch one goes on, byte for byte`() async throws {
+        let reader = try await Reader()
+        var sample = Sample.transaction("1")
+        sample.headers = [
+            KafkaHeader(name: "x", value: nil), KafkaHeader(name: "x", value: []),
+        ]
+        let (records, verdicts) = try await reader.process([sample, sample, sample])
+        #expect(verdicts.map(\.disposition) == [.forwarded, .duplicate, .duplicate])
+        #expect(
+            verdicts[0].outputs == [
+                ProducerRecord(
+                    topic: "storekit.unique",
+                    key: records[0].key,
+                    value: records[0].value,
+                    headers: records[0].headers
+                )
+            ]
+        )
+        #expect(verdicts[1].outputs.isEmpty)
+    }
+
+    @Test func `what is forwarded and not yet marked is known to the next batch`() async throws {
+        let reader = try await Reader()
+        let first = try await reader.process([.transaction("1")])
+        let second = try await reader.process([.transaction("1"), .transaction("2")])
+        #expect(first.verdicts.map(\.disposition) == [.forwarded])
+        #expect(second.verdicts.map(\.disposition) == [.duplicate, .forwarded])
+        try await reader.stage.acknowledged(first.records, first.verdicts)
+        try await reader.stage.acknowledged(second.records, second.verdicts)
+        reader.restart()
+        #expect(
+            try await reader.settle([.transaction("1"), .transaction("2")])
+                == [.duplicate, .duplicate]
+        )
+    }
+
+    @Test func `a crash between forward and mark forwards twice`() async throws {
+        let reader = try await Reader()
+        _ = try await reader.process([.transaction("1")])
+        reader.restart()
+        #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
+    }
+
+    @Test func `a batch that is processed again is no duplicate of itself`() async throws {
+        let reader = try await Reader()
+        let (records, _) = try await reader.process([.transaction("1"), .transaction("2")])
+        let again = try await reader.stage.process(records)
+        #expect(again.map(\.disposition) == [.forwarded, .forwarded])
+    }
+
+    @Test func `what was in hand of a partition that is lost is forgotten`() async throws {
+        let reader = try await Reader()
+        let (records, _) = try await reader.process([.transaction("1")])
+        await reader.stage.abandoned([records[0].topicPartition])
+        #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
+    }
+
+    @Test func `a duplicate that somebody waits for travels on, marked`() async throws {
+        let reader = try await Reader()
+        _ = try await reader.settle([.transaction("1")])
+        let waiting = Sample.transaction("1").with {
+            $0.headers = [
+                KafkaHeader(name: "correlation-id", text: "c-1"),
+                KafkaHeader(name: "traceparent", text: "t-1"),
+            ]
+        }
+        let (records, verdicts) = try await reader.process([waiting])
+        #expect(verdicts.map(\.disposition) == [.duplicate])
+        let output = try #require(verdicts[0].outputs.first)
+        #expect(output.key == records[0].key)
+        #expect(output.headers == waiting.headers)
+        let observation = try Observation(decoding: output.value)
+        #expect(observation.isDuplicate)
+        #expect(
+            observation.transaction?.rawBytes.elementsEqual(waiting.transaction?.json ?? []) == true
+        )
+    }
+}

@@ -1,0 +1,111 @@
+import AppStore
+import JSON
+import Kafka
+import OpenSSL
+import Traffic
+
+/// An observation for the stages' tests, as the verifier writes it.
+struct Sample {
+    var environment = Environment.production
+    var bundleID: String? = "com.example.pro"
+    var transaction: TransactionFields?
+    var renewalInfo: RenewalFields?
+    var appTransaction: AppTransactionFields?
+    var notification: ObservedNotification?
+    var trust = Trust.apple
+    var method = VerificationFacts.Method.jws
+    var claims = ObservationClaims()
+    var headers: [KafkaHeader] = []
+    var partition: Int32 = 0
+
+    static let certificate = SHA256.digest(Array("certificate".utf8))
+
+    /// A transaction of one-letter content: the same letter is the same content.
+    static func transaction(
+        _ id: String,
+        content: String = "A",
+        signed: Int64 = 1,
+        _ change: (inout TransactionFields) -> Void = { _ in }
+    ) -> Sample {
+        var fields = TransactionFields()
+        fields.transactionID = id
+        fields.originalTransactionID = id
+        fields.storefront = content
+        fields.signedDate = signed
+        change(&fields)
+        return Sample(transaction: fields)
+    }
+
+    /// A renewal info alone, which names no app.
+    static func renewal(
+        _ original: String,
+        content: String = "A",
+        signed: Int64 = 1,
+        _ change: (inout RenewalFields) -> Void = { _ in }
+    ) -> Sample {
+        var fields = RenewalFields()
+        fields.originalTransactionID = original
+        fields.currency = content
+        fields.signedDate = signed
+        change(&fields)
+        return Sample(bundleID: nil, renewalInfo: fields)
+    }
+
+    func with(_ change: (inout Sample) -> Void) -> Sample {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+
+    func observation() throws -> Observation {
+        Observation(
+            source: ObservationSource(
+                topic: "storekit.raw",
+                partition: 0,
+                offset: 1,
+                timestamp: nil,
+                index: 0,
+                count: 1
+            ),
+            environment: environment,
+            bundleID: bundleID,
+            transaction: try parsed(transaction?.json),
+            renewalInfo: try parsed(renewalInfo?.json),
+            appTransaction: try parsed(appTransaction?.json),
+            notification: notification,
+            verification: VerificationFacts(
+                signedDate: Timestamp(milliseconds: 1),
+                leaf: Self.certificate,
+                root: Self.certificate,
+                trust: trust,
+                method: method,
+                verifier: "test"
+            ),
+            claims: claims
+        )
+    }
+
+    func record(at offset: Int64) throws -> ConsumerRecord {
+        let observation = try observation()
+        return ConsumerRecord(
+            topicPartition: TopicPartition(topic: "storekit.verified", partition: partition),
+            offset: offset,
+            key: observation.partitionKey,
+            value: observation.encode(),
+            headers: headers
+        )
+    }
+
+    private func parsed(_ bytes: [UInt8]?) throws -> JSONValue? {
+        try bytes.map { try JSONDocument(parsing: $0).root }
+    }
+}
+
+extension [Sample] {
+    /// The samples as records at consecutive offsets.
+    func records(from offset: Int64 = 0) throws -> [ConsumerRecord] {
+        try enumerated().map { index, sample in
+            try sample.record(at: offset + Int64(index))
+        }
+    }
+}
