@@ -1,0 +1,117 @@
+import AppStore
+import Entitlements
+
+/// What the observations of one batch say about whose purchases are, newest revision of each.
+struct LinkBatch {
+    struct FactKey: Hashable {
+        let transaction: TransactionKey
+        let track: Track
+    }
+
+    struct Claim {
+        let purchase: PurchaseKey
+        let claim: UserClaim
+    }
+
+    private(set) var transactions: [FactKey: TransactionFact] = [:]
+    private(set) var renewals: [RenewalKey: RenewalFact] = [:]
+    private(set) var claims: [TransactionKey: Claim] = [:]
+    /// What is locked and read.
+    private(set) var scopes: Set<PurchaseScope> = []
+    private(set) var groups: Set<AppTransactionGroup> = []
+
+    /// Whether nothing in it is about a purchase or an account.
+    var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
+
+    /// Takes up what one observation says.
+    mutating func add(_ observation: Observation) -> LinkSubject {
+        let renewal = addRenewal(of: observation)
+        if let fact = addTransaction(of: observation) {
+            addGroup(fact.appTransactionID ?? renewal?.appTransactionID, of: observation)
+            return .purchase(fact.purchaseKey)
+        }
+        if let renewal {
+            return .renewal(renewal.key)
+        }
+        if let payload = observation.appTransaction {
+            let id = AppTransactionPayload(payload).appTransactionID?.string
+            return addGroup(id, of: observation).map { .account($0) } ?? .nothing
+        }
+        return .nothing
+    }
+
+    private mutating func addTransaction(of observation: Observation) -> TransactionFact? {
+        guard let value = observation.transaction, let bundleID = observation.bundleID else {
+            return nil
+        }
+        let payload = TransactionPayload(value)
+        let fact = payload.signedDate.flatMap { signedDate in
+            TransactionFact(
+                payload,
+                revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
+                environment: observation.environment,
+                bundleID: bundleID,
+                track: Track(observation.verification.method),
+                trust: observation.verification.trust
+            )
+        }
+        guard let fact else { return nil }
+        let key = FactKey(transaction: fact.key, track: fact.track)
+        if transactions[key].map({ $0.revision < fact.revision }) ?? true {
+            transactions[key] = fact
+        }
+        scopes.insert(fact.purchaseKey.scope)
+        addClaim(of: observation, fact)
+        return fact
+    }
+
+    private mutating func addClaim(of observation: Observation, _ fact: TransactionFact) {
+        guard let userID = observation.claims.userID, !userID.isEmpty else { return }
+        let claim = UserClaim(
+            transactionID: fact.key.transactionID,
+            purchaseDate: fact.identity.purchaseDate,
+            signedDate: fact.revision.signedDate,
+            userID: userID
+        )
+        if let other = claims[fact.key]?.claim,
+            (other.signedDate, other.userID) >= (claim.signedDate, claim.userID)
+        {
+            return
+        }
+        claims[fact.key] = Claim(purchase: fact.purchaseKey, claim: claim)
+    }
+
+    private mutating func addRenewal(of observation: Observation) -> RenewalFact? {
+        guard let value = observation.renewalInfo else { return nil }
+        let payload = RenewalPayload(value)
+        let fact = payload.signedDate.flatMap { signedDate in
+            RenewalFact(
+                payload,
+                revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
+                environment: observation.environment,
+                trust: observation.verification.trust
+            )
+        }
+        guard let fact else { return nil }
+        if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
+            renewals[fact.key] = fact
+        }
+        scopes.insert(fact.key.scope)
+        return fact
+    }
+
+    @discardableResult
+    private mutating func addGroup(
+        _ appTransactionID: String?,
+        of observation: Observation
+    ) -> AppTransactionGroup? {
+        guard let appTransactionID, let bundleID = observation.bundleID else { return nil }
+        let group = AppTransactionGroup(
+            environment: observation.environment,
+            bundleID: bundleID,
+            appTransactionID: appTransactionID
+        )
+        groups.insert(group)
+        return group
+    }
+}

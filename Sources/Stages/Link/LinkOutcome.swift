@@ -1,0 +1,49 @@
+import AppStore
+import Entitlements
+
+/// What one batch has found out about whose purchases are.
+struct LinkOutcome {
+    private let purchases: [PurchaseKey: PurchaseState]
+    private let scopes: [PurchaseScope: [PurchaseKey]]
+    private let owners: [PurchaseKey: StoredOwner]
+    private let accounts: [AppTransactionGroup: ObservedOwner]
+    let relinks: [Relink]
+
+    init(
+        purchases: [PurchaseKey: PurchaseState] = [:],
+        owners: [PurchaseKey: StoredOwner] = [:],
+        accounts: [AppTransactionGroup: ObservedOwner] = [:],
+        relinks: [Relink] = []
+    ) {
+        self.purchases = purchases
+        scopes = Dictionary(grouping: purchases.keys, by: \.scope).mapValues { $0.sorted() }
+        self.owners = owners
+        self.accounts = accounts
+        self.relinks = relinks
+    }
+
+    func owner(of subject: LinkSubject) -> ObservedOwner {
+        switch subject {
+        case .purchase(let key): ObservedOwner(owners[key])
+        case .renewal(let key): owner(ofPurchasesJoinedBy: key)
+        case .account(let group): accounts[group] ?? .nobody
+        case .nothing: .nobody
+        }
+    }
+
+    private func owner(ofPurchasesJoinedBy renewal: RenewalKey) -> ObservedOwner {
+        let joined = (scopes[renewal.scope] ?? []).filter {
+            purchases[$0]?.isVouchedFor(by: renewal.trust) ?? false
+        }
+        let known = joined.first { owners[$0]?.userID != nil } ?? joined.first
+        return ObservedOwner(known.flatMap { owners[$0] })
+    }
+}
+
+extension ObservedOwner {
+    static let nobody = ObservedOwner(userID: nil, rule: OwnershipRule.unlinked.rawValue)
+
+    init(_ stored: StoredOwner?) {
+        self = stored.map { ObservedOwner(userID: $0.userID, rule: $0.rule) } ?? .nobody
+    }
+}

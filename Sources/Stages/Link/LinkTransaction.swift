@@ -1,0 +1,273 @@
+import AppStore
+import Entitlements
+import Postgres
+
+/// One transaction that takes up what a batch says and finds out whose purchases are.
+///
+/// The locks come first: of the Apple Accounts concerned, then of the purchases. Whoever changes a
+/// purchase's owner holds the lock of its account, so that the purchases of one account, which may
+/// name each other's owner, are never judged by two workers at once.
+struct LinkTransaction {
+    private let connection: PostgresConnection
+    private let batch: LinkBatch
+    private let rules: OwnershipRules
+
+    private var locked: Set<AppTransactionGroup>
+    private var purchases: [PurchaseKey: PurchaseState] = [:]
+    private var facts: [PurchaseKey: OwnershipFacts] = [:]
+    private var direct: [PurchaseKey: Ownership] = [:]
+    private var links: [AppScope: AccountLinks] = [:]
+    private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
+    private var untold: [Relink] = []
+
+    init(
+        connection: PostgresConnection,
+        batch: LinkBatch,
+        rules: OwnershipRules,
+        locking groups: Set<AppTransactionGroup>
+    ) {
+        self.connection = connection
+        self.batch = batch
+        self.rules = rules
+        locked = batch.groups.union(groups)
+    }
+
+    mutating func run() async throws -> LinkOutcome {
+        try await lockAndRead()
+        try await readLinksAndGroups()
+        let ours = Set(purchases.keys)
+        let changed = try await settleGroups()
+        try await readDependants(of: changed)
+        let owners = purchases.mapValues { owner(of: $0.key) }
+        let relinks = try await write(owners, ours: ours)
+        return LinkOutcome(
+            purchases: purchases,
+            owners: owners,
+            accounts: accounts(),
+            relinks: relinks
+        )
+    }
+
+    private mutating func lockAndRead() async throws {
+        let scopes = Array(batch.scopes)
+        let locks = [OwnershipLocks.accounts(locked), OwnershipLocks.purchases(scopes)]
+        let reading = OwnershipReading.statements(scopes)
+        let answers = try await connection.pipeline(
+            locks + OwnershipWriting.statements(batch) + reading
+        )
+        take(OwnershipSnapshot(Array(answers.suffix(reading.count)), scopes: scopes))
+    }
+
+    private mutating func take(_ snapshot: OwnershipSnapshot) {
+        for (key, state) in snapshot.purchases {
+            purchases[key] = state
+            facts[key] = state.facts
+        }
+    }
+
+    /// Reads the links and what the accounts' other purchases say, now that the accounts are known.
+    private mutating func readLinksAndGroups() async throws {
+        let groups = Array(touchedGroups)
+        let missing = Set(groups).subtracting(locked)
+        if !missing.isEmpty {
+            throw LocksMissing(groups: missing)
+        }
+        let questions = questions(about: purchases.keys)
+        let answers = try await connection.pipeline([
+            questions.statement, GroupReading.owners(of: groups), OwnerWriting.untold,
+        ])
+        links = questions.links(answers[0])
+        siblings = GroupReading.owners(answers[1], of: groups)
+        untold = answers[2].filter { row in
+            let relink = Relink(row)
+            return row.bool(7) || relink.group.map(locked.contains) ?? false
+        }.map { Relink($0) }
+        judgeDirectly(purchases.keys)
+    }
+
+    /// The accounts of the batch, of its purchases as they are now, and as they were.
+    private var touchedGroups: Set<AppTransactionGroup> {
+        var groups = batch.groups
+        for (key, state) in purchases {
+            if let group = group(of: key) { groups.insert(group) }
+            if let group = state.storedGroup { groups.insert(group) }
+        }
+        return groups
+    }
+
+    private func group(of key: PurchaseKey) -> AppTransactionGroup? {
+        facts[key]?.appTransactionID.map { key.group($0) }
+    }
+
+    private func questions(about keys: some Sequence<PurchaseKey>) -> LinkQuestions {
+        var questions = LinkQuestions()
+        for key in keys {
+            if let facts = facts[key] {
+                questions.ask(
+                    about: facts,
+                    in: key.app,
+                    tokensAreUserIDs: rules.tokensAreUserIDs
+                )
+            }
+        }
+        for group in batch.groups {
+            questions.ask(.appTransactionID(group.appTransactionID), in: group.app)
+        }
+        return questions
+    }
+
+    private mutating func judgeDirectly(_ keys: some Sequence<PurchaseKey>) {
+        for key in keys {
+            guard let facts = facts[key] else { continue }
+            direct[key] = rules.directOwnership(of: facts, links: links[key.app] ?? AccountLinks())
+        }
+    }
+}
+
+extension LinkTransaction {
+    /// Adds what the batch's purchases say to what was known of their accounts.
+    ///
+    /// - Returns: the accounts of which something else is known now.
+    private mutating func settleGroups() async throws -> [AppTransactionGroup] {
+        let before = siblings
+        if purchases.values.contains(where: takesBack) {
+            try await forgetTakenBack()
+        }
+        join(purchases.keys)
+        return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
+    }
+
+    /// Whether a purchase no longer names the user to its account whom it named before.
+    private func takesBack(_ state: PurchaseState) -> Bool {
+        guard let group = state.storedGroup, let user = state.stored?.directUserID else {
+            return false
+        }
+        return self.group(of: state.key) != group || direct[state.key]?.userID != user
+    }
+
+    /// What the others say without these purchases, only PostgreSQL can tell.
+    private mutating func forgetTakenBack() async throws {
+        let rows = purchases.values.filter(takesBack).compactMap { state in
+            state.stored.map { stored in
+                var owner = stored
+                owner.directUserID = nil
+                owner.appTransactionID = nil
+                return OwnerWriting.Row(key: state.key, owner: owner, isUntold: false)
+            }
+        }
+        let groups = Array(touchedGroups)
+        let answers = try await connection.pipeline([
+            OwnerWriting.statement(rows), GroupReading.owners(of: groups),
+        ])
+        siblings = GroupReading.owners(answers[1], of: groups)
+    }
+
+    private mutating func join(_ keys: some Sequence<PurchaseKey>) {
+        for key in keys {
+            guard let group = group(of: key), let user = direct[key]?.userID else { continue }
+            siblings[group, default: .none].join(user)
+        }
+    }
+
+    /// Reads the purchases outside of the batch whose owner hangs on what has changed.
+    private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
+        guard !groups.isEmpty else { return }
+        let rows = try await connection.pipeline([GroupReading.dependants(of: groups)])
+        let keys = rows.flatMap { GroupReading.dependants($0, of: groups) }
+            .filter { purchases[$0] == nil }
+        guard !keys.isEmpty else { return }
+        let scopes = Array(Set(keys.map(\.scope)))
+        let answers = try await connection.pipeline(OwnershipReading.statements(scopes))
+        let snapshot = OwnershipSnapshot(answers, scopes: scopes)
+        let wanted = Set(keys)
+        for (key, state) in snapshot.purchases where wanted.contains(key) {
+            purchases[key] = state
+            facts[key] = state.facts
+        }
+        let questions = questions(about: keys)
+        let found = try await connection.pipeline([questions.statement])
+        for rows in found {
+            for (app, more) in questions.links(rows) {
+                links[app, default: AccountLinks()].merge(more)
+            }
+        }
+        judgeDirectly(keys)
+        join(keys)
+    }
+
+    private func owner(of key: PurchaseKey) -> StoredOwner {
+        let facts = facts[key] ?? OwnershipFacts(originalTransactionID: key.originalTransactionID)
+        let ownership = rules.ownership(
+            of: facts,
+            links: links[key.app] ?? AccountLinks(),
+            siblings: group(of: key).flatMap { siblings[$0] } ?? .none
+        )
+        return StoredOwner(
+            ownership,
+            directUserID: direct[key]?.userID,
+            appTransactionID: facts.appTransactionID
+        )
+    }
+
+    /// Rule 3 for those who have an account and no purchase at hand.
+    private func accounts() -> [AppTransactionGroup: ObservedOwner] {
+        var accounts: [AppTransactionGroup: ObservedOwner] = [:]
+        for group in batch.groups {
+            let ownership = rules.ownership(
+                of: OwnershipFacts(
+                    originalTransactionID: "",
+                    appTransactionID: group.appTransactionID
+                ),
+                links: links[group.app] ?? AccountLinks(),
+                siblings: siblings[group] ?? .none
+            )
+            accounts[group] = ObservedOwner(
+                userID: ownership.userID,
+                rule: ownership.rule.rawValue
+            )
+        }
+        return accounts
+    }
+
+    /// Writes the owners that are others than before.
+    ///
+    /// - Returns: the purchases outside of the batch of which somebody has to be told.
+    private func write(
+        _ owners: [PurchaseKey: StoredOwner],
+        ours: Set<PurchaseKey>
+    ) async throws -> [Relink] {
+        let rows = owners.compactMap { key, owner -> OwnerWriting.Row? in
+            let stored = purchases[key]?.stored
+            guard stored != owner else { return nil }
+            let isSame = stored?.isSameOwnership(as: owner) ?? false
+            return OwnerWriting.Row(
+                key: key,
+                owner: owner,
+                isUntold: !isSame && !ours.contains(key)
+            )
+        }
+        guard !rows.isEmpty else { return untold }
+        let answers = try await connection.pipeline([OwnerWriting.statement(rows)])
+        var marks: [PurchaseKey: Int64] = [:]
+        for row in answers.joined() {
+            let key = PurchaseKey(
+                environment: Environment(rawValue: row.text(1)),
+                bundleID: row.text(2),
+                originalTransactionID: row.text(0)
+            )
+            marks[key] = row.optionalInt8(3)
+        }
+        let relinks = rows.filter(\.isUntold).compactMap { row in
+            marks[row.key].map { mark in
+                Relink(
+                    key: row.key,
+                    owner: ObservedOwner(row.owner),
+                    group: group(of: row.key),
+                    mark: mark
+                )
+            }
+        }
+        let told = Set(relinks.map(\.key))
+        return relinks + untold.filter { !told.contains($0.key) }
+    }
+}

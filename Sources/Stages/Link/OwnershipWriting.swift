@@ -1,0 +1,157 @@
+import AppStore
+import Entitlements
+import OpenSSL
+import Postgres
+
+/// The statements that raise the ownership facts to what a batch says; they only ever rise.
+enum OwnershipWriting {
+    static func statements(_ batch: LinkBatch) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        if !batch.transactions.isEmpty {
+            statements.append(facts(batch.transactions.values))
+        }
+        if !batch.renewals.isEmpty {
+            statements.append(renewals(batch.renewals.values))
+        }
+        if !batch.claims.isEmpty {
+            statements.append(claims(batch.claims.values))
+        }
+        return statements
+    }
+
+    private static func facts(_ facts: some Collection<TransactionFact>) -> PostgresStatement {
+        var originals = PostgresArray(of: .text)
+        var transactions = PostgresArray(of: .text)
+        var environments = PostgresArray(of: .text)
+        var bundleIDs = PostgresArray(of: .text)
+        var tracks = PostgresArray(of: .text)
+        var signedDates = PostgresArray(of: .int8)
+        var hashes = PostgresArray(of: .bytea)
+        var trusts = PostgresArray(of: .text)
+        var purchaseDates = PostgresArray(of: .int8)
+        var types = PostgresArray(of: .text)
+        var expiresDates = PostgresArray(of: .int8)
+        var revocationDates = PostgresArray(of: .int8)
+        var tokens = PostgresArray(of: .text)
+        var appTransactions = PostgresArray(of: .text)
+        for fact in facts {
+            originals.append(fact.identity.originalTransactionID)
+            transactions.append(fact.key.transactionID)
+            environments.append(fact.key.environment.rawValue)
+            bundleIDs.append(fact.key.bundleID)
+            tracks.append(fact.track.rawValue)
+            signedDates.append(fact.revision.signedDate.milliseconds)
+            hashes.append(fact.revision.contentHash.bytes)
+            trusts.append(fact.trust.text)
+            purchaseDates.append(fact.identity.purchaseDate.milliseconds)
+            types.append(fact.identity.type?.rawValue)
+            expiresDates.append(fact.expiresDate?.milliseconds)
+            revocationDates.append(fact.revocation?.date.milliseconds)
+            tokens.append(fact.appAccountToken?.canonical)
+            appTransactions.append(fact.appTransactionID)
+        }
+        let columns = [
+            originals, transactions, environments, bundleIDs, tracks, signedDates, hashes, trusts,
+            purchaseDates, types, expiresDates, revocationDates, tokens, appTransactions,
+        ]
+        return PostgresStatement(raiseFacts, columns.map { .array($0) })
+    }
+
+    private static let raiseFacts = """
+        INSERT INTO ownership_facts AS known (
+            original_transaction_id, transaction_id, environment, bundle_id, track,
+            signed_date_ms, content_hash, trust, purchase_date_ms, product_type, expires_date_ms,
+            revocation_date_ms, account_token, app_transaction_id)
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[],
+            $8::text[], $9::int8[], $10::text[], $11::int8[], $12::int8[], $13::text[],
+            $14::text[])
+        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
+        DO UPDATE SET
+            signed_date_ms = excluded.signed_date_ms,
+            content_hash = excluded.content_hash,
+            trust = excluded.trust,
+            product_type = excluded.product_type,
+            expires_date_ms = excluded.expires_date_ms,
+            revocation_date_ms = excluded.revocation_date_ms,
+            account_token = excluded.account_token,
+            app_transaction_id = excluded.app_transaction_id
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+            > (known.signed_date_ms, known.content_hash)
+        """
+
+    private static func renewals(_ facts: some Collection<RenewalFact>) -> PostgresStatement {
+        var originals = PostgresArray(of: .text)
+        var environments = PostgresArray(of: .text)
+        var trusts = PostgresArray(of: .text)
+        var signedDates = PostgresArray(of: .int8)
+        var hashes = PostgresArray(of: .bytea)
+        var tokens = PostgresArray(of: .text)
+        var appTransactions = PostgresArray(of: .text)
+        for fact in facts {
+            originals.append(fact.key.originalTransactionID)
+            environments.append(fact.key.environment.rawValue)
+            trusts.append(fact.key.trust.text)
+            signedDates.append(fact.revision.signedDate.milliseconds)
+            hashes.append(fact.revision.contentHash.bytes)
+            tokens.append(fact.appAccountToken?.canonical)
+            appTransactions.append(fact.appTransactionID)
+        }
+        let columns = [
+            originals, environments, trusts, signedDates, hashes, tokens, appTransactions,
+        ]
+        return PostgresStatement(raiseRenewals, columns.map { .array($0) })
+    }
+
+    private static let raiseRenewals = """
+        INSERT INTO ownership_renewals AS known (
+            original_transaction_id, environment, trust, signed_date_ms, content_hash,
+            account_token, app_transaction_id)
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::int8[], $5::bytea[], $6::text[], $7::text[])
+        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE SET
+            signed_date_ms = excluded.signed_date_ms,
+            content_hash = excluded.content_hash,
+            account_token = excluded.account_token,
+            app_transaction_id = excluded.app_transaction_id
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+            > (known.signed_date_ms, known.content_hash)
+        """
+
+    private static func claims(_ claims: some Collection<LinkBatch.Claim>) -> PostgresStatement {
+        var originals = PostgresArray(of: .text)
+        var transactions = PostgresArray(of: .text)
+        var environments = PostgresArray(of: .text)
+        var bundleIDs = PostgresArray(of: .text)
+        var purchaseDates = PostgresArray(of: .int8)
+        var signedDates = PostgresArray(of: .int8)
+        var users = PostgresArray(of: .text)
+        for claim in claims {
+            originals.append(claim.purchase.originalTransactionID)
+            transactions.append(claim.claim.transactionID)
+            environments.append(claim.purchase.environment.rawValue)
+            bundleIDs.append(claim.purchase.bundleID)
+            purchaseDates.append(claim.claim.purchaseDate.milliseconds)
+            signedDates.append(claim.claim.signedDate.milliseconds)
+            users.append(claim.claim.userID)
+        }
+        let columns = [
+            originals, transactions, environments, bundleIDs, purchaseDates, signedDates, users,
+        ]
+        return PostgresStatement(raiseClaims, columns.map { .array($0) })
+    }
+
+    private static let raiseClaims = """
+        INSERT INTO ownership_claims AS known (
+            original_transaction_id, transaction_id, environment, bundle_id, purchase_date_ms,
+            signed_date_ms, user_id)
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::text[])
+        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id)
+        DO UPDATE SET
+            purchase_date_ms = excluded.purchase_date_ms,
+            signed_date_ms = excluded.signed_date_ms,
+            user_id = excluded.user_id
+        WHERE (excluded.signed_date_ms, excluded.user_id) > (known.signed_date_ms, known.user_id)
+        """
+}

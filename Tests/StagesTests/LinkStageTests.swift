@@ -1,0 +1,187 @@
+import AppStore
+import DeadLetters
+import Entitlements
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+@testable import LinkStage
+
+/// The four rules, on one purchase.
+@Suite(.timeLimit(.minutes(1))) struct LinkStageTests {
+    private static let anna = LinkWorker.anna
+    private static let bob = LinkWorker.bob
+
+    @Test func `an account token is compared without case`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.link("account_token", Self.anna.uppercased(), "anna")
+        #expect(try await worker.settle(.purchase("1", token: Self.anna)) == ["anna"])
+        #expect(
+            try await worker.settle(.purchase("2", token: Self.anna.uppercased())) == ["anna"]
+        )
+    }
+
+    @Test func `what nobody owns goes on as what it was, with its headers`() async throws {
+        let worker = try await LinkWorker()
+        var sample = Sample.purchase("1", token: Self.anna)
+        sample.headers = [
+            KafkaHeader(name: "correlation-id", text: "c"),
+            KafkaHeader(name: "traceparent", text: "t"),
+        ]
+        let (records, verdicts) = try await worker.process([sample])
+        #expect(verdicts.map(\.disposition) == [.unresolved])
+        let output = try #require(verdicts[0].outputs.first)
+        #expect(output.topic == "storekit.linked")
+        #expect(output.key == records[0].key)
+        #expect(output.headers == sample.headers)
+        let observation = try Observation(decoding: output.value)
+        #expect(observation.owner == ObservedOwner(userID: nil, rule: "unlinked"))
+        #expect(try await worker.owners() == ["1 nobody unlinked"])
+    }
+
+    @Test(arguments: [[0, 1], [1, 0]])
+    func `the token of the latest purchase counts, not of the latest signature`(
+        order: [Int]
+    ) async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        let samples = [
+            Sample.purchase("1", "1", at: 1_000, signed: 9, token: Self.anna),
+            Sample.purchase("1", "2", at: 2_000, signed: 5, token: Self.bob),
+        ]
+        for index in order {
+            try await worker.settle(samples[index])
+        }
+        #expect(try await worker.owners() == ["1 bob account_token"])
+        let spans = try await worker.client.query("SELECT spans::text FROM owners")
+        #expect(spans[0].text(0) == #"[["anna",null],["bob",2000]]"#)
+    }
+
+    @Test func `a newer token without a link leaves the former owner`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.link("account_token", Self.anna, "anna")
+        try await worker.settle(.purchase("1", "1", at: 1_000, token: Self.anna))
+        #expect(
+            try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.bob)) == ["anna"]
+        )
+    }
+
+    @Test func `a tokenless renewal before its purchase is owned when the purchase comes`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        #expect(try await worker.settle(.purchase("1", "2", at: 2_000)) == [nil])
+        #expect(
+            try await worker.settle(.purchase("1", "1", at: 1_000, token: Self.anna)) == ["anna"]
+        )
+        #expect(try await worker.settle(.purchase("1", "2", at: 2_000)) == ["anna"])
+    }
+
+    @Test func `both are owned where they come in one batch`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        let owners = try await worker.settle([
+            .purchase("1", "2", at: 2_000), .purchase("1", "1", at: 1_000, token: Self.anna),
+        ])
+        #expect(owners == ["anna", "anna"])
+    }
+
+    @Test func `a link of the purchase itself comes first`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        try await worker.link("original_transaction_id", "1", "carl")
+        #expect(try await worker.settle(.purchase("1", token: Self.anna)) == ["carl"])
+        #expect(try await worker.owners() == ["1 carl original_transaction_link"])
+    }
+
+    @Test func `a link of this app and environment comes before one that leaves them open`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        try await worker.link("original_transaction_id", "1", "anyone")
+        _ = try await worker.client.query(
+            """
+            INSERT INTO account_links (kind, environment, bundle_id, key, user_id) VALUES
+                ('original_transaction_id', 'Production', 'com.example.pro', '1', 'anna'),
+                ('original_transaction_id', 'Sandbox', '', '1', 'bob')
+            """
+        )
+        #expect(try await worker.settle(.purchase("1")) == ["anna"])
+        let sandbox = Sample.purchase("1").with { $0.environment = .sandbox }
+        #expect(try await worker.settle(sandbox) == ["bob"])
+        let other = Sample.purchase("1").with { $0.bundleID = "com.example.other" }
+        #expect(try await worker.settle(other) == ["anyone"])
+    }
+
+    @Test func `in identity mode the token is the user`() async throws {
+        let worker = try await LinkWorker(OwnershipRules(tokensAreUserIDs: true))
+        #expect(
+            try await worker.settle(.purchase("1", token: Self.anna.uppercased())) == [Self.anna]
+        )
+    }
+
+    @Test func `what ingestion claims counts only where it is trusted, and is kept either way`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        #expect(try await worker.settle(.purchase("1", claim: "anna")) == [nil])
+        let trusting = try await LinkWorker(
+            OwnershipRules(trustsIngestion: true),
+            on: worker.client
+        )
+        #expect(try await trusting.settle(.purchase("1")) == ["anna"])
+        #expect(
+            try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"]
+        )
+        try await worker.linkTokens()
+        #expect(
+            try await trusting.settle(.purchase("1", "3", at: 3_000, token: Self.anna)) == ["anna"]
+        )
+    }
+
+    @Test func `renewal info names an owner only where no transaction has a token`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        let renewal = Sample.renewal("1", signed: 5) { $0.appAccountToken = Self.bob }
+        #expect(try await worker.settle(renewal) == [nil])
+        #expect(try await worker.settle(.purchase("1", "1")) == ["bob"])
+        #expect(try await worker.settle(renewal) == ["bob"])
+        #expect(
+            try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.anna)) == ["anna"]
+        )
+        #expect(try await worker.settle(renewal) == ["anna"])
+    }
+
+    @Test func `renewal info of another trust joins no purchase`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        try await worker.settle(.purchase("1"))
+        let forged = Sample.renewal("1") { $0.appAccountToken = Self.bob }
+            .with { $0.trust = .configured(Sample.certificate) }
+        #expect(try await worker.settle(forged) == [nil])
+        #expect(try await worker.settle(.purchase("1")) == [nil])
+    }
+
+    @Test func `what is no observation is a dead letter, what names nobody goes on`() async throws {
+        let worker = try await LinkWorker()
+        let good = try [
+            Sample.purchase("1"),
+            Sample(
+                notification: ObservedNotification(
+                    type: "TEST",
+                    subtype: nil,
+                    uuid: "u",
+                    signedDate: Timestamp(milliseconds: 1)
+                )
+            ),
+        ].records()
+        let bad = ConsumerRecord(topicPartition: good[0].topicPartition, offset: 9, value: nil)
+        let verdicts = try await worker.stage.process([good[1], bad, good[0]])
+        #expect(verdicts.map(\.disposition) == [.unresolved, .deadLettered, .unresolved])
+        #expect(verdicts[1].deadLetter?.reason == .observationMalformed)
+    }
+}
