@@ -28,10 +28,14 @@ enum BodyForm {
     }
 
     private static func withoutWhitespace(_ body: [UInt8]) -> Range<Int>? {
-        guard let first = body.firstIndex(where: { !isWhitespace($0) }),
-            let last = body.lastIndex(where: { !isWhitespace($0) })
-        else { return nil }
-        return first..<last + 1
+        var range = 0..<body.count
+        while let first = range.first, isWhitespace(body[first]) {
+            range.removeFirst()
+        }
+        while let last = range.last, isWhitespace(body[last]) {
+            range.removeLast()
+        }
+        return range.isEmpty ? nil : range
     }
 
     private static func isWhitespace(_ byte: UInt8) -> Bool {

@@ -1,14 +1,6 @@
 import JSON
 
 extension Verifier {
-    /// Who vouches for a payload, and for which of the configured apps.
-    struct Vouching {
-        let anchor: Anchor
-        let environment: Environment
-        /// Nil for renewal info.
-        let app: ConfiguredApp?
-    }
-
     /// Asks whether the payload is meant for a configured app, and whether one of the chain's
     /// anchors may vouch for that app.
     func vouching(

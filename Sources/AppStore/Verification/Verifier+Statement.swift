@@ -53,16 +53,13 @@ extension Verifier {
             )
         }
         try fields.checkRequired(json)
-        let vouching = try vouching(for: fields, anchors)
         return SignedStatement(
             token: token,
             json: json,
             fields: fields,
             signedDate: signedDate,
             chain: chain,
-            anchor: vouching.anchor,
-            environment: vouching.environment,
-            app: vouching.app
+            vouching: try vouching(for: fields, anchors)
         )
     }
 

@@ -24,7 +24,8 @@ package final class Verifier {
 
     /// Verifies a body whole: nothing of it is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
-        trail.beginItem()
+        // What is known of one body is let go with it, however large it was.
+        defer { trail = VerificationTrail() }
         do throws(Fault) {
             return .success(try verified(body))
         } catch {
