@@ -64,7 +64,10 @@ let package = Package(
         // The pipeline.
         library("Settings", ["JSON"]),
         library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
-        library("Worker", ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "Settings"]),
+        library(
+            "Worker",
+            ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Settings"]
+        ),
         library("Database", ["Postgres", "Settings"]),
         library(
             "VerifyStage",

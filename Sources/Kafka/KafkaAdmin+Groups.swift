@@ -40,43 +40,12 @@ extension KafkaAdmin {
     /// the process where the coordinator has moved or is not there yet (its issue 5040).
     ///
     /// - Parameter partitions: those without a commit are in the result with offset nil.
-    package nonisolated func committedOffsets(
+    package func committedOffsets(
         group: String,
         _ partitions: [TopicPartition],
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         guard !partitions.isEmpty else { return [:] }
-        let client = try ClientHandle.consumer(
-            configuration.merging(["group.id": group, "enable.auto.commit": "false"]) { $1 },
-            handlers: handlers
-        )
-        let questions = KafkaQuestions(client)
-        let end = ContinuousClock.now + deadline
-        do throws(KafkaError) {
-            let committed = try await Self.committed(partitions, by: questions, until: end)
-            await questions.close()
-            return committed
-        } catch {
-            await questions.close()
-            throw error
-        }
+        return try await questions(ofGroup: group).committed(partitions, deadline: deadline)
     }
-
-    /// A coordinator that has only just been made takes a moment to know that it is one.
-    private nonisolated static func committed(
-        _ partitions: [TopicPartition],
-        by questions: KafkaQuestions,
-        until end: ContinuousClock.Instant
-    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        while true {
-            let left = end - .now
-            do throws(KafkaError) {
-                return try await questions.committed(partitions, deadline: left)
-            } catch  where error.code == .waitingForCoordinator && left > coordinatorPause {
-                try? await Task.sleep(for: coordinatorPause)
-            }
-        }
-    }
-
-    private static let coordinatorPause = Duration.milliseconds(200)
 }

@@ -6,8 +6,10 @@ package actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
     private var client: ClientHandle?
     private let questions: KafkaQuestions
-    let configuration: [String: String]
-    let handlers: KafkaHandlers
+    private let configuration: [String: String]
+    private let handlers: KafkaHandlers
+    /// A consumer for each group that was asked about; none of them joins its group.
+    private var groups: [String: KafkaQuestions] = [:]
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -20,13 +22,17 @@ package actor KafkaAdmin {
     ) throws(KafkaError) {
         let client = try ClientHandle.admin(configuration, handlers: handlers)
         self.client = client
+        questions = KafkaQuestions(client)
         self.configuration = configuration
         self.handlers = handlers
-        questions = KafkaQuestions(client)
     }
 
     package func close() async {
         await questions.close()
+        for group in groups.values {
+            await group.close()
+        }
+        groups = [:]
         client = nil
         executor.stop()
     }
@@ -34,6 +40,15 @@ package actor KafkaAdmin {
     func opened() throws(KafkaError) -> ClientHandle {
         guard let client else { throw .closed("admin client") }
         return client
+    }
+
+    func questions(ofGroup name: String) throws(KafkaError) -> KafkaQuestions {
+        _ = try opened()
+        if let known = groups[name] { return known }
+        let properties = configuration.merging(["group.id": name]) { $1 }
+        let made = KafkaQuestions(try ClientHandle.consumer(properties, handlers: handlers))
+        groups[name] = made
+        return made
     }
 
     /// Turns "the broker cannot or may not answer this" from an error into a value.

@@ -46,17 +46,27 @@ extension KafkaConsumer {
 
     /// Reads assigned partitions again from the given offsets.
     ///
-    /// Does not wait for it: records from before may still come once or twice, so the caller goes
-    /// by their offsets.
-    package func seek(_ positions: [TopicPartition: Int64]) throws(KafkaError) {
+    /// Waits until it has taken effect: what `poll` returns afterwards is read from there. Fails as
+    /// a whole when one of them could not be set within the deadline.
+    package func seek(
+        _ positions: [TopicPartition: Int64],
+        deadline: Duration
+    ) throws(KafkaError) {
         let client = try opened()
         var list = PartitionList(reserving: positions.count)
         for (partition, offset) in positions {
             list.append(partition, offset: offset)
         }
-        if let error = unsafe rd_kafka_seek_partitions(client.pointer, list.pointer, 0) {
-            let failure = unsafe KafkaError(takingOwnershipOf: error)
-            guard failure.code == .timedOut else { throw failure }
+        let error = unsafe rd_kafka_seek_partitions(
+            client.pointer,
+            list.pointer,
+            deadline.millisecondsClamped
+        )
+        if let error = unsafe error {
+            throw unsafe KafkaError(takingOwnershipOf: error)
+        }
+        for element in list.elements() {
+            if let error = element.error { throw error }
         }
     }
 

@@ -19,16 +19,34 @@ actor KafkaQuestions {
         executor.stop()
     }
 
+    /// Asks again while the group's coordinator is only being found, at most until the deadline.
     func committed(
         _ partitions: [TopicPartition],
         deadline: Duration
+    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        let end = ContinuousClock.now + deadline
+        while true {
+            do {
+                return try committed(partitions, until: end)
+            } catch {
+                let isOver = ContinuousClock.now >= end || Task.isCancelled
+                guard error.code == .waitingForCoordinator, !isOver else { throw error }
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    private func committed(
+        _ partitions: [TopicPartition],
+        until end: ContinuousClock.Instant
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         let client = try opened()
         let list = PartitionList(partitions)
+        let remaining = max(end - .now, .milliseconds(1))
         let code = unsafe rd_kafka_committed(
             client.pointer,
             list.pointer,
-            deadline.millisecondsClamped
+            remaining.millisecondsClamped
         )
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
         var committed: [TopicPartition: CommittedOffset] = [:]

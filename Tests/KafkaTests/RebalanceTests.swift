@@ -69,7 +69,7 @@ struct RebalanceTests {
         try await member.consumer.resume([partition])
         #expect(try await member.run { $0.records.count == 6 })
         #expect(await member.records.map(\.offset) == Array(0..<6))
-        try await member.consumer.seek([partition: 1])
+        try await member.consumer.seek([partition: 1], deadline: .seconds(5))
         #expect(try await member.run { $0.records.count == 11 })
         #expect(await member.records.suffix(5).map(\.offset) == Array(1..<6))
         await member.consumer.close(deadline: .seconds(5))

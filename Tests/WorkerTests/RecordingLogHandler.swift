@@ -18,6 +18,10 @@ final class RecordingLogHandler: LogHandler {
         events.map(\.message.description)
     }
 
+    func count(_ message: String) -> Int {
+        messages.count { $0 == message }
+    }
+
     func log(_ event: LogEvent) {
         kept.withLock { $0.append(event) }
     }

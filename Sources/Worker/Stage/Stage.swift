@@ -8,6 +8,11 @@ package import Kafka
 package protocol Stage: Sendable {
     var name: StageName { get }
 
+    /// Asks what the stage depends on, such as its database; throws while that does not answer.
+    ///
+    /// Called at start until it succeeds, and now and then while nothing else asks.
+    func probe() async throws
+
     /// Judges records, one verdict each in the same order.
     ///
     /// Throwing means a fault of the infrastructure: the records are given again after a while,
@@ -25,6 +30,7 @@ package protocol Stage: Sendable {
 }
 
 extension Stage {
+    package func probe() async throws {}
     package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}
 }

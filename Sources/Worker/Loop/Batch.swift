@@ -1,0 +1,85 @@
+import Kafka
+
+/// Records that go through the stage together, and the claims under which they were read.
+struct Batch: Sendable {
+    /// The records of one partition in it.
+    struct Part: Sendable {
+        let claim: PartitionClaim
+        /// Only looked at: the partition was pinned before, and is read again later.
+        let isWatched: Bool
+    }
+
+    let id: Int
+    private(set) var records: [ConsumerRecord] = []
+    private(set) var parts: [Part] = []
+    /// The part of each record.
+    private(set) var partOfRecord: [Int] = []
+    private(set) var gaps: [OffsetGap] = []
+
+    init(id: Int) {
+        self.id = id
+    }
+
+    var isEmpty: Bool { records.isEmpty }
+
+    mutating func reserve(_ count: Int) {
+        records.reserveCapacity(count)
+        partOfRecord.reserveCapacity(count)
+    }
+
+    mutating func append(_ part: Part) {
+        parts.append(part)
+    }
+
+    mutating func append(_ record: ConsumerRecord, part: Int) {
+        records.append(record)
+        partOfRecord.append(part)
+    }
+
+    mutating func append(_ gap: OffsetGap) {
+        gaps.append(gap)
+    }
+
+    /// The batch without some of its records; parts and gaps stay.
+    func filtered(_ isKept: (ConsumerRecord, Part) -> Bool) -> Batch {
+        var kept = Batch(id: id)
+        kept.parts = parts
+        kept.gaps = gaps
+        kept.reserve(records.count)
+        for (record, part) in zip(records, partOfRecord) where isKept(record, parts[part]) {
+            kept.append(record, part: part)
+        }
+        return kept
+    }
+
+    /// The batch without one partition's records and gaps.
+    func without(_ partition: TopicPartition) -> Batch {
+        var kept = filtered { record, _ in record.topicPartition != partition }
+        kept.gaps.removeAll { $0.partition == partition }
+        return kept
+    }
+
+    /// What the batch adds to each part's tally.
+    ///
+    /// - Parameter pins: nothing from these offsets on counts.
+    func increments(
+        _ verdicts: [Verdict],
+        pins: [TopicPartition: Int64] = [:]
+    ) -> [TallyIncrement] {
+        precondition(verdicts.count == records.count, "one verdict for each record")
+        var increments = Array(repeating: TallyIncrement(), count: parts.count)
+        for (index, verdict) in verdicts.enumerated() {
+            increments[partOfRecord[index]].add(
+                verdict.disposition,
+                outputs: verdict.outputs.count
+            )
+        }
+        guard !gaps.isEmpty else { return increments }
+        for gap in gaps where gap.before <= pins[gap.partition] ?? .max {
+            let part = parts.lastIndex { $0.claim.partition == gap.partition }
+            guard let part else { continue }
+            increments[part].addSkipped(gap.count)
+        }
+        return increments
+    }
+}

@@ -1,0 +1,90 @@
+import Kafka
+import Synchronization
+
+extension ConsumerSession {
+    /// Commits what is settled, one commit at a time, until cancelled.
+    func commitRepeatedly() async {
+        var backoff = commitBackoff
+        while !Task.isCancelled {
+            await commitBell.wait(for: .seconds(1))
+            guard !Task.isCancelled else { return }
+            showLag()
+            if await commitNow() {
+                backoff.reset()
+                guard polling.withLock({ $0.revocations.isEmpty }) else { continue }
+                try? await Task.sleep(for: configuration.commitInterval)
+            } else {
+                await wait(&backoff)
+                commitBell.ring()
+            }
+        }
+    }
+
+    /// Short: partitions that are being given up wait for it.
+    private var commitBackoff: Backoff {
+        Backoff(
+            delayMin: configuration.retryDelayMin,
+            delayMax: min(configuration.retryDelayMax, .seconds(2))
+        )
+    }
+
+    /// The last commit, when nothing more is settled.
+    func commitLast() async {
+        let end = ContinuousClock.now + configuration.closeDeadline
+        var backoff = commitBackoff
+        while await !commitNow(), ContinuousClock.now < end {
+            await wait(&backoff)
+        }
+    }
+
+    /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
+    private func commitNow() async -> Bool {
+        let due = book.withLock { $0.commits() }
+        guard !due.isEmpty else { return true }
+        let outcome = await consumer.commit(
+            due.mapValues(\.1),
+            deadline: configuration.callDeadline
+        )
+        book.withLock { book in
+            for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
+                book.confirm(claim, commit.offset)
+            }
+        }
+        if polling.withLock({ !$0.revocations.isEmpty }) {
+            ringTurn()
+        }
+        return note(outcome)
+    }
+
+    private func note(_ outcome: CommitOutcome) -> Bool {
+        guard let error = outcome.failures.values.first else {
+            loop.metrics.commits["ok"].increment()
+            loop.faults.succeeded(.commit)
+            return true
+        }
+        if outcome.failures.values.allSatisfy(\.isRoutineWhileRebalancing) {
+            loop.metrics.commits["fenced"].increment()
+            log.info("a commit came too late for its assignment", ["error": "\(error)"])
+        } else {
+            loop.metrics.commits["failed"].increment()
+            loop.faults.failed(.commit, error)
+        }
+        return false
+    }
+
+    private func showLag() {
+        let settled = book.withLock { book in book.partitions.mapValues { $0.settled ?? 0 } }
+        let lag = settled.reduce(into: Int64(0)) { lag, element in
+            guard let marks = consumer.cachedWatermarks(element.key) else { return }
+            lag += max(0, marks.high - max(element.value, marks.low))
+        }
+        loop.metrics.lag.set(lag)
+    }
+}
+
+extension KafkaError {
+    /// The group is being arranged anew: the commit is repeated, or its work is done again.
+    fileprivate var isRoutineWhileRebalancing: Bool {
+        isFencedCommit || code == .rebalanceInProgress
+    }
+}

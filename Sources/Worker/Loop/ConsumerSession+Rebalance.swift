@@ -1,0 +1,223 @@
+import Kafka
+import Synchronization
+
+extension ConsumerSession {
+    /// Answers what other tasks have prepared since the last turn.
+    func answerWhatIsDue() async throws(KafkaError) {
+        let (loaded, rewinds) = polling.withLock { polling in
+            defer { polling.loaded = [] }
+            return (polling.loaded, polling.rewinds)
+        }
+        for assignment in loaded {
+            try await begin(assignment)
+        }
+        if !rewinds.isEmpty {
+            try await rewind(rewinds)
+        }
+        try await completeRevocations()
+        if loop.breaker?.withLock({ $0.tick(.now) }) == true {
+            log.info("the breaker is disarmed: its time is over")
+            disarm()
+        }
+    }
+
+    /// Takes up what the group has decided.
+    func answer(_ events: [RebalanceEvent]) async throws(KafkaError) {
+        for event in events {
+            switch event {
+            case .assigned(let partitions):
+                say("partitions assigned", partitions)
+                let claims = book.withLock { $0.assign(partitions) }
+                Task { await load(claims) }
+            case .revoking(let partitions):
+                say("partitions revoked, finishing what is in hand", partitions)
+                book.withLock { $0.revoke(partitions) }
+                let revocation = PollingState.Revocation(
+                    partitions: partitions,
+                    deadline: .now + configuration.revocationBudget
+                )
+                polling.withLock { $0.revocations.append(revocation) }
+                commitBell.ring()
+            case .lost(let partitions):
+                say("partitions lost, discarding what is in hand", partitions)
+                book.withLock { $0.release(partitions) }
+                showPartitions()
+            }
+        }
+        if !events.isEmpty {
+            try await completeRevocations()
+        }
+    }
+
+    private func say(_ message: StaticString, _ partitions: [TopicPartition]) {
+        log.info(
+            message,
+            [
+                "kafka.partitions": .array(
+                    partitions.sorted().map { .string("\($0.topic)/\($0.partition)") }
+                )
+            ]
+        )
+    }
+
+    private func showPartitions() {
+        let count = book.withLock { $0.partitions.count }
+        loop.metrics.partitions.set(count)
+    }
+
+    /// Asks what was committed, for as long as it takes; polling goes on meanwhile.
+    private func load(_ claims: [PartitionClaim]) async {
+        var backoff = configuration.backoff
+        while !mustAbort {
+            do {
+                let committed =
+                    claims.isEmpty
+                    ? [:]
+                    : try await consumer.committed(
+                        claims.map(\.partition),
+                        deadline: configuration.callDeadline
+                    )
+                loop.faults.succeeded(.offsets)
+                let assignment = PollingState.Assignment(claims: claims, committed: committed)
+                polling.withLock { $0.loaded.append(assignment) }
+                ringTurn()
+                return
+            } catch {
+                guard error.code != .closed else { return }
+                loop.faults.failed(.offsets, error)
+                try? await Task.sleep(for: backoff.nextDelay())
+            }
+        }
+    }
+
+    /// Starts reading where the last owner committed, with the tally that it left.
+    ///
+    /// The group is answered even if the partitions are lost meanwhile: librdkafka waits for it.
+    private func begin(_ assignment: PollingState.Assignment) async throws(KafkaError) {
+        var positions: [TopicPartition: Int64?] = [:]
+        for claim in assignment.claims {
+            let committed =
+                assignment.committed[claim.partition]
+                ?? CommittedOffset(offset: nil, metadata: "")
+            positions[claim.partition] = .some(committed.offset)
+            if let start = book.withLock({ $0.begin(claim, committed) }) {
+                say(start, claim.partition)
+            }
+        }
+        try await consumer.assign(with: positions)
+        if polling.withLock({ $0.isPaused }) {
+            try await consumer.pause(assignment.claims.map(\.partition))
+        }
+        loop.health.ready(.assigned)
+        loop.faults.succeeded(.connection)
+        showPartitions()
+    }
+
+    private func say(_ start: TallyStart, _ partition: TopicPartition) {
+        var metadata: LogMetadata = [
+            "kafka.topic": .string(partition.topic),
+            "kafka.partition": .int(partition.partition),
+        ]
+        switch start {
+        case .first, .resumed: break
+        case .begunAnew(let offset, let text):
+            metadata.append("kafka.offset", .int(offset))
+            metadata.append("commit.has_metadata", .bool(!text.isEmpty))
+            log.error("the commit carries no tally, a new one begins here", metadata)
+        case .inconsistent(let tally, let offset):
+            metadata.append("kafka.offset", .int(offset))
+            metadata.append("tally.began", .int(tally.began))
+            metadata.append("tally.total", .int(tally.total))
+            log.error("the commit's tally does not add up to its offset", metadata)
+        }
+    }
+
+    /// Gives up revoked partitions once they are quiet, or when their time is over.
+    private func completeRevocations() async throws(KafkaError) {
+        let waiting = polling.withLock { polling in
+            defer { polling.revocations = [] }
+            return polling.revocations
+        }
+        var remaining: [PollingState.Revocation] = []
+        for revocation in waiting {
+            let isQuiet = book.withLock { $0.isQuiet(revocation.partitions) }
+            guard isQuiet || revocation.deadline <= .now else {
+                remaining.append(revocation)
+                continue
+            }
+            if !isQuiet {
+                say("revoked partitions were not finished in time", revocation.partitions)
+            }
+            book.withLock { $0.release(revocation.partitions) }
+            try await consumer.completeRevocation(revocation.partitions)
+            showPartitions()
+        }
+        let kept = remaining
+        polling.withLock { $0.revocations += kept }
+    }
+
+    /// Pauses everything, so that polling brings events and no records.
+    func pause() async throws(KafkaError) {
+        guard !polling.withLock({ $0.isPaused }) else { return }
+        let partitions = book.withLock { $0.readable }
+        try await consumer.pause(partitions)
+        polling.withLock { $0.isPaused = true }
+        log.info("paused: no room for records", ["partitions": .int(partitions.count)])
+    }
+
+    func resume() async throws(KafkaError) {
+        let wasPaused = polling.withLock { polling in
+            polling.fullSince = nil
+            return polling.isPaused
+        }
+        guard wasPaused else { return }
+        let partitions = book.withLock { $0.readable }
+        try await consumer.resume(partitions)
+        polling.withLock { $0.isPaused = false }
+        log.info("resumed", ["partitions": .int(partitions.count)])
+    }
+
+    /// Says what a poll complained of, each missing topic once; throws what ends the consumer.
+    func note(_ errors: [PartitionError]) async throws(KafkaError) {
+        for found in errors {
+            let error = found.error
+            guard !error.isFatal else { throw error }
+            if error.code == .unknownTopicOrPartition, let place = found.topicPartition {
+                noteMissing(place.topic)
+            } else if error.code != .maxPollExceeded {
+                log.debug("the consumer reports", ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func noteMissing(_ topic: String) {
+        let isNew = polling.withLock { $0.missingTopics.insert(topic).inserted }
+        guard isNew else { return }
+        loop.health.notReady(.assigned, "topic \(topic) does not exist")
+        log.warning("the topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
+    }
+
+    /// Asks for the topics now and then while one is missing or the brokers are away: the first
+    /// answer ends the fault, and lets the group notice a topic that has appeared.
+    func watchConnection() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(2))
+            let isMissing = polling.withLock { !$0.missingTopics.isEmpty }
+            let hasNothing = book.withLock { $0.partitions.isEmpty }
+            guard loop.faults.isFailing(.connection) || isMissing || hasNothing else { continue }
+            guard let metadata = try? await consumer.metadata(deadline: .seconds(5)) else {
+                continue
+            }
+            loop.faults.succeeded(.connection)
+            let present = metadata.topics.filter { $0.error == nil }.map(\.name)
+            let found = polling.withLock { polling in
+                let found = polling.missingTopics.intersection(present)
+                polling.missingTopics.subtract(found)
+                return found
+            }
+            for topic in found {
+                log.notice("the topic is there now", ["kafka.topic": .string(topic)])
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Kafka
+import Synchronization
+
+/// The life of one consumer: from joining the group to leaving it.
+///
+/// Three tasks beside the polling: one puts batches through the stage in order, one awaits their
+/// acknowledgements in the same order, one commits. The partitions' books are shared under a lock;
+/// everything that touches the consumer's assignment happens in the polling task.
+final class ConsumerSession: Sendable {
+    let loop: WorkerLoop
+    let consumer: KafkaConsumer
+    let book = Mutex(PartitionBook())
+    let polling = Mutex(PollingState())
+    /// Rung when there is room for a batch, something to answer, or the end.
+    let turnBell = Doorbell()
+    /// Rung when there is something to commit.
+    let commitBell = Doorbell()
+    let batchesInHand = Atomic(0)
+    /// Nothing is repeated any more: the budget is over, or the consumer is gone.
+    let isAborted = Atomic(false)
+    private let isStopped = Atomic(false)
+
+    init(_ loop: WorkerLoop) throws(KafkaError) {
+        self.loop = loop
+        let faults = loop.faults
+        consumer = try KafkaConsumer(
+            configuration: loop.configuration.consumerProperties,
+            handlers: KafkaLogging.handlers(loop.log, client: "consumer") { error in
+                if error.code == .allBrokersDown || error.code == .unauthenticated {
+                    faults.failed(.connection, error)
+                }
+            }
+        )
+    }
+
+    var configuration: WorkerConfiguration { loop.configuration }
+    var log: Log { loop.log }
+    var mustAbort: Bool { isAborted.load(ordering: .acquiring) }
+    private var mustStop: Bool { isStopped.load(ordering: .acquiring) }
+
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        ringTurn()
+        commitBell.ring()
+    }
+
+    /// Lets the polling task look at its state, whatever it waits for.
+    func ringTurn() {
+        turnBell.ring()
+        consumer.wake()
+    }
+
+    /// Runs until stopped, or until an error ends the consumer, which is returned.
+    func run() async -> KafkaError? {
+        let (batches, batchInput) = AsyncStream<Batch>.makeStream()
+        let (delivered, deliveredInput) = AsyncStream<DeliveredBatch>.makeStream()
+        let processing = Task { await process(batches, into: deliveredInput) }
+        let settling = Task { await settle(delivered) }
+        let committing = Task { await commitRepeatedly() }
+        let watching = Task { await watchConnection() }
+        let error = await poll(into: batchInput)
+        batchInput.finish()
+        if error != nil {
+            await discardEverything(processing, settling)
+        } else if batchesInHand.load(ordering: .acquiring) > 0 {
+            abort()
+        } else {
+            await processing.value
+            await settling.value
+        }
+        watching.cancel()
+        committing.cancel()
+        commitBell.ring()
+        await committing.value
+        if error == nil {
+            await commitLast()
+        }
+        await consumer.close(deadline: configuration.closeDeadline)
+        loop.health.notReady(.assigned, "left the group")
+        return error
+    }
+
+    /// Polls until the end; returns the error that ended the consumer.
+    private func poll(into batches: AsyncStream<Batch>.Continuation) async -> KafkaError? {
+        do {
+            try await consumer.subscribe(configuration.inputTopics)
+            while !mustStop {
+                try await turn(batches)
+            }
+            log.info("stopping, finishing what is in hand")
+            let end = ContinuousClock.now + configuration.shutdownBudget
+            while batchesInHand.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
+                try await turn(batches)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The consumer is gone: nothing in hand can be committed, and a new one is about to read it
+    /// again, before which the stage has to be done with it.
+    private func discardEverything(_ tasks: Task<Void, Never>...) async {
+        abort()
+        let partitions = book.withLock { book in
+            let partitions = Array(book.partitions.keys)
+            book.release(partitions)
+            return partitions
+        }
+        for task in tasks {
+            await task.value
+        }
+        await loop.stage.abandoned(partitions)
+    }
+
+    /// Gives up what is in hand: it is read again by whoever owns the partitions next.
+    private func abort() {
+        isAborted.store(true, ordering: .releasing)
+        let count = batchesInHand.load(ordering: .acquiring)
+        guard count > 0 else { return }
+        log.warning("gave up batches in hand, to be read again", ["batches": .int(count)])
+    }
+
+    /// One turn of the loop: answer what is due, then take records if there is room for them.
+    private func turn(_ batches: AsyncStream<Batch>.Continuation) async throws(KafkaError) {
+        loop.health.progressed()
+        try await answerWhatIsDue()
+        let hasRoom =
+            batchesInHand.load(ordering: .acquiring) < configuration.batchesInFlightMax
+            && !mustStop && !isTripped
+        if hasRoom {
+            try await resume()
+        } else if await waitsForRoom() {
+            return
+        } else {
+            try await pause()
+        }
+        let result = try await consumer.poll(
+            recordsMax: configuration.batchRecordsMax,
+            bytesMax: configuration.batchBytesMax,
+            wait: configuration.pollWait
+        )
+        try await note(result.errors)
+        try await answer(result.events)
+        take(result.records, into: batches)
+    }
+
+    /// Waits a little for room before the partitions are paused, which drops what was fetched.
+    private func waitsForRoom() async -> Bool {
+        let mayWait = polling.withLock { polling in
+            guard !polling.isPaused, !mustStop, !isTripped else { return false }
+            let now = ContinuousClock.now
+            let since = polling.fullSince ?? now
+            polling.fullSince = since
+            return now - since < configuration.pauseAfter
+        }
+        if mayWait {
+            await turnBell.wait(for: .milliseconds(50))
+        }
+        return mayWait
+    }
+
+    private func take(_ records: [ConsumerRecord], into batches: AsyncStream<Batch>.Continuation) {
+        guard !records.isEmpty else { return }
+        let taken = book.withLock { $0.take(records) }
+        for gap in taken.gaps {
+            log.warning(
+                "offsets hold no record, counted as skipped",
+                [
+                    "kafka.topic": .string(gap.partition.topic),
+                    "kafka.partition": .int(gap.partition.partition),
+                    "kafka.offset": .int(gap.before - gap.count),
+                    "skipped.count": .int(gap.count),
+                ]
+            )
+        }
+        for partition in taken.rewound {
+            log.error(
+                "the partition's log has gone back, its tally begins anew",
+                [
+                    "kafka.topic": .string(partition.topic),
+                    "kafka.partition": .int(partition.partition),
+                ]
+            )
+        }
+        guard !taken.batch.isEmpty else { return }
+        loop.metrics.batchRecords.observe(Double(taken.batch.records.count))
+        batchesInHand.add(1, ordering: .acquiringAndReleasing)
+        loop.metrics.batchesInHand.set(batchesInHand.load(ordering: .acquiring))
+        batches.yield(taken.batch)
+    }
+
+    /// A batch has left: settled, or given up.
+    func leave(_ batch: Batch) {
+        let count = batchesInHand.subtract(1, ordering: .acquiringAndReleasing).newValue
+        loop.metrics.batchesInHand.set(count)
+        ringTurn()
+    }
+}

@@ -1,0 +1,50 @@
+import Kafka
+
+/// The producer, made anew when it has met an error that ends it.
+actor Deliverer {
+    private let properties: [String: String]
+    private let handlers: KafkaHandlers
+    private let log: Log
+    private var producer: KafkaProducer
+
+    init(
+        properties: [String: String],
+        handlers: KafkaHandlers,
+        log: Log
+    ) throws(KafkaError) {
+        self.properties = properties
+        self.handlers = handlers
+        self.log = log
+        producer = try KafkaProducer(configuration: properties, handlers: handlers)
+    }
+
+    /// Hands records over in order; the report comes later.
+    nonisolated func enqueue(_ records: [ProducerRecord]) async -> Delivery {
+        await usable().enqueue(records)
+    }
+
+    /// Writes one record by itself, so that a refusal concerns no other.
+    nonisolated func send(alone record: ProducerRecord) async -> KafkaError? {
+        await usable().send([record]).failures[0]
+    }
+
+    private func usable() -> KafkaProducer {
+        guard let error = producer.fatalError else { return producer }
+        log.error("the producer met a fatal error and is made anew", ["error": "\(error)"])
+        let old = producer
+        do {
+            producer = try KafkaProducer(configuration: properties, handlers: handlers)
+        } catch {
+            // The same properties were good before; the old one reports what it is given as failed.
+            log.error("the producer could not be made anew", ["error": "\(error)"])
+            return old
+        }
+        Task { _ = await old.close(deadline: .seconds(1)) }
+        return producer
+    }
+
+    /// What is not acknowledged by the deadline is reported as purged.
+    func close(deadline: Duration) async {
+        await producer.close(deadline: deadline)
+    }
+}

@@ -1,0 +1,171 @@
+import Kafka
+
+/// The books of this worker's partitions: what is in hand, settled and committed of each.
+///
+/// Pure: it decides, the loop does. One batch may hold records of many partitions, batches may end
+/// in any order, and each partition's offset moves only over what is settled without a hole.
+struct PartitionBook: Sendable {
+    private(set) var partitions: [TopicPartition: PartitionState] = [:]
+    private var lastEpoch: UInt64 = 0
+    private var lastBatch = 0
+    /// Given up or lost with work in hand, and the stage not yet told.
+    private var abandoned: Set<TopicPartition> = []
+
+    /// Takes up partitions, whose committed offsets have to be asked for.
+    mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
+        lastEpoch += 1
+        return assigned.map { partition in
+            partitions[partition] = PartitionState(epoch: lastEpoch)
+            return PartitionClaim(partition: partition, epoch: lastEpoch)
+        }
+    }
+
+    /// Begins at what was committed; nil when the claim is none any more.
+    mutating func begin(_ claim: PartitionClaim, _ committed: CommittedOffset) -> TallyStart? {
+        guard isCurrent(claim) else { return nil }
+        return partitions[claim.partition]?.begin(committed)
+    }
+
+    func isCurrent(_ claim: PartitionClaim) -> Bool {
+        partitions[claim.partition]?.epoch == claim.epoch
+    }
+
+    /// Lets nothing more be taken; what is in hand can still be settled and committed.
+    mutating func revoke(_ revoked: [TopicPartition]) {
+        for partition in revoked {
+            partitions[partition]?.phase = .revoking
+        }
+    }
+
+    /// Forgets partitions that are given up or lost; what is in hand of them settles nothing.
+    mutating func release(_ released: [TopicPartition]) {
+        for partition in released {
+            guard partitions.removeValue(forKey: partition) != nil else { continue }
+            abandoned.insert(partition)
+        }
+    }
+
+    /// The partitions about which the stage has to be told before it gets another batch.
+    mutating func takeAbandoned() -> [TopicPartition] {
+        defer { abandoned = [] }
+        return Array(abandoned)
+    }
+
+    /// Nothing of these partitions is in work, and all of them is committed.
+    func isQuiet(_ some: [TopicPartition]) -> Bool {
+        some.allSatisfy { partitions[$0]?.isQuiet ?? true }
+    }
+
+    /// All that is being read.
+    var readable: [TopicPartition] {
+        partitions.filter { $0.value.phase == .active || $0.value.phase == .rewinding }.map(\.key)
+    }
+}
+
+extension PartitionBook {
+    /// Takes polled records in hand, without those of partitions that are not to be read.
+    mutating func take(_ records: [ConsumerRecord]) -> TakenRecords {
+        lastBatch += 1
+        var builder = BatchBuilder(id: lastBatch, reserving: records.count)
+        var rewound: [TopicPartition] = []
+        var current: TopicPartition?
+        var state: PartitionState?
+        for record in records {
+            if record.topicPartition != current {
+                if let current { partitions[current] = state }
+                current = record.topicPartition
+                state = partitions[record.topicPartition]
+            }
+            guard state?.phase == .active else { continue }
+            if let next = state?.next, record.offset < next {
+                rewound.append(record.topicPartition)
+                builder.drop(record.topicPartition)
+                state = restarted(record.topicPartition)
+            }
+            let isWatched = state?.pinnedAt != nil
+            let skipped = state?.take(record.offset, batch: lastBatch) ?? 0
+            let claim = PartitionClaim(
+                partition: record.topicPartition,
+                epoch: state?.epoch ?? lastEpoch
+            )
+            builder.append(record, claim, skipped: skipped, isWatched: isWatched)
+        }
+        if let current { partitions[current] = state }
+        return TakenRecords(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
+    }
+
+    /// The log has gone back, as it does when a topic is made anew: what was known of it is void.
+    private mutating func restarted(_ partition: TopicPartition) -> PartitionState {
+        lastEpoch += 1
+        abandoned.insert(partition)
+        var state = PartitionState(epoch: lastEpoch)
+        state.phase = .active
+        return state
+    }
+
+    /// Counts a batch's part; ignored when the claim is none any more.
+    mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.settle(batch, increment)
+    }
+
+    /// Lets nothing from the offset on be settled until `rewind`.
+    mutating func pin(_ claim: PartitionClaim, at offset: Int64) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.pin(at: offset)
+    }
+
+    func pinnedAt(_ claim: PartitionClaim) -> Int64? {
+        guard isCurrent(claim) else { return nil }
+        return partitions[claim.partition]?.pinnedAt
+    }
+
+    /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
+    ///
+    /// Nothing of them is taken until `rewound(_:)`.
+    mutating func rewind() -> [TopicPartition: Int64] {
+        lastEpoch += 1
+        var positions: [TopicPartition: Int64] = [:]
+        for (partition, state) in partitions where state.pinnedAt != nil {
+            guard let settled = state.settled else { continue }
+            var fresh = PartitionState(epoch: lastEpoch)
+            fresh.phase = state.phase == .active ? .rewinding : state.phase
+            fresh.next = settled
+            fresh.settled = settled
+            fresh.tally = state.tally
+            fresh.others = state.others
+            fresh.committed = state.committed
+            partitions[partition] = fresh
+            abandoned.insert(partition)
+            if fresh.phase == .rewinding {
+                positions[partition] = settled
+            }
+        }
+        return positions
+    }
+
+    /// The partitions are now read from where `rewind` said.
+    mutating func rewound(_ some: some Sequence<TopicPartition>) {
+        for partition in some where partitions[partition]?.phase == .rewinding {
+            partitions[partition]?.phase = .active
+        }
+    }
+}
+
+extension PartitionBook {
+    /// What is settled and not yet committed.
+    func commits() -> [TopicPartition: (PartitionClaim, OffsetCommit)] {
+        var commits: [TopicPartition: (PartitionClaim, OffsetCommit)] = [:]
+        for (partition, state) in partitions {
+            guard let commit = state.commit else { continue }
+            commits[partition] = (PartitionClaim(partition: partition, epoch: state.epoch), commit)
+        }
+        return commits
+    }
+
+    /// The broker has confirmed an offset.
+    mutating func confirm(_ claim: PartitionClaim, _ offset: Int64) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.committed = offset
+    }
+}

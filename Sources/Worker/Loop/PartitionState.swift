@@ -1,0 +1,121 @@
+import Kafka
+
+/// What is known of one partition under one claim.
+struct PartitionState: Sendable {
+    enum Phase: Sendable, Equatable {
+        /// What was committed is being asked for; no record may come.
+        case loading
+        case active
+        /// Being read again from the settled offset; what still comes from before is dropped.
+        case rewinding
+        /// To be given up: what is in hand is finished, nothing is taken.
+        case revoking
+    }
+
+    /// The offsets that one batch holds of this partition, gaps among them.
+    struct Span: Sendable {
+        let batch: Int
+        let first: Int64
+        var end: Int64
+        /// Nil while the batch is in work.
+        var increment: TallyIncrement?
+    }
+
+    let epoch: UInt64
+    var phase = Phase.loading
+    /// The offset that the next record should have; nil while nothing is known.
+    var next: Int64?
+    /// Of everything settled; nil while nothing is known.
+    var tally: StageTally?
+    /// The words of the commit metadata that are not ours.
+    var others: [String: String] = [:]
+    /// Everything below it is settled.
+    var settled: Int64?
+    /// The last offset that the broker has confirmed.
+    var committed: Int64?
+    /// In order of their offsets.
+    var spans: [Span] = []
+    /// Nothing from this offset on is settled until the partition is read again.
+    var pinnedAt: Int64?
+
+    init(epoch: UInt64) {
+        self.epoch = epoch
+    }
+
+    /// Begins where the last owner committed.
+    mutating func begin(_ committed: CommittedOffset) -> TallyStart {
+        phase = .active
+        guard let offset = committed.offset else { return .first }
+        next = offset
+        settled = offset
+        self.committed = offset
+        guard let metadata = CommitMetadata(committed.metadata) else {
+            tally = StageTally(began: offset)
+            return .begunAnew(at: offset, metadata: committed.metadata)
+        }
+        tally = metadata.tally
+        others = metadata.others
+        return metadata.tally.began + metadata.tally.total == offset
+            ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
+    }
+
+    /// Takes up a record in hand; returns how many offsets before it held none.
+    mutating func take(_ offset: Int64, batch: Int) -> Int64 {
+        let expected = next ?? offset
+        if tally == nil {
+            tally = StageTally(began: offset)
+            settled = offset
+        }
+        next = offset + 1
+        guard pinnedAt == nil else { return 0 }
+        if let last = spans.indices.last, spans[last].batch == batch {
+            spans[last].end = offset + 1
+        } else {
+            spans.append(Span(batch: batch, first: expected, end: offset + 1))
+        }
+        return offset - expected
+    }
+
+    /// Counts a batch, and with it every one that only waited for it.
+    mutating func settle(_ batch: Int, _ increment: TallyIncrement) {
+        guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
+        let span = spans[index]
+        precondition(
+            increment.total == span.end - span.first,
+            "a batch has to account for each of its offsets exactly once"
+        )
+        spans[index].increment = increment
+        while let span = spans.first, let increment = span.increment {
+            tally?.add(increment)
+            settled = span.end
+            spans.removeFirst()
+        }
+    }
+
+    /// Lets nothing from the offset on be settled.
+    mutating func pin(at offset: Int64) {
+        guard pinnedAt == nil else { return }
+        pinnedAt = offset
+        spans.removeAll { $0.first >= offset }
+        if let last = spans.indices.last {
+            spans[last].end = min(spans[last].end, offset)
+        }
+    }
+
+    /// What is to be committed; nil when the broker knows it all.
+    var commit: OffsetCommit? {
+        guard hasUncommitted, let settled, let tally else { return nil }
+        let metadata = CommitMetadata(tally: tally, others: others)
+        return OffsetCommit(offset: settled, metadata: metadata.text)
+    }
+
+    /// Nothing is in work and all that is settled is committed.
+    var isQuiet: Bool {
+        spans.isEmpty && !hasUncommitted
+    }
+
+    /// A tally that counts nothing yet is not worth a commit.
+    private var hasUncommitted: Bool {
+        settled != committed && tally.map { $0.total > 0 } ?? false
+    }
+}

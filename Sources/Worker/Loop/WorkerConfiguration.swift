@@ -1,0 +1,47 @@
+/// What the loop has to know; its bounds and its topics.
+package struct WorkerConfiguration: Sendable {
+    /// What is read.
+    package var inputTopics: [String]
+    /// What is written, the dead letters not among them; for the checks at start.
+    package var outputTopics: [String]
+    package var deadLetterTopic: String
+    package var consumerProperties: [String: String]
+    package var producerProperties: [String: String]
+
+    package var batchRecordsMax = 2_000
+    package var batchBytesMax = 4 << 20
+    /// One is processed while the others await their acknowledgements.
+    package var batchesInFlightMax = 2
+    package var retryDelayMin = Duration.milliseconds(100)
+    package var retryDelayMax = Duration.seconds(30)
+    package var shutdownBudget = Duration.seconds(20)
+
+    /// How long one poll waits for the first record.
+    package var pollWait = Duration.milliseconds(100)
+    /// After this long without room for records the partitions are paused, so that polling goes on.
+    package var pauseAfter = Duration.seconds(1)
+    /// How long what is in hand of revoked partitions may take before it is abandoned.
+    package var revocationBudget = Duration.seconds(10)
+    /// Between two commits, except when partitions are given up: a commit costs the broker a write.
+    package var commitInterval = Duration.milliseconds(200)
+    /// For each question to the broker.
+    package var callDeadline = Duration.seconds(10)
+    /// For closing the clients at the end.
+    package var closeDeadline = Duration.seconds(5)
+
+    package init(
+        inputTopics: [String],
+        outputTopics: [String],
+        deadLetterTopic: String,
+        consumerProperties: [String: String],
+        producerProperties: [String: String]
+    ) {
+        self.inputTopics = inputTopics
+        self.outputTopics = outputTopics
+        self.deadLetterTopic = deadLetterTopic
+        self.consumerProperties = consumerProperties
+        self.producerProperties = producerProperties
+    }
+
+    var backoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: retryDelayMax) }
+}

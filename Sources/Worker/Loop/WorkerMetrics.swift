@@ -1,0 +1,66 @@
+/// What every worker counts.
+final class WorkerMetrics: Sendable {
+    let records: MetricFamily<Counter>
+    let outputs: MetricFamily<Counter>
+    let deadLetters: MetricFamily<Counter>
+    let faults: MetricFamily<Counter>
+    let commits: MetricFamily<Counter>
+    let batchRecords: MetricFamily<Histogram>
+    let stepSeconds: MetricFamily<Histogram>
+    let partitions: MetricFamily<Gauge>
+    let batchesInHand: MetricFamily<Gauge>
+    let lag: MetricFamily<Gauge>
+    let breaker: MetricFamily<Gauge>
+    /// Kept apart from their family, because they are counted record by record.
+    private let byDisposition: [Disposition: Counter]
+
+    init(_ registry: MetricsRegistry) {
+        records = registry.counter(
+            "records",
+            "Records settled, by how they ended.",
+            labels: ["disposition"]
+        )
+        outputs = registry.counter("output_records", "Records written and acknowledged.")
+        deadLetters = registry.counter(
+            "dead_letters",
+            "Records dead-lettered, by reason.",
+            labels: ["reason"]
+        )
+        faults = registry.counter(
+            "infrastructure_faults",
+            "Failed attempts at a step that is repeated.",
+            labels: ["step"]
+        )
+        commits = registry.counter("commits", "Offset commits, by result.", labels: ["result"])
+        batchRecords = registry.histogram(
+            "batch_records",
+            "Records per batch.",
+            bounds: Histogram.countBounds
+        )
+        stepSeconds = registry.histogram(
+            "batch_step_duration_seconds",
+            "Time a batch spends in a step.",
+            labels: ["step"]
+        )
+        partitions = registry.gauge("assigned_partitions", "Partitions that this worker owns.")
+        batchesInHand = registry.gauge("batches_in_hand", "Batches read and not yet settled.")
+        lag = registry.gauge(
+            "lag_records",
+            "Records behind the settled offset, over this worker's partitions."
+        )
+        breaker = registry.gauge(
+            "breaker_tripped_state",
+            "1 while the settings are taken to be wrong and nothing is read."
+        )
+        byDisposition = Dictionary(
+            uniqueKeysWithValues: Disposition.allCases.map { [records] in ($0, records[$0.rawValue])
+            }
+        )
+    }
+
+    func settled(_ increment: TallyIncrement) {
+        for (disposition, count) in increment.counts {
+            byDisposition[disposition]?.increment(by: Int(count))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Kafka
+import Synchronization
+import Worker
+
+/// A stage whose verdicts and faults a test decides.
+///
+/// Without further orders it forwards each record to one topic, its value as it is.
+final class FakeStage: Stage {
+    let name = StageName.verify
+
+    struct State {
+        var processed: [ConsumerRecord] = []
+        var acknowledged: [ConsumerRecord] = []
+        var abandoned: Set<TopicPartition> = []
+        /// Thrown by the next calls of `process`, one each.
+        var faults: [any Error] = []
+        /// Thrown by the next calls of `acknowledged`, one each.
+        var acknowledgeFaults: [any Error] = []
+        /// While closed, `process` does not return.
+        var isClosed = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    struct Fault: Error {}
+
+    private let state = Mutex(State())
+    private let judge: @Sendable (ConsumerRecord) -> Verdict
+
+    init(_ judge: @escaping @Sendable (ConsumerRecord) -> Verdict) {
+        self.judge = judge
+    }
+
+    convenience init(forwardingTo topic: String) {
+        self.init { record in
+            Verdict(
+                .forwarded,
+                outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)]
+            )
+        }
+    }
+
+    var seen: State { state.withLock { $0 } }
+
+    func order(_ change: (inout sending State) -> Void) {
+        state.withLock { change(&$0) }
+    }
+
+    /// Keeps `process` from returning until `open()`.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isClosed = false
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+        let fault: (any Error)? = state.withLock { state in
+            state.processed += records
+            return state.faults.isEmpty ? nil : state.faults.removeFirst()
+        }
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                guard state.isClosed else { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isOpen { continuation.resume() }
+        }
+        if let fault { throw fault }
+        return records.map(judge)
+    }
+
+    func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {
+        let fault: (any Error)? = state.withLock { state in
+            guard state.acknowledgeFaults.isEmpty else {
+                return state.acknowledgeFaults.removeFirst()
+            }
+            state.acknowledged += records
+            return nil
+        }
+        if let fault { throw fault }
+    }
+
+    func abandoned(_ partitions: [TopicPartition]) async {
+        state.withLock { $0.abandoned.formUnion(partitions) }
+    }
+}

@@ -1,0 +1,88 @@
+import Kafka
+import Testing
+import TestSupport
+import Worker
+
+@Suite(.timeLimit(.minutes(3)))
+struct LoopRebalanceTests {
+    @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.close()
+        let worker = try rig.worker(stage)
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
+        await eventually(within: .seconds(20)) {
+            rig.log.count("partitions lost, discarding what is in hand") == 1
+        }
+        stage.open()
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await worker.stop()
+        #expect(stage.seen.abandoned == [TopicPartition(topic: rig.raw, partition: 0)])
+        #expect(stage.seen.acknowledged.map(\.offset) == [0, 1])
+        #expect(try await rig.tally()?.counts == [.forwarded: 2])
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `a second worker takes over half, and every record is settled once`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let rig = try await LoopRig(kind, partitions: 4)
+        let stages = (0..<2).map { _ in FakeStage(forwardingTo: rig.output) }
+        let workers = try stages.map { try rig.worker($0) { $0.batchRecordsMax = 10 } }
+        workers[0].start()
+        for partition in 0..<4 {
+            try await rig.publish((0..<50).map { [UInt8($0)] }, partition: Int32(partition))
+        }
+        await eventually(within: .seconds(30)) { !stages[0].seen.acknowledged.isEmpty }
+        workers[1].start()
+        await eventually(within: .seconds(60)) { workers[1].health.isReady }
+        for partition in 0..<4 {
+            try await rig.publish((50..<100).map { [UInt8($0)] }, partition: Int32(partition))
+        }
+        try await eventually(within: .seconds(60)) {
+            try await rig.committed(4).values.allSatisfy { $0.offset == 100 }
+        }
+        #expect(!stages[1].seen.acknowledged.isEmpty)
+        for worker in workers { try await worker.stop() }
+        for partition in 0..<4 {
+            let tally = try await rig.tally(Int32(partition))
+            #expect(tally?.began == 0)
+            #expect(tally?.counts == [.forwarded: 100])
+        }
+        let values = try await rig.contents(rig.output).compactMap { $0.value?.first }
+        #expect(Set(values).count == 100)
+    }
+
+    @Test func `stopping finishes and commits what is in hand`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.close()
+        let worker = try rig.worker(stage)
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        worker.loop.stop()
+        stage.open()
+        try await worker.stop()
+        let count = Int64(stage.seen.processed.count)
+        #expect(try await rig.committed()[0]?.offset == count)
+        #expect(rig.log.count("gave up batches in hand, to be read again") == 0)
+    }
+
+    @Test func `what is not finished within the budget is left uncommitted`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.close()
+        let worker = try rig.worker(stage) { $0.shutdownBudget = .milliseconds(300) }
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        try await worker.stop()
+        #expect(try await rig.committed()[0]?.offset == nil)
+        #expect(rig.log.count("gave up batches in hand, to be read again") == 1)
+        stage.open()
+    }
+}

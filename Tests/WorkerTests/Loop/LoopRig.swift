@@ -1,0 +1,106 @@
+import Kafka
+import Synchronization
+import Testing
+import TestSupport
+import Worker
+
+/// A cluster with a raw, an output and a dead-letter topic, and workers that run on it.
+final class LoopRig: Sendable {
+    let cluster: KafkaCluster
+    let raw: String
+    let output: String
+    let letters: String
+    let producer: KafkaProducer
+    private let admin: KafkaAdmin
+    let log = RecordingLogHandler(level: .info)
+
+    init(
+        _ kind: KafkaCluster.Kind = .mock,
+        partitions: Int = 1,
+        outputConfiguration: [String: String] = [:]
+    ) async throws {
+        cluster = try await KafkaCluster(kind)
+        raw = try await cluster.topic("raw", partitions: partitions)
+        output = try await cluster.topic(
+            "output",
+            partitions: partitions,
+            configuration: outputConfiguration
+        )
+        letters = try await cluster.topic("letters")
+        producer = try KafkaProducer(configuration: cluster.client)
+        admin = try KafkaAdmin(configuration: cluster.client)
+    }
+
+    /// A worker that is not running yet.
+    func worker(
+        _ stage: any Stage,
+        breaker: Breaker? = nil,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+    ) throws -> RunningWorker {
+        var configuration = WorkerConfiguration(
+            inputTopics: [raw],
+            outputTopics: [output],
+            deadLetterTopic: letters,
+            consumerProperties: cluster.consumer(),
+            producerProperties: cluster.client
+        )
+        configuration.retryDelayMin = .milliseconds(20)
+        configuration.retryDelayMax = .milliseconds(100)
+        configuration.commitInterval = .milliseconds(20)
+        change(&configuration)
+        return try RunningWorker(
+            stage,
+            configuration,
+            PlainLetters(topic: letters),
+            breaker,
+            Log(log)
+        )
+    }
+
+    /// Writes values to `raw`, round and round over its partitions when none is given.
+    func publish(_ values: [[UInt8]], partition: Int32? = 0) async throws {
+        let records = values.map {
+            ProducerRecord(topic: raw, partition: partition, key: [], value: $0)
+        }
+        let report = await producer.send(records)
+        try #require(report.isComplete)
+    }
+
+    /// What the group has committed for partitions of `raw`.
+    func committed(_ partitions: Int32 = 1) async throws -> [Int32: CommittedOffset] {
+        let offsets = try await admin.committedOffsets(
+            group: cluster.name("group"),
+            (0..<partitions).map { TopicPartition(topic: raw, partition: $0) },
+            deadline: .seconds(10)
+        )
+        return Dictionary(uniqueKeysWithValues: offsets.map { ($0.key.partition, $0.value) })
+    }
+
+    func tally(_ partition: Int32 = 0) async throws -> StageTally? {
+        let committed = try await committed(partition + 1)[partition]
+        return committed.flatMap { CommitMetadata($0.metadata)?.tally }
+    }
+
+    /// Everything that a topic holds.
+    func contents(_ topic: String) async throws -> [ConsumerRecord] {
+        let metadata = try await admin.metadata(topic: topic, deadline: .seconds(10))
+        let partitions = metadata[topic: topic]?.partitions ?? []
+        let marks = try await admin.listOffsets(partitions, deadline: .seconds(10))
+        let count = marks.values.reduce(0) { $0 + Int($1.high - $1.low) }
+        let reader = try KafkaConsumer(
+            configuration: cluster.consumer(group: "reader")
+        )
+        try await reader.assign(with: marks.mapValues { .some($0.low) })
+        var records: [ConsumerRecord] = []
+        try await eventually {
+            records += try await reader.poll(
+                recordsMax: 1_000,
+                bytesMax: 10 << 20,
+                wait: .milliseconds(20)
+            ).records
+            return records.count >= count
+        }
+        await reader.close(deadline: .seconds(2))
+        return records
+    }
+}

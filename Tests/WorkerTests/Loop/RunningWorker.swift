@@ -1,0 +1,45 @@
+import Synchronization
+import Worker
+
+/// A worker's loop in this process.
+final class RunningWorker: Sendable {
+    let loop: WorkerLoop
+    let health: Health
+    let metrics: MetricsRegistry
+    private let task = Mutex<Task<Void, any Error>?>(nil)
+
+    init(
+        _ stage: any Stage,
+        _ configuration: WorkerConfiguration,
+        _ letters: PlainLetters,
+        _ breaker: Breaker?,
+        _ log: Log
+    ) throws {
+        health = Health(
+            conditions: breaker == nil ? [.assigned, .broker] : [.assigned, .broker, .breaker],
+            stallMax: .seconds(60)
+        )
+        metrics = MetricsRegistry()
+        loop = try WorkerLoop(
+            stage: stage,
+            configuration: configuration,
+            deadLetters: letters,
+            breaker: breaker,
+            health: health,
+            metrics: metrics,
+            log: log
+        )
+    }
+
+    func start() {
+        let loop = loop
+        task.withLock { $0 = Task { try await loop.run() } }
+    }
+
+    /// Stops in good order and waits for the end.
+    func stop() async throws {
+        loop.stop()
+        let task = task.withLock { $0 }
+        try await task?.value
+    }
+}

@@ -1,0 +1,164 @@
+import AppStore
+import DeadLetters
+import Kafka
+import Testing
+import TestSupport
+import Worker
+
+@Suite(.timeLimit(.minutes(3)))
+struct WorkerLoopTests {
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `records are forwarded, settled and committed with their tally`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let rig = try await LoopRig(kind, partitions: 3)
+        let stage = FakeStage(forwardingTo: rig.output)
+        let worker = try rig.worker(stage)
+        worker.start()
+        for partition in 0..<3 {
+            try await rig.publish((0..<20).map { [UInt8($0)] }, partition: Int32(partition))
+        }
+        try await eventually(within: .seconds(30)) {
+            try await rig.committed(3).values.allSatisfy { $0.offset == 20 }
+        }
+        for partition in 0..<3 {
+            let tally = try await rig.tally(Int32(partition))
+            #expect(tally == StageTally(began: 0, counts: [.forwarded: 20], forwarded: 20))
+        }
+        #expect(worker.health.isReady)
+        try await worker.stop()
+        #expect(try await rig.contents(rig.output).count == 60)
+        #expect(stage.seen.acknowledged.count == 60)
+    }
+
+    @Test func `a failed delivery commits nothing`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.close()
+        let worker = try rig.worker(stage) { configuration in
+            configuration.producerProperties["message.timeout.ms"] = "300"
+        }
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        try rig.cluster.mock?.fail(.produce, with: Array(repeating: .requestTimedOut, count: 999))
+        stage.open()
+        await eventually(within: .seconds(20)) {
+            rig.log.count("infrastructure fault, trying again until it is over") == 1
+        }
+        #expect(try await rig.committed()[0]?.offset == nil)
+        #expect(stage.seen.acknowledged.isEmpty)
+        #expect(!worker.health.isReady)
+        try rig.cluster.mock?.clearFailures(.produce)
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        #expect(
+            try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 2], forwarded: 2)
+        )
+        try await worker.stop()
+    }
+
+    @Test func `an unresolved record pins its partition`() async throws {
+        let rig = try await LoopRig(partitions: 2)
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.order { $0.acknowledgeFaults = Array(repeating: FakeStage.Fault(), count: 1_000) }
+        let worker = try rig.worker(stage) { $0.batchRecordsMax = 1 }
+        worker.start()
+        try await rig.publish([[1], [2], [3]])
+        await eventually(within: .seconds(20)) { stage.seen.processed.count == 2 }
+        await eventually {
+            rig.log.count("infrastructure fault, trying again until it is over") == 1
+        }
+        #expect(try await rig.committed()[0]?.offset == nil)
+        stage.order { $0.acknowledgeFaults = [] }
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await worker.stop()
+    }
+
+    @Test func `a stage that fails gets its batch again, and the group is kept`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.order { $0.faults = Array(repeating: FakeStage.Fault(), count: 30) }
+        let worker = try rig.worker(stage) { configuration in
+            configuration.pauseAfter = .milliseconds(200)
+            configuration.batchesInFlightMax = 1
+        }
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) {
+            rig.log.count("paused: no room for records") == 1
+        }
+        try await rig.publish([[3]])
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        #expect(rig.log.count("partitions assigned") == 1)
+        #expect(rig.log.count("resumed") == 1)
+        #expect(rig.log.count("infrastructure fault, trying again until it is over") == 1)
+        #expect(rig.log.count("infrastructure fault is over") == 1)
+        try await worker.stop()
+        #expect(try await rig.contents(rig.output).map(\.value) == [[1], [2], [3]])
+    }
+
+    @Test func `a tally resumes after a restart, and offsets that are gone are skipped`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        try await rig.publish([[1], [2]])
+        let first = try rig.worker(FakeStage(forwardingTo: rig.output))
+        first.start()
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 2 }
+        try await first.stop()
+        // Somebody moves the group back to what retention has left, with the tally as it was.
+        try await rig.publish([[3], [4], [5], [6]])
+        let second = try rig.worker(FakeStage { _ in Verdict(.ignored) })
+        second.start()
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 6 }
+        try await second.stop()
+        let expected = StageTally(
+            began: 0,
+            counts: [.forwarded: 2, .ignored: 4],
+            forwarded: 2
+        )
+        #expect(try await rig.tally() == expected)
+    }
+
+    @Test func `a commit without a tally begins a new one, said loudly`() async throws {
+        let rig = try await LoopRig()
+        try await rig.publish([[1], [2], [3]])
+        let consumer = try KafkaConsumer(configuration: rig.cluster.consumer())
+        let partition = TopicPartition(topic: rig.raw, partition: 0)
+        let outcome = await consumer.commit(
+            [partition: OffsetCommit(offset: 1, metadata: "")],
+            deadline: .seconds(10)
+        )
+        #expect(outcome.failures.isEmpty)
+        await consumer.close(deadline: .seconds(2))
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
+        worker.start()
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await worker.stop()
+        #expect(
+            try await rig.tally() == StageTally(began: 1, counts: [.forwarded: 2], forwarded: 2)
+        )
+        #expect(rig.log.count("the commit carries no tally, a new one begins here") == 1)
+    }
+
+    @Test func `a record's own fault is dead-lettered with its bytes, null apart from empty`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let facts = DeadLetterFacts(reason: .signatureInvalid, detail: "test")
+        let worker = try rig.worker(FakeStage { _ in .deadLettered(facts) })
+        worker.start()
+        let report = await rig.producer.send([
+            ProducerRecord(topic: rig.raw, partition: 0, key: [9], value: [1, 0, 255]),
+            ProducerRecord(topic: rig.raw, partition: 0, key: nil, value: nil),
+            ProducerRecord(topic: rig.raw, partition: 0, key: [], value: []),
+        ])
+        #expect(report.isComplete)
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await worker.stop()
+        let letters = try await rig.contents(rig.letters)
+        #expect(letters.map(\.value) == [[1, 0, 255], nil, []])
+        #expect(letters.map(\.key) == [[9], nil, []])
+        #expect(try await rig.tally() == StageTally(began: 0, counts: [.deadLettered: 3]))
+    }
+}
