@@ -1,3 +1,4 @@
+import Database
 import Foundation
 import Kafka
 import LocalServers
@@ -8,7 +9,10 @@ import Settings
 package enum PipelineTool {
     static let name = "pipeline"
 
-    static let commands: [PipelineCommand] = [.topics, .publish, .reconcile]
+    static let commands: [PipelineCommand] = [
+        .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
+        .publish, .reconcile,
+    ]
 
     /// Runs as the process's main program.
     ///
@@ -119,8 +123,15 @@ extension CommandError {
             )
         case let error as KafkaError where error.code == .invalidConfiguration:
             self.init(ExitCode.configuration, error.description)
+        case let error as PostgresError where error.sqlState == .undefinedTable:
+            self.init(
+                ExitCode.configuration,
+                "the database has not got the schema: bring it up with '\(PipelineTool.name) migrate'"
+            )
         case let error as PostgresError where error.fault == .operator:
             self.init(ExitCode.configuration, error.description)
+        case is MigrationError:
+            self.init(ExitCode.configuration, "\(error)")
         case is KafkaError, is PostgresError, is LocalServerError:
             self.init(ExitCode.unavailable, "\(error)")
         default:

@@ -1,21 +1,34 @@
+import Database
 import Settings
 import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.
 enum ToolSettings {
-    static let postgresURL = Setting<String?>.optional(
-        "postgres.url",
-        .string(),
-        isSecret: true,
-        "The database, as postgresql://user:password@host:port/database."
-    )
+    /// What a command talks to; only its settings have to be there.
+    struct Needs: OptionSet {
+        let rawValue: Int
 
-    /// The file may hold the workers' other settings as well.
-    static let schema = SettingsSchema(
-        WorkerSettings.declarations.filter { $0.name.hasPrefix("kafka.") }
-            + [postgresURL.declaration],
-        otherSections: WorkerSettings.sections
-    )
+        static let kafka = Needs(rawValue: 1)
+        static let database = Needs(rawValue: 2)
+    }
+
+    static func schema(_ needs: Needs) -> SettingsSchema {
+        var declarations: [SettingDeclaration] = []
+        if needs.contains(.kafka) {
+            declarations += [
+                WorkerSettings.bootstrap.declaration, WorkerSettings.topicPrefix.declaration,
+                WorkerSettings.groupPrefix.declaration,
+            ]
+        }
+        if needs.contains(.database) {
+            declarations += DatabaseSettings.declarations
+        }
+        return SettingsSchema(
+            declarations,
+            takesKafkaProperties: needs.contains(.kafka),
+            passesOverUnknown: true
+        )
+    }
 
     /// The options by which a command line overrides the environment and the file.
     static let kafkaOptions = [
@@ -35,7 +48,7 @@ enum ToolSettings {
         "postgres",
         argument: "URL",
         "The database. Others on this machine see a command line: where the URL holds a password, "
-            + "prefer POSTGRES_URL, or a file named by POSTGRES_URL_FILE."
+            + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
     )
     static let configOption = CommandOption(
         "config",
@@ -45,18 +58,21 @@ enum ToolSettings {
     )
     static let jsonOption = CommandOption("json", "Print one JSON object instead of text.")
 
+    private static let overrides: [(option: String, setting: SettingDeclaration)] = [
+        ("kafka", WorkerSettings.bootstrap.declaration),
+        ("prefix", WorkerSettings.topicPrefix.declaration),
+        ("group-prefix", WorkerSettings.groupPrefix.declaration),
+        ("postgres", DatabaseSettings.url.declaration),
+    ]
+
     /// Reads the environment and the file, with the options laid over them.
     static func read(
         _ arguments: CommandArguments,
-        _ environment: [String: String]
+        _ environment: [String: String],
+        _ needs: Needs
     ) throws -> SettingsValues {
         var environment = environment
-        for (option, setting) in [
-            ("kafka", WorkerSettings.bootstrap.declaration),
-            ("prefix", WorkerSettings.topicPrefix.declaration),
-            ("group-prefix", WorkerSettings.groupPrefix.declaration),
-            ("postgres", postgresURL.declaration),
-        ] {
+        for (option, setting) in overrides {
             guard let value = arguments.value(option) else { continue }
             environment[setting.environmentName] = value
             environment["\(setting.environmentName)_FILE"] = nil
@@ -64,7 +80,7 @@ enum ToolSettings {
         let file = try arguments.value("config").map { path throws(SettingsError) in
             try SettingsFile(path: path)
         }
-        return try schema.read(environment: environment, file: file)
+        return try schema(needs).read(environment: environment, file: file)
     }
 }
 
@@ -75,16 +91,5 @@ extension SettingsValues {
             "bootstrap.servers": self[WorkerSettings.bootstrap].commaSeparated,
             "client.id": PipelineTool.name,
         ]) { $1 }
-    }
-
-    /// The database, which a command that needs one cannot do without.
-    func requiredPostgresURL() throws(CommandError) -> String {
-        guard let url = self[ToolSettings.postgresURL] else {
-            throw CommandError(
-                ExitCode.configuration,
-                "no database is named: set POSTGRES_URL, or give --postgres"
-            )
-        }
-        return url
     }
 }

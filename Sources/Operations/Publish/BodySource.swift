@@ -18,7 +18,6 @@ struct BodySource {
 
     /// More than any topic takes, so that the broker's refusal, not ours, is what one sees.
     private static let bodyBytesMax = 16 * 1_048_576
-    private static let chunkBytes = 65_536
 
     private let division: Division
     private var paths: ArraySlice<String>
@@ -39,7 +38,8 @@ struct BodySource {
                 if division == .whole {
                     return Body(bytes: try Self.readWhole(handle, path), origin: path)
                 }
-                reader = (Self.lines(of: handle), path == "-" ? "standard input" : path)
+                let lines = LineReader(lineBytesMax: Self.bodyBytesMax, of: handle)
+                reader = (lines, Self.name(of: path))
             }
             if let body = try nextLine() {
                 return body
@@ -69,7 +69,12 @@ struct BodySource {
         return nil
     }
 
-    private static func open(_ path: String) throws(CommandError) -> FileHandle {
+    /// For messages.
+    static func name(of path: String) -> String {
+        path == "-" ? "standard input" : path
+    }
+
+    static func open(_ path: String) throws(CommandError) -> FileHandle {
         if path == "-" {
             return .standardInput
         }
@@ -80,12 +85,6 @@ struct BodySource {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
         return handle
-    }
-
-    private static func lines(of handle: FileHandle) -> LineReader {
-        LineReader(lineBytesMax: bodyBytesMax) {
-            try handle.read(upToCount: chunkBytes).map { [UInt8]($0) } ?? []
-        }
     }
 
     private static func readWhole(

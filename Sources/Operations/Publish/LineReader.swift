@@ -1,3 +1,5 @@
+import Foundation
+
 /// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
 ///
 /// A line ends with a line feed, which is not part of it; a last line without one counts. A carriage
@@ -54,5 +56,16 @@ struct LineReader {
         isAtEnd = chunk.isEmpty
         buffer.append(contentsOf: chunk)
         return moved
+    }
+}
+
+extension LineReader {
+    private static let chunkBytes = 65_536
+
+    /// Reads a file or a pipe to its end.
+    init(lineBytesMax: Int, of handle: FileHandle) {
+        self.init(lineBytesMax: lineBytesMax) {
+            try handle.read(upToCount: Self.chunkBytes).map { [UInt8]($0) } ?? []
+        }
     }
 }

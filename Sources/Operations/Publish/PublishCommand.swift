@@ -39,7 +39,7 @@ extension PipelineCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment)
+        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let headers = try arguments.values("header").map(header)
         let topic =
             arguments.value("topic") ?? settings.topic(TopicLayout.raw)

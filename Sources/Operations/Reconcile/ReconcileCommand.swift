@@ -22,7 +22,7 @@ extension PipelineCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment)
+        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
         }

@@ -53,7 +53,7 @@ extension PipelineCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment)
+        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let layout = try TopicLayout(arguments, prefix: settings[WorkerSettings.topicPrefix])
         let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await TopicDeployment(admin, layout).run(isAltering: arguments.isSet("alter"))

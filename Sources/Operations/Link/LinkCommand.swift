@@ -1,0 +1,157 @@
+import JSON
+import Postgres
+import Settings
+
+extension PipelineCommand {
+    /// `pipeline link add`.
+    static let linkAdd = PipelineCommand(
+        syntax: linkSyntax(
+            "add",
+            "Says who is behind a purchase; access follows at once.\n\n"
+                + "KIND is account_token, app_transaction_id or original_transaction_id. With "
+                + "--from, links come from a file, or from standard input for \"-\": each line is "
+                + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
+                + "that stands already is changed to the new user.",
+            operands: "KIND KEY USER"
+        ),
+        run: { try await change($0, $1, operandCount: 3, "written", AccountLinkTable.add) }
+    )
+
+    /// `pipeline link remove`.
+    static let linkRemove = PipelineCommand(
+        syntax: linkSyntax(
+            "remove",
+            "Takes links back; access follows at once.\n\n"
+                + "KIND is account_token, app_transaction_id or original_transaction_id. With "
+                + "--from, links come from a file as for 'link add', with or without a user; one "
+                + "that names another user than the line stays.",
+            operands: "KIND KEY"
+        ),
+        run: { try await change($0, $1, operandCount: 2, "removed", AccountLinkTable.remove) }
+    )
+
+    /// `pipeline link list`.
+    static let linkList = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) link list",
+            "Shows links, those of one user, kind or key where asked.",
+            options: [
+                CommandOption("user", argument: "USER", "Only of this user."),
+                CommandOption("kind", argument: "KIND", "Only of this kind."),
+                CommandOption("key", argument: "KEY", "Only of this token or ID."),
+                CommandOption("limit", argument: "N", "At most so many; 1000 unless given."),
+                ToolSettings.postgresOption, ToolSettings.configOption,
+                CommandOption("json", "One JSON object a line, as 'link add --from' reads them."),
+            ]
+        ),
+        run: list
+    )
+
+    private static func linkSyntax(
+        _ verb: String,
+        _ summary: String,
+        operands: String
+    ) -> CommandSyntax {
+        CommandSyntax(
+            "\(PipelineTool.name) link \(verb)",
+            summary,
+            operands: operands,
+            operandCount: 0...3,
+            options: [
+                CommandOption("from", argument: "FILE", "Many links, one a line."),
+                CommandOption(
+                    "environment",
+                    argument: "NAME",
+                    "Only for this environment, such as Production; any unless given."
+                ),
+                CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
+                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+            ]
+        )
+    }
+
+    private typealias Change = @Sendable ([AccountLink], PostgresConnection) async throws -> Int
+
+    private static func change(
+        _ arguments: CommandArguments,
+        _ context: CommandContext,
+        operandCount: Int,
+        _ participle: String,
+        _ apply: Change
+    ) async throws -> Int32 {
+        var source = try LinkSource(arguments, operandCount: operandCount)
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        var (read, changed) = (0, 0)
+        try await settings.withDatabase { connection in
+            while let batch = try source.next() {
+                changed += try await apply(batch, connection)
+                read += batch.count
+            }
+        }
+        if arguments.isSet("json") {
+            context.console.print("{\"links\":\(read),\"\(participle)\":\(changed)}")
+        } else {
+            let links = Quantity.counted(read, "link")
+            context.console.print("\(links) read, \(Quantity.grouped(changed)) \(participle)")
+        }
+        return ExitCode.success
+    }
+
+    private static func list(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let kind: LinkKind? = try arguments.value("kind").map { text throws(UsageError) in
+            guard let kind = LinkKind(text) else {
+                throw UsageError("--kind: expected one of \(LinkKind.spellings)")
+            }
+            return kind
+        }
+        let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let links = try await settings.withDatabase { connection in
+            try await AccountLinkTable.list(
+                kind: kind,
+                key: arguments.value("key"),
+                userID: arguments.value("user"),
+                limit: limit,
+                on: connection
+            )
+        }
+        let lines = arguments.isSet("json") ? links.map(\.json) : table(links)
+        lines.forEach { context.console.print($0) }
+        return ExitCode.success
+    }
+
+    private static func table(_ links: [AccountLink]) -> [String] {
+        var table = TextTable([
+            .init("user"), .init("kind"), .init("key"), .init("environment"), .init("bundle"),
+        ])
+        for link in links {
+            table.add([
+                link.userID, link.kind.rawValue, link.key,
+                link.environment.isEmpty ? "any" : link.environment,
+                link.bundleID.isEmpty ? "any" : link.bundleID,
+            ])
+        }
+        return table.lines()
+    }
+}
+
+extension AccountLink {
+    fileprivate var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("kind", kind.rawValue)
+            writer.member("key", key)
+            writer.member("user", userID)
+            if !environment.isEmpty {
+                writer.member("environment", environment)
+            }
+            if !bundleID.isEmpty {
+                writer.member("bundle", bundleID)
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,124 @@
+import JSON
+
+/// One line of a file of links.
+///
+/// `kind,key,user,environment,bundle`, of which the last two may be missing, or a JSON object with
+/// `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with `kind,` names the
+/// columns and is passed over.
+enum LinkLine {
+    /// Why a line is no link.
+    struct Fault: Error, Hashable {
+        let expected: String
+    }
+
+    private static let textBytes = 1...255
+
+    /// Reads one line; nil where it holds no link.
+    ///
+    /// - Parameter isUserRequired: false for links that are to be removed.
+    static func parse(
+        _ line: [UInt8],
+        isFirst: Bool,
+        isUserRequired: Bool
+    ) throws(Fault) -> AccountLink? {
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw Fault(expected: "UTF-8")
+        }
+        let trimmed = text.trimmingBlanks
+        if trimmed.isEmpty || isFirst && trimmed.hasPrefix("kind,") {
+            return nil
+        }
+        let fields = trimmed.hasPrefix("{") ? try object(trimmed) : try row(trimmed)
+        guard let kind = LinkKind(fields.kind) else {
+            throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
+        }
+        guard textBytes.contains(fields.key.utf8.count) else {
+            throw Fault(expected: "a key of 1 to 255 bytes")
+        }
+        guard fields.user.utf8.count <= textBytes.upperBound,
+            !isUserRequired || !fields.user.isEmpty
+        else { throw Fault(expected: "a user of 1 to 255 bytes") }
+        return AccountLink(
+            kind: kind,
+            key: fields.key,
+            environment: fields.environment,
+            bundleID: fields.bundle,
+            userID: fields.user
+        )
+    }
+
+    private typealias Fields = (
+        kind: String, key: String, user: String, environment: String, bundle: String
+    )
+
+    private static func object(_ text: String) throws(Fault) -> Fields {
+        guard let root = try? JSONDocument(parsing: Array(text.utf8)).root else {
+            throw Fault(expected: "a JSON object")
+        }
+        let known = ["kind", "key", "user", "environment", "bundle"]
+        for (key, value) in root.members {
+            guard let name = key.string, known.contains(name) else {
+                throw Fault(expected: "only the members \(known.joined(separator: ", "))")
+            }
+            guard value.string != nil || value.isNull else {
+                throw Fault(expected: "a string as \(name)")
+            }
+        }
+        func member(_ key: String) -> String { root[key]?.string ?? "" }
+        return (
+            member("kind"), member("key"), member("user"), member("environment"), member("bundle")
+        )
+    }
+
+    private static func row(_ text: String) throws(Fault) -> Fields {
+        let fields = try separated(text)
+        guard (2...5).contains(fields.count) else {
+            throw Fault(expected: "kind,key,user[,environment,bundle]")
+        }
+        let padded = fields + Array(repeating: "", count: 5 - fields.count)
+        return (padded[0], padded[1], padded[2], padded[3], padded[4])
+    }
+
+    /// The fields of a row (RFC 4180, but that a field holds no line break).
+    private static func separated(_ text: String) throws(Fault) -> [String] {
+        var fields: [String] = []
+        var rest = Substring(text)
+        while true {
+            if rest.first == "\"" {
+                let (field, end) = try quoted(rest.dropFirst())
+                fields.append(field)
+                rest = end
+            } else {
+                let field = rest.prefix { $0 != "," }
+                fields.append(String(field).trimmingBlanks)
+                rest = rest.dropFirst(field.count)
+            }
+            guard !rest.isEmpty else { return fields }
+            guard rest.removeFirst() == "," else {
+                throw Fault(expected: "a comma after a quoted field")
+            }
+        }
+    }
+
+    private static func quoted(_ text: Substring) throws(Fault) -> (String, rest: Substring) {
+        var field = ""
+        var rest = text
+        while let character = rest.popFirst() {
+            guard character == "\"" else {
+                field.append(character)
+                continue
+            }
+            guard rest.first == "\"" else { return (field, rest) }
+            field.append(rest.removeFirst())
+        }
+        throw Fault(expected: "a closing quotation mark")
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String {
+        let blanks: Set<Character> = [" ", "\t", "\r"]
+        let start = drop { blanks.contains($0) }
+        return String(start.reversed().drop { blanks.contains($0) }.reversed())
+    }
+}

@@ -1,0 +1,83 @@
+import Settings
+
+/// Links from a command line or a file, in bounded batches.
+struct LinkSource {
+    /// Each batch is one statement, so that it is written whole or not at all.
+    private static let batchMax = 2_000
+    private static let lineBytesMax = 8_192
+
+    private var single: [AccountLink] = []
+    private var lines: LineReader?
+    private var name = ""
+    private let isUserRequired: Bool
+
+    /// - Parameter operandCount: 3 where a user has to be named, 2 where the key is enough.
+    init(_ arguments: CommandArguments, operandCount: Int) throws {
+        isUserRequired = operandCount == 3
+        let operands = arguments.operands
+        if let path = arguments.value("from") {
+            guard operands.isEmpty else {
+                throw UsageError("--from: the links come from the file, not also as operands")
+            }
+            lines = LineReader(
+                lineBytesMax: Self.lineBytesMax,
+                of: try BodySource.open(path)
+            )
+            name = BodySource.name(of: path)
+            return
+        }
+        guard operands.count == operandCount else {
+            throw UsageError(
+                "expected KIND KEY\(isUserRequired ? " USER" : ""), or links from a file: --from"
+            )
+        }
+        guard let kind = LinkKind(operands[0]) else {
+            throw UsageError("expected one of \(LinkKind.spellings), found \"\(operands[0])\"")
+        }
+        single = [
+            AccountLink(
+                kind: kind,
+                key: operands[1],
+                environment: arguments.value("environment") ?? "",
+                bundleID: arguments.value("bundle") ?? "",
+                userID: isUserRequired ? operands[2] : ""
+            )
+        ]
+    }
+
+    /// The next batch; nil when there are no more.
+    ///
+    /// - Throws: a `CommandError` that names the line, when one holds no link; what came before it
+    ///   stays written, and may be written again.
+    mutating func next() throws(CommandError) -> [AccountLink]? {
+        if !single.isEmpty {
+            defer { single = [] }
+            return single
+        }
+        guard var reader = lines else { return nil }
+        var batch: [AccountLink] = []
+        do {
+            while batch.count < Self.batchMax, let line = try reader.next() {
+                let link = try LinkLine.parse(
+                    line,
+                    isFirst: reader.lineNumber == 1,
+                    isUserRequired: isUserRequired
+                )
+                if let link {
+                    batch.append(link)
+                }
+            }
+        } catch let fault as LinkLine.Fault {
+            throw CommandError(
+                ExitCode.data,
+                "\(name):\(reader.lineNumber): expected \(fault.expected)"
+            )
+        } catch let error as LineReader.LineTooLong {
+            throw CommandError(ExitCode.data, "\(name):\(error.lineNumber): the line is too long")
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot read \(name)")
+        }
+        lines = reader
+        return batch.isEmpty ? nil : batch
+    }
+}

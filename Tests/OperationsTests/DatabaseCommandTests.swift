@@ -1,0 +1,128 @@
+import Foundation
+import Operations
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct DatabaseCommandTests {
+    private let transcript = ConsoleTranscript()
+    private let options: PostgresOptions
+
+    init() async throws {
+        options = try await PostgresServer.shared.emptyDatabase()
+    }
+
+    private func run(_ arguments: String...) async -> Int32 {
+        await PipelineTool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: ["DATABASE_URL": options.connectionString],
+                executables: "/nowhere"
+            )
+        )
+    }
+
+    private func file(_ text: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory
+            .appending(path: "input-\(UUID().uuidString)")
+        try Data(text.utf8).write(to: path)
+        return path.path()
+    }
+
+    @Test func `migrating twice does the work once`() async throws {
+        #expect(await run("migrate") == 0)
+        #expect(transcript.output.contains("applied  1  facts"))
+        #expect(await run("migrate") == 0)
+        #expect(transcript.output.contains("nothing to do"))
+    }
+
+    @Test func `a database that was not migrated ends with 78 and says what to do`() async throws {
+        #expect(await run("link", "list") == 78)
+        #expect(transcript.notes.contains("pipeline migrate"))
+    }
+
+    @Test func `a server that is not there ends with 69`() async throws {
+        let code = await PipelineTool.run(
+            ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"],
+            in: CommandContext(
+                console: transcript.console(),
+                environment: [:],
+                executables: "/nowhere"
+            )
+        )
+        #expect(code == 69)
+    }
+
+    @Test func `the same catalog once more changes nothing`() async throws {
+        #expect(await run("migrate") == 0)
+        let coins = #"{"products":{"coins":{"type":"consumable","credits":{"coins":10}}}}"#
+        let path = try file(coins)
+        #expect(await run("catalog", "apply", path) == 0)
+        #expect(transcript.output.contains("applied as version 1"))
+        #expect(await run("catalog", "apply", path) == 0)
+        #expect(transcript.output.contains("holds already as version 1"))
+        #expect(await run("catalog", "apply", try file(#"{"products":{}}"#)) == 0)
+        #expect(transcript.output.contains("applied as version 2"))
+        #expect(await run("catalog", "apply", path) == 0)
+        #expect(transcript.output.contains("applied as version 3"))
+    }
+
+    @Test func `a wrong catalog is refused with all its problems`() async throws {
+        let path = try file(#"{"products":{"a":{"type":"x"},"b":{"type":"consumable"}}}"#)
+        #expect(await run("catalog", "check", path) == 65)
+        #expect(transcript.notes.contains("2 problems"))
+        #expect(transcript.notes.contains(#"products["a"].type"#))
+        #expect(transcript.notes.contains(#"products["b"].credits"#))
+        #expect(await run("catalog", "check", "/nowhere") == 66)
+    }
+
+    @Test func `links are added, changed, listed and removed`() async throws {
+        #expect(await run("migrate") == 0)
+        #expect(await run("link", "add", "account_token", "ABC", "anna") == 0)
+        #expect(transcript.output.contains("1 link read, 1 written"))
+        #expect(await run("link", "add", "account-token", "abc", "anna") == 0)
+        #expect(transcript.output.contains("1 link read, 0 written"))
+        #expect(await run("link", "list", "--key", "ABC", "--json") == 0)
+        let line = #"{"kind":"account_token","key":"abc","user":"anna"}"#
+        #expect(transcript.output.hasSuffix(line + "\n"))
+
+        #expect(await run("link", "remove", "account_token", "Abc") == 0)
+        #expect(transcript.output.hasSuffix("1 link read, 1 removed\n"))
+    }
+
+    @Test func `a file of links is written in one go, a doubled key by its last line`() async throws
+    {
+        #expect(await run("migrate") == 0)
+        let lines = (1...3_000).map { "original_transaction_id,\($0),user-\($0)" }
+        let path = try file(
+            "kind,key,user\n" + lines.joined(separator: "\n") + "\naccount_token,T,a\n"
+                + "account_token,t,b\n"
+        )
+        #expect(await run("link", "add", "--from", path, "--json") == 0)
+        #expect(transcript.output.hasSuffix("{\"links\":3002,\"written\":3001}\n"))
+        #expect(await run("link", "list", "--user", "b") == 0)
+        #expect(transcript.output.hasSuffix("b     account_token  t    any          any\n"))
+        #expect(await run("link", "remove", "--from", path) == 0)
+        #expect(transcript.output.hasSuffix("3,002 links read, 3,001 removed\n"))
+    }
+
+    @Test func `a line that is no link is named, and nothing of its batch is written`() async throws
+    {
+        #expect(await run("migrate") == 0)
+        let path = try file("account_token,a,x\n\nnonsense,b,y\n")
+        #expect(await run("link", "add", "--from", path) == 65)
+        #expect(transcript.notes.contains("\(path):3: expected a kind"))
+        #expect(await run("link", "list") == 0)
+        #expect(!transcript.output.contains("account_token"))
+    }
+
+    @Test func `operands that do not fit end with 64`() async {
+        #expect(await run("link", "add", "account_token", "a") == 64)
+        #expect(await run("link", "remove", "account_token") == 64)
+        #expect(await run("link", "add", "token", "a", "b") == 64)
+        #expect(await run("link", "add", "account_token", "a", "b", "--from", "-") == 64)
+        #expect(await run("link") == 64)
+        #expect(transcript.notes.contains("pipeline link is one of:"))
+    }
+}
