@@ -50,8 +50,8 @@ import Worker
         #expect(WorkerSettings.problems(try values([:])).isEmpty)
     }
 
-    @Test func `a message may not be larger than its line of help`() {
-        let help = WorkerSettings.schema(adding: []).help
+    @Test func `help fits a terminal`() {
+        let help = WorkerSettings.schema(adding: WorkerSettings.breakerDeclarations).help
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 }

@@ -92,6 +92,25 @@ package enum WorkerSettings {
         "Events below this level are not written."
     )
 
+    package static let breakerRefusedMax = Setting(
+        "breaker.refused_max",
+        .int(1...1_000_000),
+        default: 1000,
+        "Distinct bodies refused only by the settings, before any is accepted, at which the worker "
+            + "pauses: the settings are taken to be wrong."
+    )
+    package static let breakerArmedMax = Setting(
+        "breaker.armed_max",
+        .duration(.seconds(1)...(.seconds(86_400))),
+        default: .seconds(60),
+        "How long after start or reload such bodies are held back and counted."
+    )
+
+    /// What the stage with the breaker against wrong settings adds.
+    package static let breakerDeclarations = [
+        breakerRefusedMax.declaration, breakerArmedMax.declaration,
+    ]
+
     package static let declarations = [
         bootstrap.declaration, topicPrefix.declaration, groupPrefix.declaration,
         instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
