@@ -116,7 +116,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "postgresql://127.0.0.1:1/x", "postgresql://host.invalid/x",
+        "postgresql://127.0.0.1:1/x", "postgresql:///x?host=/nowhere",
+        // Longer than a label of a name may be: refused without asking a name server.
+        "postgresql://\(String(repeating: "a", count: 70)).invalid/x",
     ])
     func `a server that cannot be reached is infrastructure`(string: String) async throws {
         let error = await #expect(throws: PostgresError.self) {

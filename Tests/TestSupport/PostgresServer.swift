@@ -10,6 +10,7 @@ package actor PostgresServer {
 
     private var starting: Task<PrivatePostgres, any Error>?
     private var migrating: Task<String, any Error>?
+    private var administrator: PostgresClient?
     private var databaseCount = 0
 
     private init() {}
@@ -50,15 +51,27 @@ package actor PostgresServer {
         databaseCount += 1
         let name = "test\(databaseCount)"
         let server = try await server()
-        let administrator = try await PostgresConnection.connect(
-            Self.options(server.connectionString())
-        )
-        try await administrator.execute(script: "CREATE DATABASE \(name) TEMPLATE \(template)")
-        await administrator.close()
+        try await administrator(server).withConnection { connection in
+            try await connection.execute(script: "CREATE DATABASE \(name) TEMPLATE \(template)")
+        }
         return Self.options(server.connectionString(database: name))
     }
 
+    /// One connection makes all databases: a run starts its tests at once, and a hundred copies at
+    /// once would take the machine from those that run already.
+    private func administrator(_ server: PrivatePostgres) -> PostgresClient {
+        let client =
+            administrator
+            ?? PostgresClient(Self.options(server.connectionString()), connectionsMax: 1)
+        administrator = client
+        return client
+    }
+
+    /// The deadlines are those of a machine that does much else.
     private static func options(_ connectionString: String) -> PostgresOptions {
-        PostgresOptions(connectionString: connectionString, applicationName: "tests")
+        var options = PostgresOptions(connectionString: connectionString, applicationName: "tests")
+        options.connectDeadline = .seconds(60)
+        options.statementDeadline = .seconds(60)
+        return options
     }
 }
