@@ -74,6 +74,15 @@ package actor KafkaAdmin {
         }
     }
 
+    /// The cluster's ID as its brokers say it; the bootstrap servers where they say none.
+    ///
+    /// Fails when no broker answers in time.
+    package nonisolated func clusterID(deadline: Duration) async throws(KafkaError) -> String {
+        _ = try await questions.metadata(topic: nil, deadline: deadline)
+        return await questions.clusterID()
+            ?? configuration["bootstrap.servers"] ?? ""
+    }
+
     /// - Parameter topic: nil asks for all. A topic that does not exist is told by its error.
     package nonisolated func metadata(
         topic: String? = nil,

@@ -100,6 +100,15 @@ actor KafkaQuestions {
         return offsets
     }
 
+    /// From what the last metadata said; nil where it said nothing.
+    func clusterID() -> String? {
+        guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else {
+            return nil
+        }
+        defer { unsafe rd_kafka_mem_free(client.pointer, text) }
+        return unsafe String(cString: text)
+    }
+
     /// - Parameter topic: nil asks for all topics; one that does not exist is told by its error.
     func metadata(topic: String?, deadline: Duration) throws(KafkaError) -> ClusterMetadata {
         let client = try opened()

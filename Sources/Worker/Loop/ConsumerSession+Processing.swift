@@ -23,7 +23,7 @@ extension ConsumerSession {
                 }
                 released = passed
             }
-            let outputs = released.outputs(loop.deadLetters)
+            let outputs = released.outputs(deadLetters)
             let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
             delivered.yield(
                 DeliveredBatch(judged: released, outputs: outputs, delivery: delivery)

@@ -1,3 +1,4 @@
+import DeadLetters
 import Kafka
 import Synchronization
 
@@ -8,6 +9,7 @@ import Synchronization
 /// everything that touches the consumer's assignment happens in the polling task.
 final class ConsumerSession: Sendable {
     let loop: WorkerLoop
+    let deadLetters: any DeadLetterWriting
     let consumer: KafkaConsumer
     let book = Mutex(PartitionBook())
     let polling = Mutex(PollingState())
@@ -20,8 +22,9 @@ final class ConsumerSession: Sendable {
     let isAborted = Atomic(false)
     private let isStopped = Atomic(false)
 
-    init(_ loop: WorkerLoop) throws(KafkaError) {
+    init(_ loop: WorkerLoop, _ deadLetters: any DeadLetterWriting) throws(KafkaError) {
         self.loop = loop
+        self.deadLetters = deadLetters
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties,

@@ -10,7 +10,7 @@ import Synchronization
 package final class WorkerLoop: Sendable {
     let stage: any Stage
     let configuration: WorkerConfiguration
-    let deadLetters: any DeadLetterWriting
+    let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
     let health: Health
     let log: Log
     let metrics: WorkerMetrics
@@ -22,10 +22,12 @@ package final class WorkerLoop: Sendable {
     private let session = Mutex<ConsumerSession?>(nil)
 
     /// Makes the producer; no connection is waited for.
+    ///
+    /// - Parameter deadLetters: makes the letters of a cluster, by the ID that its brokers give.
     package init(
         stage: any Stage,
         configuration: WorkerConfiguration,
-        deadLetters: any DeadLetterWriting,
+        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
         breaker: Breaker? = nil,
         health: Health,
         metrics: MetricsRegistry,
@@ -51,12 +53,13 @@ package final class WorkerLoop: Sendable {
     ///
     /// Throws only for properties that librdkafka does not take, before anything is read.
     package func run() async throws(KafkaError) {
-        await waitForDependencies()
+        await waitForStage()
+        guard let cluster = try await waitForCluster() else { return }
         let checking = Task { await checkTopics() }
         defer { checking.cancel() }
         var backoff = configuration.backoff
         while !mustStop {
-            let session = try ConsumerSession(self)
+            let session = try ConsumerSession(self, deadLetters(cluster))
             self.session.withLock { $0 = session }
             if mustStop { session.stop() }
             let error = await session.run()
@@ -80,7 +83,7 @@ package final class WorkerLoop: Sendable {
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
     /// The stage's database may come later than the worker: it is waited for.
-    private func waitForDependencies() async {
+    private func waitForStage() async {
         var backoff = configuration.backoff
         while !mustStop {
             health.progressed()
@@ -93,5 +96,22 @@ package final class WorkerLoop: Sendable {
                 try? await Task.sleep(for: min(backoff.nextDelay(), .seconds(2)))
             }
         }
+    }
+
+    /// The brokers may come later too; nil when the worker is to stop before.
+    private func waitForCluster() async throws(KafkaError) -> String? {
+        let admin = try KafkaAdmin(configuration: configuration.producerProperties)
+        var found: String?
+        while !mustStop, found == nil {
+            health.progressed()
+            do {
+                found = try await admin.clusterID(deadline: .seconds(2))
+                faults.succeeded(.connection)
+            } catch {
+                faults.failed(.connection, error)
+            }
+        }
+        await admin.close()
+        return found
     }
 }

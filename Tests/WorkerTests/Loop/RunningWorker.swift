@@ -23,7 +23,7 @@ final class RunningWorker: Sendable {
         loop = try WorkerLoop(
             stage: stage,
             configuration: configuration,
-            deadLetters: letters,
+            deadLetters: { _ in letters },
             breaker: breaker,
             health: health,
             metrics: metrics,

@@ -1,0 +1,23 @@
+extension StageName {
+    /// What the stage reads, without the topics' prefix.
+    package var inputTopic: String {
+        switch self {
+        case .verify: "raw"
+        case .dedupe: "verified"
+        case .link: "unique"
+        case .entitle: "linked"
+        }
+    }
+
+    /// Where observations go on to, without the topics' prefix; nil for the last stage.
+    package var outputTopic: String? {
+        switch self {
+        case .verify: "verified"
+        case .dedupe: "unique"
+        case .link: "linked"
+        case .entitle: nil
+        }
+    }
+
+    package static let deadLetterTopic = "dead-letter"
+}

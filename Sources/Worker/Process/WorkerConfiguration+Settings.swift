@@ -1,0 +1,19 @@
+import Settings
+
+extension WorkerConfiguration {
+    init(_ settings: SettingsValues, _ stage: StageName) {
+        self.init(
+            inputTopics: [settings.topic(stage.inputTopic)],
+            outputTopics: stage.outputTopic.map { [settings.topic($0)] } ?? [],
+            deadLetterTopic: settings.topic(StageName.deadLetterTopic),
+            consumerProperties: settings.consumerProperties(stage),
+            producerProperties: settings.producerProperties(stage)
+        )
+        batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
+        batchBytesMax = settings[WorkerSettings.batchBytesMax]
+        batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]
+        retryDelayMin = settings[WorkerSettings.retryDelayMin]
+        retryDelayMax = settings[WorkerSettings.retryDelayMax]
+        shutdownBudget = settings[WorkerSettings.shutdownBudget]
+    }
+}
