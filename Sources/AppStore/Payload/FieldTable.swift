@@ -30,17 +30,19 @@ struct FieldTable<Field: PayloadField>: Sendable {
     }
 
     func field(named key: JSONValue) -> Field? {
-        guard key.plainStringRange != nil else {
-            return key.stringBytes.flatMap { field(named: $0[...]) }
+        guard let range = key.plainStringRange else {
+            return key.stringBytes.flatMap { field(named: $0.indices, of: $0) }
         }
-        return field(named: key.rawBytes.dropFirst().dropLast())
+        return field(named: range, of: key.documentBytes)
     }
 
-    private func field(named name: ArraySlice<UInt8>) -> Field? {
+    private func field(named name: Range<Int>, of text: [UInt8]) -> Field? {
         guard !name.isEmpty else { return nil }
-        var index = Self.hash(name) & (slots.count - 1)
+        var index = Self.hash(text[name]) & (slots.count - 1)
         while let slot = slots[index] {
-            if slot.name.count == name.count, slot.name.elementsEqual(name) {
+            if slot.name.count == name.count,
+                ByteSearch.hasPrefix(slot.name.span, text.span, at: name.lowerBound)
+            {
                 return slot.field
             }
             index = (index + 1) & (slots.count - 1)

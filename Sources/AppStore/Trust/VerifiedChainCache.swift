@@ -18,17 +18,22 @@ struct VerifiedChainCache {
 
     var count: Int { entries.count }
 
-    mutating func chain(for header: Range<Int>, of token: Token) -> VerifiedChain? {
+    /// The chain of the known header that a token begins with, and where that header ends.
+    ///
+    /// A known header holds no dot, so it is the token's whole first segment where a dot follows:
+    /// nobody has to look for that dot in four thousand characters.
+    mutating func chain(beginning token: Token) -> (chain: VerifiedChain, headerEnd: Int)? {
         let bytes = token.bytes
-        for index in entries.indices where entries[index].header.count == header.count {
+        for index in entries.indices {
             let known = entries[index].header
-            guard ByteSearch.hasPrefix(known.span, bytes.span, at: header.lowerBound) else {
-                continue
-            }
+            let end = token.range.lowerBound + known.count
+            guard end < token.range.upperBound, bytes[end] == UInt8(ascii: "."),
+                ByteSearch.hasPrefix(known.span, bytes.span, at: token.range.lowerBound)
+            else { continue }
             if index > 0 {
                 entries.insert(entries.remove(at: index), at: 0)
             }
-            return entries[0].chain
+            return (entries[0].chain, end)
         }
         return nil
     }

@@ -23,19 +23,40 @@ enum ByteSearch {
     }
 
     /// Whether a text begins, at an index, with all of another one.
+    ///
+    /// Without a look at each byte's result: a header that is not the known one is rare.
     static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
         guard prefix.count <= text.count - start else { return false }
-        let expected = prefix.bytes
-        let raw = text.bytes
+        return prefix.withUnsafeBytes { prefix in
+            text.withUnsafeBytes { text in
+                isEqual(prefix, UnsafeRawBufferPointer(rebasing: text[start...]))
+            }
+        }
+    }
+
+    /// - Parameter text: is as long as `prefix` at least.
+    private static func isEqual(
+        _ prefix: UnsafeRawBufferPointer,
+        _ text: UnsafeRawBufferPointer
+    ) -> Bool {
+        var difference = SIMD4<UInt64>.zero
         var index = 0
+        while index + 32 <= prefix.count {
+            difference |=
+                prefix.loadUnaligned(fromByteOffset: index, as: SIMD4<UInt64>.self)
+                ^ text.loadUnaligned(fromByteOffset: index, as: SIMD4<UInt64>.self)
+            index += 32
+        }
+        guard difference == .zero else { return false }
         while index + 8 <= prefix.count {
-            let word = raw.unsafeLoadUnaligned(fromByteOffset: start + index, as: UInt64.self)
-            guard word == expected.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            else { return false }
+            let expected = prefix.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard text.loadUnaligned(fromByteOffset: index, as: UInt64.self) == expected else {
+                return false
+            }
             index += 8
         }
         while index < prefix.count {
-            guard prefix[index] == text[start + index] else { return false }
+            guard prefix[index] == text[index] else { return false }
             index += 1
         }
         return true

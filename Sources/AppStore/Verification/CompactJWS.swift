@@ -7,11 +7,12 @@ struct CompactJWS {
     /// The bytes that are signed: header, dot and payload.
     var signed: Range<Int> { header.lowerBound..<payload.upperBound }
 
-    init(_ token: Token) throws(Fault) {
+    /// - Parameter headerEnd: where the first dot is, if that is known.
+    init(_ token: Token, headerEnd: Int? = nil) throws(Fault) {
         let bytes = token.bytes
         let dot = UInt8(ascii: ".")
         let range = token.range
-        guard let first = ByteSearch.first(dot, in: bytes.span, range),
+        guard let first = headerEnd ?? ByteSearch.first(dot, in: bytes.span, range),
             let second = ByteSearch.first(dot, in: bytes.span, first + 1..<range.upperBound)
         else { throw Fault(.jwsMalformed, "a compact JWS has three segments, this has fewer") }
         guard ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound) == nil else {

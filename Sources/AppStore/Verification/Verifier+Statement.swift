@@ -8,8 +8,8 @@ extension Verifier {
         expecting kind: PayloadKind?
     ) throws(Fault) -> SignedStatement {
         trail.begin(token)
-        let jws = try CompactJWS(token)
-        let known = chains.chain(for: jws.header, of: token)
+        let known = chains.chain(beginning: token)
+        let jws = try CompactJWS(token, headerEnd: known?.headerEnd)
         var header: [UInt8] = []
         if known == nil {
             header = try decodeHeader(jws, token)
@@ -21,7 +21,7 @@ extension Verifier {
         }
         let chain: VerifiedChain
         if let known {
-            chain = known
+            chain = known.chain
         } else {
             chain = try verifyChain(header)
         }
