@@ -4,8 +4,12 @@ package import JSON
 extension CommerceItem {
     /// The items of a transaction's `advancedCommerceInfo`; one without a SKU is left out.
     package static func items(of advancedCommerce: JSONValue?) -> [CommerceItem] {
-        guard let list = advancedCommerce?["items"] else { return [] }
-        return list.elements.compactMap { CommerceItem($0) }
+        advancedCommerce?["items"].map { items(list: $0) } ?? []
+    }
+
+    /// The items of the list itself.
+    package static func items(list: JSONValue) -> [CommerceItem] {
+        list.elements.compactMap { CommerceItem($0) }
     }
 
     private init?(_ item: JSONValue) {

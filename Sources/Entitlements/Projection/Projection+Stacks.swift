@@ -20,6 +20,7 @@ extension Projection {
                             productID: transaction.productID
                         ),
                         transactionID: transaction.transactionID,
+                        originalTransactionID: key.originalTransactionID,
                         purchaseDate: transaction.purchaseDate,
                         quantity: transaction.quantity
                     )

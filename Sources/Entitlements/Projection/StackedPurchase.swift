@@ -4,12 +4,20 @@ package import AppStore
 package struct StackedPurchase: Hashable, Sendable {
     package var key: StackKey
     package var transactionID: String
+    package var originalTransactionID: String
     package var purchaseDate: Timestamp
     package var quantity: Int32
 
-    package init(key: StackKey, transactionID: String, purchaseDate: Timestamp, quantity: Int32) {
+    package init(
+        key: StackKey,
+        transactionID: String,
+        originalTransactionID: String,
+        purchaseDate: Timestamp,
+        quantity: Int32
+    ) {
         self.key = key
         self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
         self.purchaseDate = purchaseDate
         self.quantity = max(1, quantity)
     }

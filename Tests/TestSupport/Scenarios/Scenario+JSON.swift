@@ -6,8 +6,9 @@ extension Scenario {
     init(name: String, json: [UInt8]) throws {
         let root = try JSONDocument(parsing: json).root
         self.name = name
-        let catalogJSON = try Self.member("catalog", of: root)
-        catalog = try Catalog(catalogJSON)
+        let products = try Self.member("catalog", of: root)
+        catalog = try Catalog(products)
+        catalogJSON = Array(products.rawBytes)
         let linking = root["linking"]
         rules = OwnershipRules(
             policy: try Self.policy(linking?["policy"]),

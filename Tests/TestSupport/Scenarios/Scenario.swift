@@ -7,6 +7,8 @@ package import Entitlements
 package struct Scenario: Sendable {
     package var name: String
     package var catalog: Catalog
+    /// The catalog as it stands in the file.
+    package var catalogJSON: [UInt8]
     package var rules: OwnershipRules
     package var links: AccountLinks
     /// In the order of the file, which is that of the signed dates unless the scenario is about

@@ -1,0 +1,115 @@
+import AppStore
+import Database
+import Entitlements
+package import Kafka
+package import Postgres
+package import Worker
+
+/// The last stage: records facts, projects entitlements from them and writes both at once.
+///
+/// Idempotent for ever: whatever is replayed, a fact counts once and its rows are what they were.
+package final class EntitleStage: Stage {
+    package let name = StageName.entitle
+
+    private let client: PostgresClient
+    private let catalogs: CatalogStore
+    private let lanes: Int
+    private let metrics: EntitleMetrics
+
+    /// - Parameter lanes: into how many transactions at once a batch is shared out by purchase.
+    package init(client: PostgresClient, lanes: Int = 2, metrics: EntitleMetrics) {
+        self.client = client
+        self.lanes = lanes
+        self.metrics = metrics
+        catalogs = CatalogStore()
+    }
+
+    package func probe() async throws {
+        _ = try await client.withConnection { connection in
+            try await connection.pipeline([CatalogStore.newestVersion])
+        }
+    }
+
+    package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+        let shares = Lanes.share(records, among: lanes)
+        if shares.count == 1 {
+            return try await entitle(records[...])
+        }
+        var verdicts = [Verdict?](repeating: nil, count: records.count)
+        try await withThrowingTaskGroup(of: ([Int], [Verdict]).self) { group in
+            for share in shares {
+                group.addTask { [self] in
+                    (share, try await entitle(share.map { records[$0] }[...]))
+                }
+            }
+            for try await (share, results) in group {
+                for (index, verdict) in zip(share, results) {
+                    verdicts[index] = verdict
+                }
+            }
+        }
+        return verdicts.compactMap { $0 }
+    }
+
+    @concurrent
+    private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+        try await RecordFaults.isolating(records) { records in
+            try await judge(records)
+        } refused: { record, error in
+            .deadLettered(record, .notStorable, error.recordFaultDetail)
+        }
+    }
+
+    private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+        let readings = records.map { record in
+            Result { () throws(ObservationError) in
+                try EntitleRecord(try Observation(decoding: record.value))
+            }
+        }
+        let readable = readings.compactMap { try? $0.get() }
+        var outcomes = try await settle(readable)[...]
+        return zip(records, readings).map { record, reading in
+            switch reading {
+            case .failure(let error): .observationMalformed(error)
+            case .success: verdict(on: record, outcomes.removeFirst())
+            }
+        }
+    }
+
+    /// One transaction, begun again without the records that turn out to contradict what is known.
+    private func settle(_ records: [EntitleRecord]) async throws -> [EntitleOutcome] {
+        guard !records.isEmpty else { return [] }
+        var refused: [Int: ImmutableField] = [:]
+        while true {
+            do {
+                let outcome = try await client.transaction { [refused] connection in
+                    let transaction = EntitleTransaction(
+                        connection: connection,
+                        records: records,
+                        refused: refused,
+                        catalogs: catalogs
+                    )
+                    return try await transaction.run()
+                }
+                metrics.settled(outcome)
+                return outcome.outcomes
+            } catch let conflict as ForeignConflict {
+                refused.merge(conflict.records) { known, _ in known }
+            }
+        }
+    }
+
+    private func verdict(on record: ConsumerRecord, _ outcome: EntitleOutcome) -> Verdict {
+        switch outcome {
+        case .applied: Verdict(.applied)
+        case .unchanged: Verdict(.unchanged)
+        case .recorded: Verdict(.recorded)
+        case .conflict(let field):
+            .deadLettered(
+                record,
+                .transactionConflict,
+                "\(field.rawValue) differs from what is recorded of the transaction"
+            )
+        }
+    }
+}

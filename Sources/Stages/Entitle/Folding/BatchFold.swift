@@ -1,0 +1,159 @@
+import AppStore
+import Entitlements
+import JSON
+import OpenSSL
+
+/// Takes up the records of a batch one by one: what each says against what is known by then.
+struct BatchFold {
+    private(set) var states: [ScopeState] = []
+    private(set) var outcomes: [EntitleOutcome] = []
+    /// The purchases that are to be projected, with the record that says most about why.
+    private(set) var touched: [PurchaseKey: ChangeCause] = [:]
+    private(set) var revisions = RevisionColumns()
+    private(set) var notifications = NotificationColumns()
+    private(set) var meanings: [NotificationMeaning] = []
+    /// The first place in the batch of each transaction ID that it names.
+    private(set) var firstPlaces: [TransactionKey: Int] = [:]
+    private var relinked: [Int: PurchaseKey] = [:]
+    private var originals: [TransactionKey: String] = [:]
+    private var places: [PurchaseScope: Int] = [:]
+
+    init(scopes: [PurchaseScope]) {
+        for scope in scopes {
+            places[scope] = states.count
+            states.append(ScopeState(scope))
+        }
+    }
+
+    /// What the tables hold is put in place before the records are taken up.
+    mutating func withState(at place: Int, _ body: (inout ScopeState) -> Void) {
+        body(&states[place])
+    }
+
+    mutating func take(_ record: EntitleRecord, refused: ImmutableField?) {
+        let index = outcomes.count
+        let outcome = refused.map { .conflict($0) } ?? takeParts(of: record, at: index)
+        outcomes.append(outcome)
+    }
+
+    /// Says of the records that only name a purchase whether that changed anything.
+    mutating func settleRelinked(changed: Set<PurchaseKey>) {
+        for (index, key) in relinked where changed.contains(key) {
+            outcomes[index] = .applied
+        }
+    }
+
+    private mutating func takeParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
+        guard !record.observation.isDuplicate else { return .unchanged }
+        if let key = record.relinked {
+            relinked[index] = key
+            touched[key] = touched[key] ?? ChangeCause(record)
+            return .unchanged
+        }
+        var verdicts: [PartVerdict] = []
+        if let fact = record.transaction {
+            let verdict = take(fact, of: record, at: index)
+            if case .conflict(let field) = verdict {
+                return .conflict(field)
+            }
+            verdicts.append(verdict)
+        }
+        if let fact = record.renewal {
+            verdicts.append(take(fact, of: record))
+        }
+        takeHistory(of: record)
+        guard !verdicts.isEmpty else { return .recorded }
+        return verdicts.contains(.new) ? .applied : .unchanged
+    }
+
+    private mutating func take(
+        _ fact: TransactionFact,
+        of record: EntitleRecord,
+        at index: Int
+    ) -> PartVerdict {
+        let purchase = fact.purchaseKey
+        let original = originals[fact.key] ?? purchase.originalTransactionID
+        guard original == purchase.originalTransactionID, let place = places[purchase.scope] else {
+            return .conflict(.originalTransactionID)
+        }
+        let verdict = states[place][purchase.bundleID].take(fact)
+        if case .conflict = verdict {
+            return verdict
+        }
+        if originals.updateValue(original, forKey: fact.key) == nil {
+            firstPlaces[fact.key] = index
+        }
+        touch(purchase, record, verdict)
+        if verdict.isContent, let payload = record.observation.transaction {
+            revisions.append(fact, payload, record.observation)
+        }
+        return verdict
+    }
+
+    private mutating func take(_ fact: RenewalFact, of record: EntitleRecord) -> PartVerdict {
+        guard let place = places[fact.key.scope] else { return .duplicate }
+        let verdict = states[place].take(fact)
+        for bundleID in states[place].bundleIDs(joinedBy: fact.key) {
+            touch(fact.key.scope.purchase(bundleID), record, verdict)
+        }
+        if verdict.isContent, let payload = record.observation.renewalInfo {
+            revisions.append(fact, payload, record.observation)
+        }
+        return verdict
+    }
+
+    private mutating func touch(
+        _ purchase: PurchaseKey,
+        _ record: EntitleRecord,
+        _ verdict: PartVerdict
+    ) {
+        if verdict == .new || touched[purchase] == nil {
+            touched[purchase] = ChangeCause(record)
+        }
+    }
+
+    private mutating func takeHistory(of record: EntitleRecord) {
+        let observation = record.observation
+        if let payload = observation.appTransaction {
+            revisions.append(appTransaction: payload, observation)
+        }
+        if let notification = observation.notification {
+            let meaning = NotificationMeaning(
+                type: notification.type,
+                subtype: notification.subtype
+            )
+            meanings.append(meaning)
+            notifications.append(notification, meaning, record)
+        }
+    }
+}
+
+extension PartVerdict {
+    /// Whether the content may not be in the history yet.
+    fileprivate var isContent: Bool {
+        self == .new || self == .superseded
+    }
+}
+
+extension BatchFold {
+    /// The facts that have a newer revision than the tables.
+    var changedTransactions: [TransactionFact] {
+        states.flatMap { state in
+            state.purchases.values.flatMap { purchase in
+                purchase.changed.map { purchase.transactions[$0] }
+            }
+        }
+    }
+
+    var changedRenewals: [RenewalFact] {
+        states.flatMap { state in
+            state.renewals.filter { state.changedRenewals.contains($0.key) }
+        }
+    }
+
+    var newGraces: [(key: RenewalKey, grace: GracePeriod)] {
+        states.flatMap { state in
+            state.newGraces.flatMap { key, graces in graces.map { (key, $0) } }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import AppStore
+import Entitlements
+import Postgres
+
+/// Projects the purchases that a batch touches, and those that they move because non-renewing
+/// purchases extend each other.
+struct BatchProjector {
+    private let projection: Projection
+    private let touched: [PurchaseKey: ChangeCause]
+    private var purchases: [PurchaseKey: Subject] = [:]
+    private var neighbours: [PurchaseKey: Subject] = [:]
+    private var stacks = NonRenewingStacks()
+    private(set) var unknownProducts = 0
+    private(set) var unknownTypes = 0
+
+    /// One purchase: its facts as they are now, and the rows that the tables hold.
+    private struct Subject {
+        var facts: PurchaseFacts
+        var state: PurchaseState
+        var stacked: [StackedPurchase]
+    }
+
+    init(_ fold: BatchFold, _ projection: Projection) {
+        self.projection = projection
+        touched = fold.touched
+        for state in fold.states {
+            for bundleID in state.purchases.keys {
+                let key = state.scope.purchase(bundleID)
+                guard touched[key] != nil else { continue }
+                purchases[key] = subject(key, state)
+            }
+        }
+        count()
+    }
+
+    /// Whether a purchase is concerned that others of its user may follow upon.
+    var isStacking: Bool {
+        purchases.values.contains { !$0.stacked.isEmpty || !$0.state.stacked.isEmpty }
+    }
+
+    private func subject(_ key: PurchaseKey, _ state: ScopeState) -> Subject {
+        let purchase = state[key.bundleID]
+        let facts = state.facts(of: key.bundleID)
+        return Subject(
+            facts: facts,
+            state: purchase,
+            stacked: projection.stackedPurchases(
+                of: facts,
+                key,
+                spans: purchase.ownership.spans
+            )
+        )
+    }
+
+    private mutating func count() {
+        for subject in purchases.values {
+            for transaction in subject.facts.transactions {
+                let type = projection.catalog.type(of: transaction)
+                if projection.catalog[transaction.productID] == nil {
+                    unknownProducts += 1
+                }
+                if type == nil || type.map({ $0.isUnknown }) == true {
+                    unknownTypes += 1
+                }
+            }
+        }
+    }
+
+    /// What has to be written.
+    func changes() -> RowChanges {
+        var changes = RowChanges()
+        for (key, subject) in purchases {
+            guard let cause = touched[key] else { continue }
+            let projected = project(subject, key)
+            changes.compare(key, rows: subject.state.rows, with: projected.rows, cause: cause)
+            changes.compare(key, credits: subject.state.credits, with: projected.credits)
+            changes.compare(stacked: subject.state.stacked, with: subject.stacked)
+        }
+        let causes = movedHolders()
+        for (key, subject) in neighbours {
+            compare(key, subject, causes, &changes)
+        }
+        return changes
+    }
+
+    private func project(_ subject: Subject, _ key: PurchaseKey) -> ProjectedPurchase {
+        projection.project(
+            subject.facts,
+            of: key,
+            ownership: subject.state.ownership,
+            stacks: stacks
+        )
+    }
+
+    /// Only the rows of those whose stacks have moved: they are locked, the others are not.
+    private func compare(
+        _ key: PurchaseKey,
+        _ subject: Subject,
+        _ causes: [StackReading.Holder: ChangeCause],
+        _ changes: inout RowChanges
+    ) {
+        let projected = project(subject, key).rows
+        let users = Set(subject.stacked.map(\.key.userID))
+        for user in users.sorted() {
+            let holder = StackReading.Holder(key, userID: user)
+            guard let cause = causes[holder] else { continue }
+            changes.compare(
+                key,
+                rows: subject.state.rows.filter { $0.userID == user },
+                with: projected.filter { $0.userID == user },
+                cause: cause
+            )
+        }
+    }
+
+    /// Those in whose stacks a touched purchase came, went or changed.
+    private func movedHolders() -> [StackReading.Holder: ChangeCause] {
+        var causes: [StackReading.Holder: ChangeCause] = [:]
+        for (key, subject) in purchases {
+            let moved = Set(subject.stacked).symmetricDifference(subject.state.stacked)
+            for purchase in moved {
+                causes[StackReading.Holder(purchase.key)] = touched[key]
+            }
+        }
+        return causes
+    }
+}
+
+extension BatchProjector {
+    /// Locks all users of the batch, and reads what they hold beside the batch's purchases.
+    mutating func readStacks(_ connection: PostgresConnection) async throws {
+        var users: Set<String> = []
+        var holders: Set<StackReading.Holder> = []
+        for subject in purchases.values {
+            users.formUnion(subject.state.users)
+            for purchase in subject.stacked + subject.state.stacked {
+                holders.insert(StackReading.Holder(purchase.key))
+            }
+        }
+        let reading = StackReading(holders)
+        let locks = [Locking.users(users)].compactMap { $0 }
+        let answers = try await connection.pipeline(locks + [reading.statement])
+        let stored = answers.last.map { reading.purchases($0) } ?? []
+        let own = Set(purchases.keys)
+        let others = stored.filter { !own.contains($0.purchaseKey) }
+        stacks = NonRenewingStacks(
+            others + purchases.values.flatMap(\.stacked),
+            catalog: projection.catalog
+        )
+        try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
+    }
+
+    /// Also reads anew the rows of the batch's own purchases in a stack: until the users were
+    /// locked, somebody else might move them.
+    private mutating func readNeighbours(
+        _ keys: Set<PurchaseKey>,
+        _ connection: PostgresConnection
+    ) async throws {
+        let own = purchases.filter { !$0.value.stacked.isEmpty || !$0.value.state.stacked.isEmpty }
+        let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))
+        let reading = FactReading(scopes)
+        var fold = BatchFold(scopes: scopes)
+        reading.learn(try await connection.pipeline(reading.statements)[...], into: &fold)
+        for state in fold.states {
+            for bundleID in state.purchases.keys {
+                let key = state.scope.purchase(bundleID)
+                if own[key] != nil {
+                    purchases[key]?.state.rows = state[bundleID].rows
+                } else if keys.contains(key) {
+                    neighbours[key] = subject(key, state)
+                }
+            }
+        }
+    }
+}
+
+extension StackReading.Holder {
+    init(_ purchase: PurchaseKey, userID: String) {
+        self.init(
+            StackKey(
+                environment: purchase.environment,
+                bundleID: purchase.bundleID,
+                userID: userID,
+                productID: ""
+            )
+        )
+    }
+}
+
+extension StackedPurchase {
+    fileprivate var purchaseKey: PurchaseKey {
+        PurchaseKey(
+            environment: key.environment,
+            bundleID: key.bundleID,
+            originalTransactionID: originalTransactionID
+        )
+    }
+}
+
+extension ProductType {
+    fileprivate var isUnknown: Bool {
+        if case .other = self { true } else { false }
+    }
+}

@@ -1,0 +1,71 @@
+import AppStore
+import Entitlements
+
+/// What is known of one scope: what the tables held, and what the batch has added to it.
+struct ScopeState {
+    let scope: PurchaseScope
+    /// By app; one in practice.
+    private(set) var purchases: [String: PurchaseState] = [:]
+    private(set) var renewals: [RenewalFact] = []
+    private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
+    /// What is to be written.
+    private(set) var changedRenewals: Set<RenewalKey> = []
+    private(set) var newGraces: [RenewalKey: Set<GracePeriod>] = [:]
+
+    init(_ scope: PurchaseScope) {
+        self.scope = scope
+    }
+
+    subscript(bundleID: String) -> PurchaseState {
+        get { purchases[bundleID] ?? PurchaseState() }
+        set { purchases[bundleID] = newValue }
+        _modify { yield &purchases[bundleID, default: PurchaseState()] }
+    }
+
+    mutating func learn(_ fact: RenewalFact) {
+        renewals.append(fact)
+    }
+
+    mutating func learn(_ grace: GracePeriod, of key: RenewalKey) {
+        graces[key, default: []].insert(grace)
+    }
+
+    /// Takes up a renewal info.
+    ///
+    /// - Returns: whether it says something new: content that decides from now on, or a grace.
+    mutating func take(_ fact: RenewalFact) -> PartVerdict {
+        let isNewGrace = takeGrace(of: fact)
+        let place = renewals.firstIndex { $0.key == fact.key }
+        let known = place.map { [PartRevision(revision: renewals[$0].revision)] } ?? []
+        let verdict = PartRevision(revision: fact.revision).verdict(against: known)
+        if verdict == .new || verdict == .refreshed {
+            if let place { renewals[place] = fact } else { renewals.append(fact) }
+            changedRenewals.insert(fact.key)
+        }
+        return isNewGrace ? .new : verdict
+    }
+
+    private mutating func takeGrace(of fact: RenewalFact) -> Bool {
+        guard let grace = fact.grace, graces[fact.key, default: []].insert(grace).inserted else {
+            return false
+        }
+        newGraces[fact.key, default: []].insert(grace)
+        return true
+    }
+
+    /// The apps whose purchases a renewal info of this trust joins.
+    func bundleIDs(joinedBy key: RenewalKey) -> [String] {
+        purchases.filter { $0.value.trusts.contains(key.trust) }.map(\.key)
+    }
+
+    /// All that the rows of a purchase follow from.
+    func facts(of bundleID: String) -> PurchaseFacts {
+        let purchase = self[bundleID]
+        guard !graces.isEmpty else {
+            return PurchaseFacts(transactions: purchase.mergedTransactions)
+        }
+        let trusts = purchase.trusts
+        let joined = graces.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
+        return PurchaseFacts(transactions: purchase.mergedTransactions, graces: Set(joined))
+    }
+}

@@ -1,0 +1,17 @@
+import AppStore
+import Postgres
+
+/// Where a body was read from, as columns.
+struct SourceColumns {
+    private(set) var topics = PostgresArray(of: .text)
+    private(set) var partitions = PostgresArray(of: .int8)
+    private(set) var offsets = PostgresArray(of: .int8)
+    private(set) var indices = PostgresArray(of: .int8)
+
+    mutating func append(_ source: ObservationSource) {
+        topics.append(source.topic)
+        partitions.append(Int64(source.partition))
+        offsets.append(source.offset)
+        indices.append(Int64(source.index))
+    }
+}

@@ -1,0 +1,57 @@
+import AppStore
+import Entitlements
+import TestSupport
+import Testing
+import Worker
+
+/// The scenarios through the real stage and PostgreSQL: its rows are those of the pure fold.
+struct EntitleStageScenarioTests {
+    @Test(arguments: Scenario.names)
+    func `in any order, doubled and in batches of any size, the rows are the fold's`(
+        name: String
+    ) async throws {
+        let scenario = try Scenario.load(name)
+        let worker = try await EntitleWorker()
+        try await worker.apply(catalog: scenario.catalogJSON)
+        var facts = FactSet()
+        var fold = scenario.fold(facts)
+        var rest = (scenario.observations + scenario.observations).shuffled()[...]
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(Int.random(in: 1...4)))
+            rest = rest.dropFirst(batch.count)
+            for observation in batch {
+                facts.add(observation)
+            }
+            let before = fold
+            fold = scenario.fold(facts)
+            try await worker.own(fold.ownership)
+            let relinked = fold.relinked(since: before, beside: batch)
+            let verdicts = try await worker.process(batch + relinked)
+            #expect(verdicts.allSatisfy { $0.disposition != .deadLettered })
+            #expect(verdicts.count == batch.count + relinked.count)
+        }
+        #expect(try await worker.rows() == fold.rows)
+        #expect(try await worker.rowsByHistory() == fold.rows)
+        #expect(try await worker.usersWithBrokenVersions() == [])
+        #expect(try await worker.balances() == scenario.balances)
+    }
+}
+
+extension EntitlementFold {
+    /// What `link-worker` says of the purchases outside of a batch that have another owner now.
+    fileprivate func relinked(
+        since before: EntitlementFold,
+        beside batch: [Observation]
+    ) -> [Observation] {
+        let inHand = Set(batch.compactMap(\.originalTransactionID))
+        return ownership.filter { key, owner in
+            owner != before.ownership[key] && !inHand.contains(key.originalTransactionID)
+        }.map { Observation.relinking($0.key) }
+    }
+}
+
+extension Scenario {
+    func fold(_ facts: FactSet) -> EntitlementFold {
+        EntitlementFold(facts, links: links, rules: rules, catalog: catalog)
+    }
+}

@@ -1,0 +1,174 @@
+import AppStore
+import DeadLetters
+import Entitlements
+import Postgres
+import TestSupport
+import Testing
+import Worker
+
+struct EntitleStageTests {
+    @Test func `each record is told what became of it`() async throws {
+        let worker = try await EntitleWorker()
+        let first = try Signed.transaction("1", signed: 1)
+        var marked = first
+        marked.isDuplicate = true
+        let dispositions = try await worker.dispositions([
+            first,
+            first,
+            try Signed.transaction("1", signed: 2),
+            try Signed.transaction("1", signed: 1, revoked: 5),
+            marked,
+            try Signed.notification("TEST", signed: 1),
+            try Signed.renewal("1", signed: 1, graceExpires: nil),
+            try Signed.renewal("1", signed: 0, graceExpires: 99),
+            try Signed.renewal("1", signed: 0, graceExpires: 99),
+            Observation.relinking(Signed.key("1")),
+            Observation.relinking(Signed.key("nobody's")),
+        ])
+        #expect(
+            dispositions == [
+                .applied, .unchanged, .unchanged, .unchanged, .unchanged, .recorded, .applied,
+                .applied, .unchanged, .unchanged, .unchanged,
+            ]
+        )
+        #expect(try await worker.count("transactions") == 1)
+        #expect(try await worker.count("renewals") == 1)
+        #expect(try await worker.count("grace_periods") == 1)
+        #expect(try await worker.count("revisions") == 4)
+        #expect(try await worker.count("notifications") == 1)
+    }
+
+    @Test func `a relinked purchase is applied where its rows change`() async throws {
+        let worker = try await EntitleWorker()
+        _ = try await worker.process([try Signed.transaction("1", signed: 1)])
+        #expect(try await worker.rows().isEmpty)
+        let anna = Ownership(userID: "anna", rule: .accountToken)
+        try await worker.own([Signed.key("1"): anna])
+        let relinking = Observation.relinking(Signed.key("1"))
+        #expect(try await worker.dispositions([relinking]) == [.applied])
+        #expect(try await worker.dispositions([relinking]) == [.unchanged])
+        #expect(try await worker.rows()[Signed.key("1")]?.map(\.userID) == ["anna"])
+    }
+
+    @Test func `a refreshed revision raises the date that an older one has to beat`() async throws {
+        let worker = try await EntitleWorker()
+        for (signed, revoked) in [(1, nil), (3, nil), (2, 5)] as [(Int64, Int64?)] {
+            _ = try await worker.process([
+                try Signed.transaction("1", signed: signed, revoked: revoked)
+            ])
+        }
+        let row = try await worker.client.query(
+            "SELECT signed_date_ms, revocation_date_ms FROM transactions"
+        )[0]
+        #expect(row.int8(0) == 3)
+        #expect(row.isNull(1))
+    }
+
+    @Test func `a contradiction is a conflict, and what came first stands`() async throws {
+        let worker = try await EntitleWorker()
+        let known = try Signed.transaction("1", signed: 1)
+        let other = try Signed.transaction("1", signed: 9, product: "other")
+        let good = try Signed.transaction("2", signed: 1)
+        #expect(try await worker.dispositions([known]) == [.applied])
+        let verdicts = try await worker.process([other, good])
+        #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
+        #expect(verdicts[0].deadLetter?.reason == .transactionConflict)
+        #expect(verdicts[0].deadLetter?.detail.contains("productID") == true)
+        #expect(try await worker.count("transactions") == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `an ID that belongs to another purchase is a conflict`(
+        inOneBatch: Bool
+    ) async throws {
+        let worker = try await EntitleWorker()
+        let known = try Signed.transaction("1", signed: 1, original: "7")
+        let foreign = [
+            try Signed.transaction("1", signed: 2, original: "8"),
+            try Signed.transaction("3", signed: 2, original: "8"),
+        ]
+        var dispositions: [Disposition] = []
+        if inOneBatch {
+            dispositions = try await worker.dispositions([known] + foreign)
+        } else {
+            dispositions = try await worker.dispositions([known])
+            dispositions += try await worker.dispositions(foreign)
+        }
+        #expect(dispositions == [.applied, .deadLettered, .applied])
+        #expect(try await worker.count("transactions") == 2)
+        #expect(try await worker.count("revisions") == 2)
+    }
+
+    @Test func `one record that PostgreSQL will never take costs only itself`() async throws {
+        let worker = try await EntitleWorker()
+        let endless = (0..<9000).map { _ in String(Int.random(in: 0...9)) }.joined()
+        try await worker.own([
+            Signed.key("5"): Ownership(userID: endless, rule: .ingestionClaim)
+        ])
+        let verdicts = try await worker.process(
+            try (1...9).map { try Signed.transaction("\($0)", signed: 1) }
+        )
+        for (index, verdict) in verdicts.enumerated() {
+            #expect(verdict.disposition == (index == 4 ? .deadLettered : .applied))
+        }
+        #expect(verdicts[4].deadLetter?.reason == .notStorable)
+        #expect(try await worker.count("transactions") == 8)
+    }
+
+    @Test func `a record that is no observation is dead-lettered alone`() async throws {
+        let worker = try await EntitleWorker()
+        var lacking = try Signed.transaction("1", signed: 1)
+        lacking.transaction = try Signed.json(#"{"transactionId":"1"}"#)
+        let verdicts = try await worker.process([
+            lacking, try Signed.transaction("2", signed: 1),
+        ])
+        #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
+        #expect(verdicts[0].deadLetter?.reason == .observationMalformed)
+    }
+
+    @Test func `another catalog holds from the next batch on`() async throws {
+        let worker = try await EntitleWorker()
+        let anna = Ownership(userID: "anna", rule: .accountToken)
+        try await worker.own([Signed.key("1"): anna, Signed.key("2"): anna])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1)])
+        try await worker.apply(
+            catalog: Array(
+                #"{"products":{"pro":{"type":"auto-renewable","entitlements":["plus"]}}}"#.utf8
+            )
+        )
+        _ = try await worker.process([try Signed.transaction("2", signed: 1)])
+        let rows = try await worker.rows()
+        #expect(rows[Signed.key("1")]?.map(\.key) == ["pro"])
+        #expect(rows[Signed.key("2")]?.map(\.key) == ["plus"])
+    }
+
+    @Test func `a catalog that cannot be read is no record's fault`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.apply(catalog: Array(#"{"products":[]}"#.utf8))
+        await #expect(throws: CatalogError.self) {
+            try await worker.process([try Signed.transaction("1", signed: 1)])
+        }
+        #expect(try await worker.count("transactions") == 0)
+    }
+
+    @Test func `without its tables the stage waits and refuses no record`() async throws {
+        let options = try await PostgresServer.shared.emptyDatabase()
+        let worker = try await EntitleWorker(on: PostgresClient(options))
+        await #expect(throws: PostgresError.self) {
+            try await worker.process([try Signed.transaction("1", signed: 1)])
+        }
+    }
+
+    @Test func `what the catalog and the table of notifications do not know is counted`()
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        _ = try await worker.process([
+            try Signed.transaction("1", signed: 1),
+            try Signed.notification("NEVER_HEARD_OF", signed: 1),
+        ])
+        let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains(#"entitle_notifications_total{meaning="unknown_type"} 1"#))
+        #expect(text.contains("entitle_unknown_products_total 1"))
+    }
+}

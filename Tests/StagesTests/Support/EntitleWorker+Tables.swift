@@ -1,0 +1,96 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import Postgres
+
+extension EntitleWorker {
+    /// The table `entitlements`.
+    func rows() async throws -> [PurchaseKey: Set<EntitlementRow>] {
+        try await rows(
+            """
+            SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
+                   periods
+            FROM entitlements
+            """
+        )
+    }
+
+    /// What the history of changes adds up to; its versions must neither skip nor repeat.
+    func rowsByHistory() async throws -> [PurchaseKey: Set<EntitlementRow>] {
+        try await rows(
+            """
+            SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
+                   new_periods
+            FROM (
+                SELECT DISTINCT ON (
+                    user_id, environment, bundle_id, original_transaction_id, entitlement_key) *
+                FROM changes
+                ORDER BY user_id, environment, bundle_id, original_transaction_id,
+                    entitlement_key, version DESC
+            ) AS newest
+            WHERE NOT isempty(new_periods)
+            """
+        )
+    }
+
+    /// Users whose versions have a gap, or whose last one is not that of their newest change.
+    func usersWithBrokenVersions() async throws -> [String] {
+        try await client.query(
+            """
+            SELECT coalesce(known.user_id, had.user_id)
+            FROM user_versions AS known
+            FULL JOIN (
+                SELECT user_id, count(*) AS count, max(version) AS newest
+                FROM changes GROUP BY user_id
+            ) AS had ON had.user_id = known.user_id
+            WHERE known.version IS DISTINCT FROM had.newest
+                OR had.newest IS DISTINCT FROM had.count
+            """
+        ).map { $0.text(0) }
+    }
+
+    func balances() async throws -> [String: [String: Int64]] {
+        var balances: [String: [String: Int64]] = [:]
+        for row in try await client.query("SELECT user_id, currency, balance FROM ledger_balances")
+        {
+            balances[row.text(0), default: [:]][row.text(1)] = row.int8(2)
+        }
+        return balances
+    }
+
+    func count(_ table: String) async throws -> Int64 {
+        try await client.query("SELECT count(*) FROM \(table)")[0].int8(0)
+    }
+
+    private func rows(_ sql: String) async throws -> [PurchaseKey: Set<EntitlementRow>] {
+        var rows: [PurchaseKey: Set<EntitlementRow>] = [:]
+        for row in try await client.query(sql) {
+            let key = PurchaseKey(
+                environment: Environment(rawValue: row.text(0)),
+                bundleID: row.text(1),
+                originalTransactionID: row.text(2)
+            )
+            let periods = row.periods(5).map { period in
+                Period(
+                    start: Timestamp(milliseconds: period.startMilliseconds),
+                    end: period.endMilliseconds.map { Timestamp(milliseconds: $0) }
+                )
+            }
+            rows[key, default: []].insert(
+                EntitlementRow(
+                    key: row.text(3),
+                    userID: row.text(4),
+                    periods: PeriodSet(periods)
+                )
+            )
+        }
+        return rows
+    }
+}
+
+extension EntitlementFold {
+    /// As the table `entitlements` holds them.
+    var rows: [PurchaseKey: Set<EntitlementRow>] {
+        projected.compactMapValues { $0.rows.isEmpty ? nil : Set($0.rows) }
+    }
+}

@@ -1,0 +1,86 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import JSON
+import Kafka
+import Postgres
+import TestSupport
+import Worker
+
+/// One entitle worker on a database of its own test, with owners written as `link-worker` does.
+final class EntitleWorker: Sendable {
+    let client: PostgresClient
+    let stage: EntitleStage
+    let registry: MetricsRegistry
+
+    init(lanes: Int = 1, on client: PostgresClient? = nil) async throws {
+        let own: PostgresClient
+        if let client {
+            own = client
+        } else {
+            let options = try await PostgresServer.shared.migratedDatabase()
+            own = PostgresClient(options, connectionsMax: 8)
+        }
+        self.client = own
+        registry = MetricsRegistry()
+        stage = EntitleStage(client: own, lanes: lanes, metrics: EntitleMetrics(registry))
+    }
+
+    func apply(catalog json: [UInt8]) async throws {
+        _ = try await client.query(
+            "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))",
+            [.json(json)]
+        )
+    }
+
+    func process(_ observations: [Observation], from offset: Int64 = 0) async throws -> [Verdict] {
+        try await stage.process(
+            observations.enumerated().map { index, observation in
+                ConsumerRecord(
+                    topicPartition: TopicPartition(topic: "storekit.linked", partition: 0),
+                    offset: offset + Int64(index),
+                    key: observation.partitionKey,
+                    value: observation.encode()
+                )
+            }
+        )
+    }
+
+    func dispositions(_ observations: [Observation]) async throws -> [Disposition] {
+        try await process(observations).map(\.disposition)
+    }
+
+    /// Writes whose the purchases are.
+    func own(_ ownership: [PurchaseKey: Ownership]) async throws {
+        for (key, owner) in ownership {
+            _ = try await client.query(
+                """
+                INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule,
+                    spans)
+                VALUES ($1, $2, $3, $4, $5, $6)
+                ON CONFLICT (original_transaction_id, environment, bundle_id)
+                DO UPDATE SET user_id = excluded.user_id, spans = excluded.spans
+                """,
+                [
+                    .text(key.environment.rawValue), .text(key.bundleID),
+                    .text(key.originalTransactionID), .text(owner.userID),
+                    .text(owner.rule.rawValue), Self.spans(owner),
+                ]
+            )
+        }
+    }
+
+    private static func spans(_ owner: Ownership) -> PostgresValue {
+        guard owner.spans.count > 1 else { return .null }
+        var writer = JSONWriter()
+        writer.array { writer in
+            for span in owner.spans {
+                writer.array { writer in
+                    writer.string(span.userID)
+                    if let from = span.from { writer.int(from.milliseconds) } else { writer.null() }
+                }
+            }
+        }
+        return .json(writer.bytes)
+    }
+}
