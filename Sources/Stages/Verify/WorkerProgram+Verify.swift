@@ -24,8 +24,10 @@ extension WorkerProgram {
             }
         },
         make: { parts in
-            VerifyStage(
-                configuration: try VerifierConfiguration(parts.settings),
+            let configuration = try VerifierConfiguration(parts.settings)
+            TestRootWarning.raise(configuration, parts)
+            return VerifyStage(
+                configuration: configuration,
                 topic: parts.settings.topic("verified"),
                 threadsMax: parts.settings[VerifySettings.threads],
                 metrics: VerifyMetrics(parts.metrics) {
