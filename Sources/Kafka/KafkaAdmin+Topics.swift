@@ -44,7 +44,7 @@ extension KafkaAdmin {
         return unsafe made
     }
 
-    private static func failures(
+    static func failures(
         _ results: UnsafeMutablePointer<OpaquePointer?>?,
         _ count: Int
     ) -> [String: KafkaError] {

@@ -19,7 +19,11 @@ package final class MockCluster: Sendable {
     package let bootstrapServers: String
 
     package init(brokers: Int = 1) throws(KafkaError) {
-        let conf = try ClientConfiguration(["client.id": "mock"])
+        let conf = try ClientConfiguration([
+            "client.id": "mock",
+            // It warns that it knows no brokers, which it is to make.
+            "log_level": "4",
+        ])
         let client = unsafe try conf.makeClient(RD_KAFKA_PRODUCER)
         guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers))
         else {

@@ -2,8 +2,14 @@
 enum TextLayout {
     static let columns = 92
 
-    /// The text broken at spaces, each line indented and ended.
+    /// The text broken at spaces and at its own line breaks, each line indented and ended.
     static func wrapped(_ text: String, indent: Int) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? "\n" : wrapped(paragraph: $0, indent: indent) }
+            .joined()
+    }
+
+    private static func wrapped(paragraph text: Substring, indent: Int) -> String {
         let margin = String(repeating: " ", count: indent)
         var lines: [String] = []
         var line = ""

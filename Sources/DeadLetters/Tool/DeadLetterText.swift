@@ -3,8 +3,13 @@ import JSON
 import Kafka
 
 /// A dead letter for people.
-enum DeadLetterText {
-    static func whole(_ letter: DeadLetter, _ original: DeadLetterOriginal) -> String {
+package enum DeadLetterText {
+    /// - Parameter valueCharactersMax: of a longer value the middle is left out.
+    package static func whole(
+        _ letter: DeadLetter,
+        _ original: DeadLetterOriginal,
+        valueCharactersMax: Int = .max
+    ) -> String {
         var text = "Dead letter \(Printable.line(letter.id))\n"
         for (label, value) in facts(letter) {
             let blanks = String(repeating: " ", count: max(1, labelWidth - label.count))
@@ -15,8 +20,13 @@ enum DeadLetterText {
             let value = header.value.map { line($0) } ?? "(null)"
             text += "  \(Printable.line(header.name)): \(value)\n"
         }
-        text += section("key", original.key, omitted: isOmitted("key", letter))
-        text += section("value", original.value, omitted: letter.value == .omitted)
+        text += section("key", original.key, .max, omitted: isOmitted("key", letter))
+        text += section(
+            "value",
+            original.value,
+            valueCharactersMax,
+            omitted: letter.value == .omitted
+        )
         return text
     }
 
@@ -89,13 +99,27 @@ enum DeadLetterText {
         return "\(BinaryText.body(bytes)) (\(BinaryText.form(bytes)))"
     }
 
-    private static func section(_ part: String, _ bytes: [UInt8]?, omitted: Bool) -> String {
+    private static func section(
+        _ part: String,
+        _ bytes: [UInt8]?,
+        _ charactersMax: Int,
+        omitted: Bool
+    ) -> String {
         if omitted {
             return "\nThe original's \(part): left out for its size\n"
         }
         guard let bytes else { return "\nThe original's \(part): null\n" }
         guard !bytes.isEmpty else { return "\nThe original's \(part): empty\n" }
         return "\nThe original's \(part) (\(bytes.count) bytes, \(BinaryText.form(bytes)))\n"
-            + BinaryText.body(bytes) + "\n"
+            + abbreviated(BinaryText.body(bytes), charactersMax) + "\n"
+    }
+
+    /// The beginning and the end, with the number of characters between them.
+    private static func abbreviated(_ text: String, _ charactersMax: Int) -> String {
+        let leftOut = text.count - charactersMax
+        guard leftOut > 0 else { return text }
+        let end = text.suffix(charactersMax / 4)
+        let beginning = text.prefix(charactersMax - end.count)
+        return "\(beginning)\n[… \(leftOut) characters left out …]\n\(end)"
     }
 }

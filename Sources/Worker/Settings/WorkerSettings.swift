@@ -121,8 +121,8 @@ package enum WorkerSettings {
 
     /// The sections of one JSON file that may serve all executables; each ignores the others'.
     package static let sections: Set<String> = [
-        "apps", "batch", "breaker", "catalog", "dedupe", "entitle", "health", "http", "kafka",
-        "linking", "log", "postgres", "retry", "shutdown", "verify",
+        "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http",
+        "kafka", "linking", "log", "retry", "shutdown", "verify",
     ]
 
     /// A worker's schema: what all have, and what its stage adds.
