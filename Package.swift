@@ -169,7 +169,11 @@ let package = Package(
         ),
         tests(
             "OperationsTests",
-            ["Operations", "Database", "JSON", "Kafka", "LocalServers", "Postgres", "Worker"]
+            [
+                "Operations", "AppStore", "Database", "JSON", "Kafka", "LocalServers", "Postgres",
+                "Traffic",
+                "Worker",
+            ]
         ),
         tests(
             "IntegrationTests",

@@ -10,8 +10,8 @@ package enum PipelineTool {
     static let name = "pipeline"
 
     static let commands: [PipelineCommand] = [
-        .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-        .publish, .reconcile,
+        .demo, .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
+        .publish, .status, .reconcile,
     ]
 
     /// Runs as the process's main program.

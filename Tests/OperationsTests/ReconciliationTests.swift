@@ -69,6 +69,7 @@ import Worker
             topic: "storekit.verified",
             counted: counted,
             given: given,
+            held: given,
             isCountedFromStart: fromStart
         )
     }

@@ -33,6 +33,7 @@ import Worker
                 topic: "t.verified",
                 counted: 1_900,
                 given: 1_900,
+                held: 1_900,
                 isCountedFromStart: true
             )
         ]

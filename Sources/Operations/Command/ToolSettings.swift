@@ -10,6 +10,8 @@ enum ToolSettings {
 
         static let kafka = Needs(rawValue: 1)
         static let database = Needs(rawValue: 2)
+        /// What passes through to librdkafka, and none of the settings.
+        static let kafkaProperties = Needs(rawValue: 4)
     }
 
     static func schema(_ needs: Needs) -> SettingsSchema {
@@ -25,7 +27,7 @@ enum ToolSettings {
         }
         return SettingsSchema(
             declarations,
-            takesKafkaProperties: needs.contains(.kafka),
+            takesKafkaProperties: !needs.isDisjoint(with: [.kafka, .kafkaProperties]),
             passesOverUnknown: true
         )
     }

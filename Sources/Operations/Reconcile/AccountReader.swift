@@ -88,8 +88,8 @@ package struct AccountReader: Sendable {
         _ topics: [String: [TopicPartition]],
         _ marks: [TopicPartition: Watermarks]
     ) -> [Flow] {
-        func given(_ topic: String) -> Int64 {
-            (topics[topic] ?? []).reduce(0) { $0 + (marks[$1]?.high ?? 0) }
+        func sum(_ topic: String, _ count: (Watermarks) -> Int64) -> Int64 {
+            (topics[topic] ?? []).reduce(0) { $0 + (marks[$1].map(count) ?? 0) }
         }
         let forwards = stages.compactMap { account in
             StageTopics.output(of: account.stage).map { topic in
@@ -97,7 +97,8 @@ package struct AccountReader: Sendable {
                     writers: [account.stage],
                     topic: settings.topic(topic),
                     counted: account.forwarded,
-                    given: given(topic),
+                    given: sum(topic) { $0.high },
+                    held: sum(topic) { $0.high - $0.low },
                     isCountedFromStart: account.isCountedFromStart
                 )
             }
@@ -106,7 +107,8 @@ package struct AccountReader: Sendable {
             writers: stages.map(\.stage),
             topic: settings.topic(TopicLayout.deadLetter),
             counted: stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
-            given: given(TopicLayout.deadLetter),
+            given: sum(TopicLayout.deadLetter) { $0.high },
+            held: sum(TopicLayout.deadLetter) { $0.high - $0.low },
             isCountedFromStart: stages.allSatisfy(\.isCountedFromStart)
         )
         return forwards + [deadLetters]

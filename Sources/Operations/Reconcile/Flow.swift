@@ -11,6 +11,8 @@ package struct Flow: Hashable, Sendable {
     package let counted: Int64
     /// What the topic was ever given, by its offsets.
     package let given: Int64
+    /// What it holds now, retention having removed the rest.
+    package let held: Int64
     /// Whether the tallies began with the writers' input, so that nothing was given before them.
     package let isCountedFromStart: Bool
 
@@ -19,12 +21,14 @@ package struct Flow: Hashable, Sendable {
         topic: String,
         counted: Int64,
         given: Int64,
+        held: Int64,
         isCountedFromStart: Bool
     ) {
         self.writers = writers
         self.topic = topic
         self.counted = counted
         self.given = given
+        self.held = held
         self.isCountedFromStart = isCountedFromStart
     }
 

@@ -34,10 +34,11 @@ package struct PartitionAccount: Hashable, Sendable {
         return tally
     }
 
+    /// The first offset that waits for the stage, or will.
+    package var next: Int64 { max(committed ?? 0, held.lowerBound) }
+
     /// How many records wait for the stage.
-    package var lag: Int64 {
-        max(0, held.upperBound - max(committed ?? 0, held.lowerBound))
-    }
+    package var lag: Int64 { max(0, held.upperBound - next) }
 
     /// Offsets settled since the tally began that no disposition accounts for; 0 when all is well,
     /// negative when more was counted than settled.

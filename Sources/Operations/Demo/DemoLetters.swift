@@ -1,0 +1,57 @@
+import DeadLetters
+import Kafka
+
+/// The dead letters of a demo: how many of each reason, and one of them whole.
+struct DemoLetters: Sendable {
+    struct Reason: Hashable, Sendable {
+        let name: String
+        let deadLetterClass: String
+        var count: Int
+    }
+
+    private(set) var reasons: [Reason] = []
+    /// A forged signature, else the first that there is.
+    private(set) var example: (letter: DeadLetter, original: DeadLetterOriginal)?
+    private static let telling = "signature_invalid"
+
+    /// Reads the whole topic; of repetitions of one letter the latest counts.
+    static func read(_ topic: DeadLetterTopic) async throws -> DemoLetters {
+        var letters = DemoLetters()
+        var fold = DeadLetterFold<String>()
+        _ = try await topic.read { letter, record in
+            guard case .latest(let replaced) = fold.add(letter, letter.reason) else { return }
+            if let replaced {
+                letters.remove(reason: replaced)
+            }
+            letters.add(reason: letter.reason, deadLetterClass: letter.deadLetterClass)
+            letters.considerAsExample(letter, record)
+        }
+        return letters
+    }
+
+    mutating func add(reason: String, deadLetterClass: String) {
+        if let index = reasons.firstIndex(where: { $0.name == reason }) {
+            reasons[index].count += 1
+        } else {
+            reasons.append(Reason(name: reason, deadLetterClass: deadLetterClass, count: 1))
+        }
+    }
+
+    private mutating func remove(reason: String) {
+        guard let index = reasons.firstIndex(where: { $0.name == reason }) else { return }
+        reasons[index].count -= 1
+        reasons.removeAll { $0.count == 0 }
+    }
+
+    private mutating func considerAsExample(_ letter: DeadLetter, _ record: ConsumerRecord) {
+        let isBetter = letter.reason == Self.telling && example?.letter.reason != Self.telling
+        if example == nil || isBetter {
+            example = (letter, DeadLetterOriginal(record))
+        }
+    }
+
+    /// How many there are of each reason.
+    var counts: [String: Int] {
+        Dictionary(uniqueKeysWithValues: reasons.map { ($0.name, $0.count) })
+    }
+}

@@ -1,0 +1,52 @@
+import Settings
+import Worker
+
+/// Decides how long a demo waits for its workers: to the last record, but not for ever.
+struct DemoSettling {
+    /// Between two looks at what is committed.
+    static let pause = Duration.milliseconds(150)
+    /// A group takes some seconds to form, and a machine that builds something else is slow.
+    private static let standstillMax = Duration.seconds(90)
+
+    private let bodyCount: Int
+    private var settledCount: Int64 = -1
+    private var lastProgress: ContinuousClock.Instant?
+
+    init(bodyCount: Int) {
+        self.bodyCount = bodyCount
+    }
+
+    /// Whether every stage has settled everything.
+    ///
+    /// - Throws: when nothing was settled for too long.
+    mutating func isOver(
+        _ reconciliation: Reconciliation,
+        at now: ContinuousClock.Instant
+    ) throws(CommandError) -> Bool {
+        let verified = reconciliation[.verify]?.settled ?? 0
+        if reconciliation.isSettled, verified >= Int64(bodyCount) {
+            return true
+        }
+        let settled = reconciliation.stages.reduce(0) { $0 + $1.settled }
+        if settled != settledCount || lastProgress == nil {
+            settledCount = settled
+            lastProgress = now
+        }
+        guard let lastProgress, now - lastProgress > Self.standstillMax else { return false }
+        let waiting = reconciliation.stages.filter { $0.lag > 0 }
+            .map { "\($0.stage.rawValue) has \(Quantity.grouped($0.lag)) waiting" }
+        throw CommandError(
+            ExitCode.software,
+            "nothing was settled for \(Self.standstillMax): \(waiting.joined(separator: ", "))"
+        )
+    }
+
+    /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
+    static func state(of reconciliation: Reconciliation) -> String {
+        reconciliation.stages.map { stage in
+            "\(stage.stage.rawValue) \(Quantity.grouped(stage.settled)) of "
+                + Quantity.grouped(stage.end)
+        }
+        .joined(separator: ", ")
+    }
+}

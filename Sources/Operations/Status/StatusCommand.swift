@@ -1,0 +1,26 @@
+import Foundation
+import Settings
+
+extension PipelineCommand {
+    /// `pipeline status`.
+    static let status = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) status",
+            "Shows where the pipeline stands: what each stage has settled and what waits for it.\n\n"
+                + "Read from Kafka alone: the workers are not asked and notice nothing.",
+            options: ToolSettings.kafkaOptions
+                + [ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption]
+        ),
+        run: { arguments, context in
+            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let report = try await StatusReader(settings).read(now: now)
+            if arguments.isSet("json") {
+                context.console.print(String(decoding: report.json, as: UTF8.self))
+            } else {
+                report.lines.forEach { context.console.print($0) }
+            }
+            return ExitCode.success
+        }
+    )
+}

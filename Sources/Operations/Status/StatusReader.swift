@@ -1,0 +1,78 @@
+import Kafka
+import Settings
+import Worker
+
+/// Asks Kafka where the pipeline stands.
+struct StatusReader {
+    private static let deadline = Duration.seconds(30)
+
+    private let settings: SettingsValues
+
+    init(_ settings: SettingsValues) {
+        self.settings = settings
+    }
+
+    func read(now: Int64) async throws -> StatusReport {
+        let (reconciliation, topics) = try await KafkaAdmin.lend(settings.kafkaConfiguration) {
+            admin in
+            let reconciliation = try await AccountReader(admin, settings).read()
+            return (reconciliation, try await harm(admin))
+        }
+        let deadLetters = settings.topic(TopicLayout.deadLetter)
+        return StatusReport(
+            reconciliation: reconciliation,
+            oldestWaiting: try await oldestWaiting(reconciliation),
+            deadLettersHeld: reconciliation.flows.first { $0.topic == deadLetters }?.held ?? 0,
+            differences: topics.differences,
+            unanswered: topics.unanswered,
+            now: now
+        )
+    }
+
+    /// The time at which the first record that waits for a stage was written.
+    private func oldestWaiting(
+        _ reconciliation: Reconciliation
+    ) async throws -> [StageName: Int64] {
+        let reader = TopicReader(settings.kafkaConfiguration)
+        var oldest: [StageName: Int64] = [:]
+        for stage in reconciliation.stages where stage.lag > 0 {
+            let waiting = stage.partitions.filter { $0.lag > 0 }
+            let offsets = Dictionary(
+                uniqueKeysWithValues: waiting.map { partition in
+                    (
+                        TopicPartition(topic: stage.topic, partition: partition.partition),
+                        partition.next
+                    )
+                }
+            )
+            let records = try await reader.first(at: offsets, deadline: Self.deadline)
+            oldest[stage.stage] = records.values.compactMap(\.timestampMilliseconds).min()
+        }
+        return oldest
+    }
+
+    /// What is so different from the plan that records would be refused or lost.
+    private func harm(
+        _ admin: KafkaAdmin
+    ) async throws -> (differences: [TopicDifference], unanswered: [String]) {
+        let plans = TopicLayout(prefix: settings.topic("")).plans
+        let answer = try await admin.topicConfigurations(
+            plans.map(\.name),
+            deadline: Self.deadline
+        )
+        switch answer {
+        case .unanswered(let error):
+            return ([], ["the settings of its topics (\(error.name))"])
+        case .answered(let configurations):
+            let differences = plans.flatMap { plan in
+                TopicDifference.between(
+                    plan,
+                    partitions: plan.partitions,
+                    replication: nil,
+                    configuration: configurations[plan.name]?.mapValues(\.value) ?? [:]
+                )
+            }
+            return (differences.filter(\.isHarmful), [])
+        }
+    }
+}
