@@ -1,1 +1,5 @@
-print("not built yet")
+import EntitleStage
+import Foundation
+import Worker
+
+exit(await WorkerProcess.run(.entitle))

@@ -97,9 +97,13 @@ struct EntitleTransaction {
         let rows = try await connection.pipeline([FactWriting.foreign(facts)])
         var conflicts: [Int: ImmutableField] = [:]
         for row in rows.joined() {
-            let key = facts[Int(row.int8(0))].key
-            for (index, record) in records.enumerated() where record.transaction?.key == key {
-                conflicts[index] = .originalTransactionID
+            let foreign = facts[Int(row.int8(0))]
+            for (index, record) in records.enumerated() {
+                if let fact = record.transaction, fact.key == foreign.key,
+                    fact.purchaseKey == foreign.purchaseKey
+                {
+                    conflicts[index] = .originalTransactionID
+                }
             }
         }
         precondition(!conflicts.isEmpty, "a fact was not raised, and nothing stands in its way")

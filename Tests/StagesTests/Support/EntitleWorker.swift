@@ -35,14 +35,7 @@ final class EntitleWorker: Sendable {
 
     func process(_ observations: [Observation], from offset: Int64 = 0) async throws -> [Verdict] {
         try await stage.process(
-            observations.enumerated().map { index, observation in
-                ConsumerRecord(
-                    topicPartition: TopicPartition(topic: "storekit.linked", partition: 0),
-                    offset: offset + Int64(index),
-                    key: observation.partitionKey,
-                    value: observation.encode()
-                )
-            }
+            observations.enumerated().map { $1.record(at: offset + Int64($0)) }
         )
     }
 

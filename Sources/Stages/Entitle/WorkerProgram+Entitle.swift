@@ -1,0 +1,26 @@
+import Database
+import Settings
+package import Worker
+
+extension WorkerProgram {
+    /// `entitle-worker`.
+    package static let entitle = WorkerProgram(
+        .entitle,
+        summary: "Records facts and projects from them what each user may use.",
+        declarations: DatabaseSettings.declarations + EntitleSettings.declarations,
+        hasDatabase: true,
+        make: { parts in
+            EntitleStage(
+                client: DatabaseSettings.client(
+                    parts.settings,
+                    applicationName: StageName.entitle.program
+                ),
+                lanes: min(
+                    parts.settings[EntitleSettings.lanes],
+                    parts.settings[DatabaseSettings.connectionsMax]
+                ),
+                metrics: EntitleMetrics(parts.metrics)
+            )
+        }
+    )
+}

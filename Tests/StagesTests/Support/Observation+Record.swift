@@ -1,0 +1,14 @@
+import AppStore
+import Kafka
+
+extension Observation {
+    /// As it lies in a topic.
+    func record(at offset: Int64) -> ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: TopicPartition(topic: "storekit.linked", partition: 0),
+            offset: offset,
+            key: partitionKey,
+            value: encode()
+        )
+    }
+}
