@@ -102,6 +102,22 @@ import Testing
         #expect(rows[0].bool(0))
     }
 
+    @Test func `a statement prepared before a migration works again after one failure`()
+        async throws
+    {
+        let options = try await PostgresServer.shared.emptyDatabase()
+        let client = PostgresClient(options, connectionsMax: 1)
+        let other = try await PostgresConnection.connect(options)
+        try await other.execute(script: "CREATE TABLE t AS SELECT 1::int8 AS i")
+        _ = try await client.query("SELECT * FROM t")
+        try await other.execute(script: "ALTER TABLE t ADD COLUMN j int8")
+        let error = await #expect(throws: PostgresError.self) {
+            try await client.query("SELECT * FROM t")
+        }
+        #expect(error?.isRetriable == true)
+        #expect(try await client.query("SELECT * FROM t").columnCount == 2)
+    }
+
     @Test func `a closed client lends nothing`() async throws {
         let client = PostgresClient(try await PostgresServer.shared.emptyDatabase())
         _ = try await client.query("SELECT 1")
