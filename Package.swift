@@ -152,7 +152,10 @@ let package = Package(
         ),
         tests(
             "WorkerTests",
-            ["AppStore", "Worker", "Kafka", "HTTP", "JSON", "Settings", "DeadLetters"]
+            [
+                "AppStore", "Worker", "Kafka", "HTTP", "JSON", "OpenSSL", "Settings",
+                "DeadLetters",
+            ]
         ),
         tests(
             "DeadLettersTests",

@@ -21,7 +21,9 @@ package struct WorkerProgram: Sendable {
     package let hasBreaker: Bool
     /// What only the settings together show to be wrong, beside what all workers look at.
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
-    /// Builds the stage; waits for nothing. A `SettingsError` ends the process with what it says.
+    /// Builds the stage; waits for nothing.
+    ///
+    /// A `SettingsError` ends the process with what it says.
     package let make: @Sendable (Parts) throws -> any Stage
 
     package init(

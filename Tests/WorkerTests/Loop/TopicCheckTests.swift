@@ -1,0 +1,42 @@
+import Kafka
+import Testing
+
+@testable import Worker
+
+@Suite struct TopicCheckTests {
+    private let check = TopicCheck(
+        WorkerConfiguration(
+            inputTopics: ["raw"],
+            outputTopics: ["verified"],
+            deadLetterTopic: "dead-letter",
+            consumerProperties: [:],
+            producerProperties: [:]
+        )
+    )
+
+    private func settings(_ bytes: [String: String]) -> [String: [String: TopicSetting]] {
+        bytes.mapValues {
+            ["max.message.bytes": TopicSetting(value: $0, isSetOnTopic: true)]
+        }
+    }
+
+    @Test func `every topic that takes too small records is named`() {
+        let found = check.tooSmall(
+            settings(["raw": "2097152", "verified": "2097151", "dead-letter": "2097152"])
+        )
+        #expect(
+            found == [
+                .tooSmall(topic: "verified", recordBytes: 2_097_151, recordBytesMin: 2 << 20),
+                .tooSmall(topic: "dead-letter", recordBytes: 2_097_152, recordBytesMin: 3 << 20),
+            ]
+        )
+    }
+
+    @Test func `topics as they should be are passed over`() {
+        #expect(
+            check.tooSmall(
+                settings(["raw": "2097152", "verified": "2097152", "dead-letter": "3145728"])
+            ).isEmpty
+        )
+    }
+}

@@ -1,0 +1,35 @@
+import Testing
+import Worker
+
+@Suite struct TallyTests {
+    @Test func `the commit's text comes back as it went, unknown words included`() {
+        let tally = StageTally(
+            began: 120,
+            counts: [.forwarded: 30, .deadLettered: 2, .skipped: 1],
+            forwarded: 40
+        )
+        let metadata = CommitMetadata(tally: tally, others: ["head": "ab12", "z": ""])
+        #expect(
+            metadata.text
+                == "v1 began=120 out=40 forwarded=30 dead_lettered=2 skipped=1 head=ab12 z="
+        )
+        #expect(CommitMetadata(metadata.text) == metadata)
+    }
+
+    @Test(arguments: ["", "v1", "v1 ", "v2 began=1", "v1 began=x", "v1 began", "began=1", "{}"])
+    func `a text of another kind is none`(text: String) {
+        #expect(CommitMetadata(text) == nil)
+    }
+
+    @Test func `the text is within its limit with every count at its largest`() {
+        let counts = Disposition.allCases.map { ($0, Int64.max / 100) }
+        let tally = StageTally(
+            began: .max,
+            counts: Dictionary(uniqueKeysWithValues: counts),
+            forwarded: .max
+        )
+        let others = ["head": String(repeating: "f", count: 64)]
+        let text = CommitMetadata(tally: tally, others: others).text
+        #expect(text.utf8.count <= CommitMetadata.bytesMax)
+    }
+}
