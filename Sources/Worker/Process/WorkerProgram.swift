@@ -48,7 +48,7 @@ package struct WorkerProgram: Sendable {
 
     package var schema: SettingsSchema {
         WorkerSettings.schema(
-            adding: declarations + (hasBreaker ? BreakerSettings.declarations : [])
+            adding: declarations + (hasBreaker ? WorkerSettings.breakerDeclarations : [])
         )
     }
 

@@ -51,8 +51,8 @@ package final class WorkerService: Sendable {
 
     private static func breaker(_ settings: SettingsValues) -> Breaker {
         Breaker(
-            distinctMax: settings[BreakerSettings.distinctMax],
-            window: settings[BreakerSettings.window],
+            distinctMax: settings[WorkerSettings.breakerRefusedMax],
+            window: settings[WorkerSettings.breakerArmedMax],
             now: .now
         )
     }
