@@ -1,10 +1,11 @@
 package import AppStore
 import JSON
 import OpenSSL
+import OpenSSL
 
 /// The parts of an observation that are judged one by one.
 package struct ObservationParts: Sendable {
-    /// In the order transaction, renewal info, app transaction.
+    /// In the order transaction, claim, renewal info, app transaction.
     package var parts: [ObservedPart] = []
     /// The key of the notification it came by; nil when it came by none, or by one without a UUID.
     package var notification: PartKey?
@@ -59,7 +60,19 @@ package struct ObservationParts: Sendable {
             track,
             identity: TransactionIdentity(transaction)
         )
+        if let userID = observation.claims.userID, !userID.isEmpty {
+            let revision = Revision(signedDate: signedDate, contentHash: Self.claimed)
+            parts.append(
+                ObservedPart(
+                    key: .claim(key, userID: userID),
+                    revision: PartRevision(track: track, revision: revision)
+                )
+            )
+        }
     }
+
+    /// A claim's content is in its key; what is left of it is the date of the signature beside it.
+    private static let claimed = SHA256.digest([])
 
     private mutating func add(
         renewal payload: JSONValue,

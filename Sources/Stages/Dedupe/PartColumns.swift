@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import OpenSSL
 import Postgres
 
 /// The key columns of `dedupe_revisions`, one array each.
@@ -31,6 +32,14 @@ struct PartColumns {
             )
         case .appTransaction(let environment, let bundleID, let id):
             append("app_transaction", environment.rawValue, bundleID, id, "")
+        case .claim(let key, let userID):
+            append(
+                "claim",
+                key.environment.rawValue,
+                key.bundleID,
+                "\(key.transactionID)/\(SHA256.digest(Array(userID.utf8)).hex)",
+                ""
+            )
         case .notification:
             preconditionFailure("notifications are remembered in a table of their own")
         }
