@@ -7,6 +7,7 @@ package struct MigrationError: Error, Hashable, Sendable, CustomStringConvertibl
         case versionMissing
         case changedAfterApplied
         case databaseNewer
+        case databaseOlder
         case serverTooOld
     }
 

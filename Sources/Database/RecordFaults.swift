@@ -40,7 +40,8 @@ package enum RecordFaults {
 }
 
 extension PostgresError {
-    /// Advisory locks live in shared memory, for about 64 a connection (`max_locks_per_transaction`).
+    /// Advisory locks live in shared memory, with room for some 64 a connection
+    /// (`max_locks_per_transaction`).
     fileprivate var isOutOfLockMemory: Bool {
         sqlState == SQLState("53200")
     }

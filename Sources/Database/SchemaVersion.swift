@@ -16,4 +16,16 @@ package enum SchemaVersion {
             return 0
         }
     }
+
+    /// Throws while the database does not answer or was not migrated far enough.
+    package static func require(_ client: PostgresClient) async throws {
+        let version = try await current(client)
+        guard version >= required else {
+            throw MigrationError(
+                .databaseOlder,
+                "the database has schema version \(version), this program needs \(required);"
+                    + " run `pipeline migrate`"
+            )
+        }
+    }
 }

@@ -1,1 +1,5 @@
-print("not built yet")
+import DedupeStage
+import Foundation
+import Worker
+
+exit(await WorkerProcess.run(.dedupe))

@@ -1,1 +1,5 @@
-print("not built yet")
+import Foundation
+import LinkStage
+import Worker
+
+exit(await WorkerProcess.run(.link))

@@ -93,6 +93,45 @@ import Worker
         #expect(try await reader.settle([.transaction("1")]) == [.duplicate])
     }
 
+    @Test func `what ingestion claims is news once, whichever of its carriers comes first`()
+        async throws
+    {
+        let reader = try await Reader()
+        let bare = Sample.transaction("1")
+        let claimed = bare.with { $0.claims.userID = "anna" }
+        let other = bare.with { $0.claims.userID = "bob" }
+        #expect(
+            try await reader.settle([bare, claimed, claimed, other])
+                == [.forwarded, .forwarded, .duplicate, .forwarded]
+        )
+        #expect(try await reader.settle([bare, claimed, other]).allSatisfy { $0 == .duplicate })
+    }
+
+    @Test func `what is past its retention goes on once more`() async throws {
+        let reader = try await Reader()
+        let samples = [
+            Sample.transaction("1"),
+            Sample.transaction("2").with {
+                $0.notification = ObservedNotification(
+                    type: "TEST",
+                    subtype: nil,
+                    uuid: "u",
+                    signedDate: Timestamp(milliseconds: 1)
+                )
+            },
+        ]
+        _ = try await reader.settle(samples)
+        await RevisionPruning.prune(reader.client, olderThan: .seconds(3600))
+        #expect(try await reader.settle(samples) == [.duplicate, .duplicate])
+        for table in ["dedupe_revisions", "dedupe_notifications"] {
+            _ = try await reader.client.query(
+                "UPDATE \(table) SET marked_at = now() - interval '2 hours'"
+            )
+        }
+        await RevisionPruning.prune(reader.client, olderThan: .seconds(3600))
+        #expect(try await reader.settle(samples) == [.forwarded, .forwarded])
+    }
+
     @Test func `a receipt's track and a JWS's are remembered apart`() async throws {
         let reader = try await Reader()
         let signed = Sample.transaction("1", signed: 5)
@@ -106,7 +145,7 @@ import Worker
     @Test func `marks never sink, whichever worker comes last`() async throws {
         let reader = try await Reader()
         let late = try await reader.process([.transaction("1", content: "A", signed: 1)])
-        let other = DedupeStage(client: reader.client, uniqueTopic: "storekit.unique")
+        let other = Reader.stage(on: reader.client)
         let newer = try [Sample.transaction("1", content: "B", signed: 2)].records(from: 7)
         try await other.acknowledged(newer, try await other.process(newer))
         try await reader.stage.acknowledged(late.records, late.verdicts)

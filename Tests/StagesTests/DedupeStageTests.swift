@@ -20,7 +20,16 @@ import Worker
 
         init() async throws {
             client = try await StageDatabase.make()
-            stage = DedupeStage(client: client, uniqueTopic: "storekit.unique")
+            stage = Self.stage(on: client)
+        }
+
+        static func stage(on client: PostgresClient) -> DedupeStage {
+            DedupeStage(
+                client: client,
+                uniqueTopic: "storekit.unique",
+                retention: .seconds(86_400),
+                pruneInterval: .seconds(3600)
+            )
         }
 
         func process(_ samples: [Sample]) async throws -> (
@@ -40,7 +49,7 @@ import Worker
 
         /// A worker that knows nothing but what PostgreSQL remembers.
         func restart() {
-            stage = DedupeStage(client: client, uniqueTopic: "storekit.unique")
+            stage = Self.stage(on: client)
         }
     }
 

@@ -184,4 +184,31 @@ import Worker
         #expect(verdicts.map(\.disposition) == [.unresolved, .deadLettered, .unresolved])
         #expect(verdicts[1].deadLetter?.reason == .observationMalformed)
     }
+
+    @Test func `a value that PostgreSQL never takes is one dead letter, the rest is linked`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        // Stands for any value that PostgreSQL refuses.
+        _ = try await worker.client.query(
+            "ALTER TABLE ownership_facts ADD CHECK (transaction_id <> '5')"
+        )
+        let samples = (0..<9).map { Sample.purchase("\($0)", token: Self.anna) }
+        let (_, verdicts) = try await worker.process(samples)
+        for (index, verdict) in verdicts.enumerated() {
+            #expect(verdict.disposition == (index == 5 ? .deadLettered : .resolved))
+        }
+        #expect(verdicts[5].deadLetter?.reason == .notStorable)
+        #expect(verdicts[5].deadLetter?.unverified.transactionID == "5")
+        #expect(try await worker.owners().count == 8)
+    }
+
+    @Test func `a table that is missing is nobody's fault but the operator's`() async throws {
+        let worker = try await LinkWorker()
+        _ = try await worker.client.query("ALTER TABLE owners RENAME TO others")
+        await #expect(throws: PostgresError.self) {
+            try await worker.process([.purchase("1")])
+        }
+    }
 }

@@ -14,13 +14,27 @@ package final class DedupeStage: Stage {
     package let name = StageName.dedupe
 
     private let memory: RevisionMemory
+    private let pruning: RevisionPruning
     private let uniqueTopic: String
     private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
 
-    /// - Parameter uniqueTopic: where to the observations go on.
-    package init(client: PostgresClient, uniqueTopic: String) {
+    /// - Parameters:
+    ///   - uniqueTopic: where to the observations go on.
+    ///   - retention: how long an ID is remembered.
+    ///   - pruneInterval: how often the memory is gone through for what is past that.
+    package init(
+        client: PostgresClient,
+        uniqueTopic: String,
+        retention: Duration,
+        pruneInterval: Duration
+    ) {
         memory = RevisionMemory(client: client)
+        pruning = RevisionPruning(client: client, retention: retention, interval: pruneInterval)
         self.uniqueTopic = uniqueTopic
+    }
+
+    package func probe() async throws {
+        try await SchemaVersion.require(memory.client)
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
@@ -54,6 +68,7 @@ package final class DedupeStage: Stage {
                 inFlight.forget(record.topicPartition, offsets: record.offset...record.offset)
             }
         }
+        pruning.beginIfDue()
     }
 
     package func abandoned(_ partitions: [TopicPartition]) async {

@@ -4,8 +4,8 @@ import Kafka
 ///
 /// Batches overlap, so each is judged against the memory in PostgreSQL and against this. An entry
 /// belongs to the record that brought it. It leaves when that record is marked, when its partition
-/// is given up, and when the record is read again, for then it was not forwarded after all: a record
-/// must never be a duplicate of itself. The batches in hand bound its size.
+/// is given up, and when the record is read again, for then it was not forwarded after all: a
+/// record must never be a duplicate of itself. The batches in hand bound its size.
 struct InFlight<Key: Hashable, Value> {
     private struct Entry {
         let partition: TopicPartition

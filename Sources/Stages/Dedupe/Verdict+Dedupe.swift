@@ -28,10 +28,8 @@ extension Verdict {
 extension ConsumerRecord {
     /// Whether somebody waits to be told what became of the record.
     fileprivate var isAwaited: Bool {
-        headers.contains { $0.nameBytes == Self.correlationID && $0.value != nil }
+        headers.contains { $0.nameBytes == KafkaHeader.correlationID && $0.value != nil }
     }
-
-    private static let correlationID = Array("correlation-id".utf8)
 
     /// The same record, byte for byte.
     fileprivate func forwarded(to topic: String) -> ProducerRecord {

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Kafka
+import Worker
 
 /// One record of a batch, read.
 struct LinkRecord {
@@ -36,9 +37,7 @@ struct LinkRecord {
             topic: topic,
             key: relinked.partitionKey,
             value: relinked.encode(),
-            headers: record.headers.filter { $0.nameBytes == Self.traceParent }
+            headers: record.headers.filter { $0.nameBytes == KafkaHeader.traceparent }
         )
     }
-
-    private static let traceParent = Array("traceparent".utf8)
 }

@@ -9,8 +9,8 @@ package import Worker
 /// Finds the user behind each purchase.
 ///
 /// The facts, the links and the policy decide, never what was known when a message passed by: the
-/// result stands in the table `owners`, and the message is the occasion to find it. What nobody owns
-/// goes on like anything else.
+/// result stands in the table `owners`, and the message is the occasion to find it. What nobody
+/// owns goes on like anything else.
 package final class LinkStage: Stage {
     package let name = StageName.link
 
@@ -28,6 +28,10 @@ package final class LinkStage: Stage {
         self.client = client
         self.rules = rules
         self.linkedTopic = linkedTopic
+    }
+
+    package func probe() async throws {
+        try await SchemaVersion.require(client)
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {

@@ -64,8 +64,9 @@ enum OwnerWriting {
         RETURNING original_transaction_id, environment, bundle_id, untold_since_us
         """
 
-    /// The changes that nobody has been told of, with whether that is so for a suspicious while: the
-    /// worker that made the change may have died over it.
+    /// The changes that nobody has been told of, with whether that is so for a suspicious while.
+    ///
+    /// The worker that made the change may have died over it.
     static let untold = PostgresStatement(
         """
         SELECT environment, bundle_id, original_transaction_id, user_id, rule,

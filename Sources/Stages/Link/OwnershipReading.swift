@@ -5,8 +5,8 @@ import Postgres
 /// The statements that read what is known of purchases; the answers' first column is the place of
 /// the scope that was asked about.
 ///
-/// Each scope is looked up by index, whatever the planner believes of the tables' sizes: a plan made
-/// while they were small must not read them whole when they are not.
+/// Each scope is looked up by index, whatever the planner believes of the tables' sizes: a plan
+/// made while they were small must not read them whole when they are not.
 enum OwnershipReading {
     /// Facts, renewals, claims and owners of the scopes, in this order.
     static func statements(_ scopes: [PurchaseScope]) -> [PostgresStatement] {

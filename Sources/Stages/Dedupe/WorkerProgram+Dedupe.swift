@@ -1,0 +1,24 @@
+import Database
+import Settings
+package import Worker
+
+extension WorkerProgram {
+    /// `dedupe-worker`.
+    package static let dedupe = WorkerProgram(
+        .dedupe,
+        summary: "Drops what says nothing new about a transaction.",
+        declarations: DatabaseSettings.declarations + DedupeSettings.declarations,
+        hasDatabase: true,
+        make: { parts in
+            DedupeStage(
+                client: DatabaseSettings.client(
+                    parts.settings,
+                    applicationName: StageName.dedupe.program
+                ),
+                uniqueTopic: parts.settings.topic("unique"),
+                retention: parts.settings[DedupeSettings.retention],
+                pruneInterval: parts.settings[DedupeSettings.pruneInterval]
+            )
+        }
+    )
+}

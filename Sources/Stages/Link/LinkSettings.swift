@@ -1,0 +1,48 @@
+package import Entitlements
+package import Settings
+
+/// The settings of `link-worker` alone.
+package enum LinkSettings {
+    /// What an account token stands for.
+    package enum Mode: String, CaseIterable, Sendable {
+        /// Whatever `account_links` says.
+        case links
+        /// The user ID itself.
+        case identity
+    }
+
+    package static let mode = Setting(
+        "linking.mode",
+        .choice,
+        default: Mode.links,
+        "What an account token is: `links` looks it up in account_links, `identity` takes it for "
+            + "the user ID."
+    )
+    package static let trustsIngestUser = Setting(
+        "linking.trust_ingest_user",
+        .bool,
+        default: false,
+        "Whether the userID that the ingestion service puts beside a signed transaction names the "
+            + "owner where nothing else does."
+    )
+    package static let policy = Setting(
+        "linking.policy",
+        .choice,
+        default: OwnershipPolicy.transfer,
+        "What happens when a later transaction names another user: `transfer` (the newest owner "
+            + "wins), `keep` (the first stays), `transfer_if_inactive` (the newest wins if no paid "
+            + "period was running)."
+    )
+
+    package static let declarations = [
+        mode.declaration, trustsIngestUser.declaration, policy.declaration,
+    ]
+
+    package static func rules(_ values: SettingsValues) -> OwnershipRules {
+        OwnershipRules(
+            policy: values[policy],
+            tokensAreUserIDs: values[mode] == .identity,
+            trustsIngestion: values[trustsIngestUser]
+        )
+    }
+}

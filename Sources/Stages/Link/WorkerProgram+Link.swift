@@ -1,0 +1,23 @@
+import Database
+import Settings
+package import Worker
+
+extension WorkerProgram {
+    /// `link-worker`: whose a purchase is depends on its settings, what is refused does not.
+    package static let link = WorkerProgram(
+        .link,
+        summary: "Finds the user behind each purchase.",
+        declarations: DatabaseSettings.declarations + LinkSettings.declarations,
+        hasDatabase: true,
+        make: { parts in
+            LinkStage(
+                client: DatabaseSettings.client(
+                    parts.settings,
+                    applicationName: StageName.link.program
+                ),
+                rules: LinkSettings.rules(parts.settings),
+                linkedTopic: parts.settings.topic("linked")
+            )
+        }
+    )
+}
