@@ -120,9 +120,8 @@ let package = Package(
         executable(
             "bench",
             [
-                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers",
-                "OpenSSL",
-                "Operations", "Postgres", "Settings", "Traffic", "VerifyStage", "Worker",
+                "AppStore", "Database", "JSON", "Kafka", "LocalServers", "OpenSSL", "Operations",
+                "Postgres", "Settings", "Traffic", "Worker",
             ]
         ),
 

@@ -7,21 +7,24 @@ enum BenchCommand {
         Usage: bench COMMAND [OPTION]…
 
         Commands:
-          verify   the verifier against OpenSSL alone
+          verify     the verifier against OpenSSL alone
+          pipeline   from the raw topic to committed rows, on a real Kafka
 
         bench COMMAND --help explains a command's options.
         """
 
-    static func run(_ arguments: [String], console: Console) -> Int32 {
+    static func run(_ arguments: [String], console: Console) async -> Int32 {
         do {
             switch arguments.first {
             case "verify":
                 return try VerifyCommand.run(arguments.dropFirst(), console: console)
+            case "pipeline":
+                return try await PipelineCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(usage)
                 return ExitCode.success
             default:
-                throw UsageError("expected a command: verify")
+                throw UsageError("expected a command: verify or pipeline")
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")

@@ -1,4 +1,4 @@
 import Foundation
 import Operations
 
-exit(BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard))
+exit(await BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard))

@@ -25,9 +25,9 @@ enum VerifyCommand {
             return ExitCode.success
         }
         let cores = ProcessInfo.processInfo.activeProcessorCount
-        let seconds = try number(options, "seconds", in: 1...3_600) ?? 10
-        let records = try number(options, "records", in: 1...100_000) ?? 500
-        let threads = try number(options, "threads", in: 1...256) ?? cores
+        let seconds = try BenchOptions.number(options, "seconds", in: 1...3_600) ?? 10
+        let records = try BenchOptions.number(options, "records", in: 1...100_000) ?? 500
+        let threads = try BenchOptions.number(options, "threads", in: 1...256) ?? cores
         let benchmark = VerifyBenchmark(
             fixture: try VerifyFixture(recordCount: records),
             threads: threads,
@@ -42,19 +42,5 @@ enum VerifyCommand {
             }
         }
         return ExitCode.success
-    }
-
-    private static func number(
-        _ options: CommandArguments,
-        _ name: String,
-        in range: ClosedRange<Int>
-    ) throws(UsageError) -> Int? {
-        guard let text = options.value(name) else { return nil }
-        guard let value = Int(text), range.contains(value) else {
-            throw UsageError(
-                "--\(name): expected \(range.lowerBound) to \(range.upperBound), found \"\(text)\""
-            )
-        }
-        return value
     }
 }

@@ -3,17 +3,6 @@ import Operations
 
 /// The result of `bench verify`, as a table and as JSON.
 struct VerifyReport {
-    /// A ratio and what it has to reach.
-    private struct Goal {
-        let name: String
-        let key: StaticString
-        let value: Double
-        let bound: Double
-        let isCeiling: Bool
-
-        var isReached: Bool { isCeiling ? value <= bound : value >= bound }
-    }
-
     private let measurements: [VerifyBenchmark.Measurement]
     private let threads: Int
 
@@ -80,26 +69,15 @@ struct VerifyReport {
             table.add([
                 item.case.rawValue,
                 String(item.threads),
-                Self.fixed(item.rate.cpuMicroseconds, digits: 1),
+                FixedPoint.text(item.rate.cpuMicroseconds, digits: 1),
                 Quantity.grouped(Int(item.rate.perSecond)),
-                Self.fixed(
+                FixedPoint.text(
                     cost(.raw, threads: item.threads) / item.rate.cpuMicroseconds,
                     digits: 2
                 ),
             ])
         }
-        var goalTable = TextTable([
-            .init("ratio"), .init("measured", .right), .init("goal", .right), .init(""),
-        ])
-        for goal in goals {
-            goalTable.add([
-                goal.name,
-                Self.fixed(goal.value, digits: 2),
-                (goal.isCeiling ? "≤ " : "≥ ") + Self.fixed(goal.bound, digits: 2),
-                goal.isReached ? "reached" : "missed",
-            ])
-        }
-        return table.lines() + [""] + goalTable.lines()
+        return table.lines() + [""] + Goal.table(goals)
     }
 
     var json: String {
@@ -122,22 +100,8 @@ struct VerifyReport {
             writer.endObject()
         }
         writer.endArray()
-        writer.key("ratios")
-        writer.beginObject()
-        for goal in goals {
-            writer.key(goal.key)
-            writer.double((goal.value * 1_000).rounded() / 1_000)
-        }
-        writer.endObject()
+        Goal.write(goals, to: &writer)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-
-    private static func fixed(_ value: Double, digits: Int) -> String {
-        let scale = digits == 1 ? 10.0 : 100.0
-        let scaled = Int((value * scale).rounded())
-        let fraction = String(scaled % Int(scale))
-        let zeros = String(repeating: "0", count: digits - fraction.count)
-        return "\(scaled / Int(scale)).\(zeros)\(fraction)"
     }
 }

@@ -25,13 +25,13 @@ struct VerifyFixture: Sendable {
         }
         self.key = key
         app = ConfiguredApp(
-            bundleID: "com.example.pro",
+            bundleID: BenchTransaction.bundleID,
             environment: .production,
-            appAppleID: 1_234_567_890,
+            appAppleID: BenchTransaction.appAppleID,
             roots: [try Certificate(der: authority.root)],
             hasTestRootInProduction: true
         )
-        let payloads = (0..<recordCount).map(Self.payload)
+        let payloads = (0..<recordCount).map(BenchTransaction.payload)
         good = try payloads.map { try authority.sign($0) }
         foreignChain = try payloads.map { try foreign.sign($0) }
         forgedSignature = try payloads.map { try authority.forge($0, .flippedSignature) }
@@ -50,21 +50,5 @@ struct VerifyFixture: Sendable {
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = chainsCachedMax
         return Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
-    }
-
-    /// About what Apple signs for a subscription's renewal.
-    private static func payload(_ index: Int) -> [UInt8] {
-        var fields = TransactionFields()
-        let id = String(2_000_000_000_000_000 + index)
-        fields.transactionID = id
-        fields.originalTransactionID = String(2_000_000_000_000_000 + index / 4)
-        fields.webOrderLineItemID = id
-        fields.subscriptionGroupIdentifier = "21000001"
-        fields.expiresDate = 1_769_904_000_000
-        fields.appAccountToken = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
-        fields.appTransactionID = "704000000000000001"
-        fields.offerDiscountType = "PAY_AS_YOU_GO"
-        fields.offerPeriod = "P1M"
-        return fields.json
     }
 }

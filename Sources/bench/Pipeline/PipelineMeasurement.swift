@@ -1,0 +1,26 @@
+import Worker
+
+/// What one run of `bench pipeline` found.
+struct PipelineMeasurement {
+    let setup: PipelineOptions.Setup
+    let recordCount: Int
+    let recordsPerSecond: Double
+    /// Processor time per record, in microseconds.
+    let workerMicroseconds: [StageName: Double]
+    let brokerMicroseconds: Double?
+    let postgresMicroseconds: Double?
+    /// The most that was ever resident, in bytes.
+    let residentBytesMax: [StageName: Int]
+    let latency: Latency?
+
+    /// From publishing to commit, in milliseconds.
+    struct Latency {
+        let recordsPerSecond: Double
+        let p50: Double
+        let p99: Double
+    }
+
+    var allWorkersMicroseconds: Double {
+        workerMicroseconds.values.reduce(0, +)
+    }
+}

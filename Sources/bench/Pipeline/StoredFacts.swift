@@ -1,0 +1,72 @@
+import Postgres
+
+/// Fills the tables as if so many transactions had gone through long ago.
+enum StoredFacts {
+    /// Four renewals to a subscription, as in `BenchTransaction`, with IDs of their own.
+    static func insert(_ count: Int, on connection: PostgresConnection) async throws {
+        for statement in statements {
+            _ = try await connection.query(
+                statement,
+                [.int8(Int64(count))],
+                deadline: .seconds(1_800)
+            )
+        }
+        try await connection.execute(script: "ANALYZE")
+    }
+
+    private static let id = "(1000000000000000 + i)::text"
+    private static let purchase = "(1000000000000000 + i - i % 4)::text"
+    private static let user = "'stored-' || (i / 4)"
+    private static let hash = "sha256(i::text::bytea)"
+    private static let signed = "1700000000000 + i"
+    private static let purchased = "1700000000000 + (i % 4) * 2592000000"
+    private static let expires = "1700000000000 + (i % 4 + 1) * 2592000000"
+    private static let series = "FROM generate_series(0, $1 - 1) AS i"
+    private static let purchases = "FROM generate_series(0, $1 - 1, 4) AS i"
+    private static let app = "'Production', 'com.example.pro'"
+    private static let product = "'com.example.pro.monthly'"
+    private static let type = "'Auto-Renewable Subscription'"
+
+    private static let statements = [
+        """
+        INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms,
+            content_hash, trust, original_transaction_id, product_id, purchase_date_ms,
+            product_type, quantity, expires_date_ms, is_family_shared, account_token)
+        SELECT \(app), \(id), 'jws', \(signed), \(hash), 'apple', \(purchase), \(product),
+            \(purchased), \(type), 1, \(expires), false, \(user) \(series)
+        """,
+        """
+        INSERT INTO revisions (kind, environment, bundle_id, id, trust, track, content_hash,
+            signed_date_ms, payload, source_topic, source_partition, source_offset, source_index)
+        SELECT 'transaction', \(app), \(id), '', 'jws', \(hash), \(signed),
+            json_build_object('transactionId', \(id), 'filler', repeat('x', 1000)),
+            'stored', 0, i, 0 \(series)
+        """,
+        """
+        INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
+            transaction_id, track, signed_date_ms, content_hash, trust, purchase_date_ms,
+            runs_until_ms, account_token)
+        SELECT \(app), \(purchase), \(id), 'jws', \(signed), \(hash), 'apple', \(purchased),
+            \(expires), \(user) \(series)
+        """,
+        """
+        INSERT INTO dedupe_revisions (kind, environment, bundle_id, id, trust, track,
+            signed_date_ms, content_hash, original_transaction_id, product_id,
+            purchase_date_ms, product_type, quantity)
+        SELECT 'transaction', \(app), \(id), '', 'jws', \(signed), \(hash), \(purchase),
+            \(product), \(purchased), \(type), 1 \(series)
+        """,
+        """
+        INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+        SELECT \(app), \(purchase), \(user), 'account_token' \(purchases)
+        """,
+        """
+        INSERT INTO entitlements (environment, bundle_id, original_transaction_id,
+            entitlement_key, user_id, periods)
+        SELECT \(app), \(purchase), 'pro', \(user), tstzmultirange(tstzrange(
+            timestamptz_from_ms(1700000000000), timestamptz_from_ms(1710368000000)))
+        \(purchases)
+        """,
+        "INSERT INTO user_versions (user_id, version) SELECT \(user), 1 \(purchases)",
+    ]
+}
