@@ -1,9 +1,9 @@
-/// The `\uXXXX` escapes of RFC 8259 §7.
+/// The `\u` escapes of RFC 8259 §7.
 enum UnicodeEscape {
     /// The bytes of one escape.
     static let length = 6
 
-    /// The UTF-16 code unit that the escape at a position names; nil where there is no whole escape.
+    /// The UTF-16 code unit that the escape at a position names; nil where none is whole.
     static func unit(in input: Span<UInt8>, at position: Int) -> UInt16? {
         guard position + length <= input.count, input[position] == UInt8(ascii: "\\"),
             input[position + 1] == UInt8(ascii: "u")

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The documents on which readers differ (JSONTestSuite's `test_transform`), and what this one says.
+/// The documents on which readers differ (JSONTestSuite's `test_transform`), and what ours says.
 @Suite(.needsSharedData)
 struct JSONTransformTests {
     static let folder = "json/test_transform"

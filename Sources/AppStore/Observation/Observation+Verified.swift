@@ -8,20 +8,9 @@ extension Observation {
             transaction: item.transaction?.json,
             renewalInfo: item.renewalInfo?.json,
             appTransaction: item.appTransaction?.json,
-            notification: item.notification.map(ObservedNotification.init),
+            notification: item.observedNotification,
             verification: item.verification,
             claims: item.claims
-        )
-    }
-}
-
-extension ObservedNotification {
-    fileprivate init(_ part: SignedPart<NotificationPayload>) {
-        self.init(
-            type: part.fields.type?.string ?? "",
-            subtype: part.fields.subtype?.string,
-            uuid: part.fields.uuid?.string,
-            signedDate: part.signedDate
         )
     }
 }

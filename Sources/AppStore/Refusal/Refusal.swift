@@ -3,8 +3,8 @@ package struct Refusal: Error, Sendable {
     package let reason: RefusalReason
     /// Which rule, in at most 200 bytes of our own words: nothing of the body is in it.
     package let detail: String
-    /// Leaf, intermediate and root as presented, as far as they parsed, also where the chain failed;
-    /// empty where the fault came before the certificates.
+    /// Leaf, intermediate and root as presented, as far as they parsed, also where the chain
+    /// failed; empty where the fault came before the certificates.
     package let chain: [CertificateFacts]
     /// What the body says of itself, for search only: nobody has verified it.
     package let unverified: UnverifiedIdentifiers

@@ -3,8 +3,8 @@ import JSON
 extension SignedFields {
     /// Refuses a payload without the fields that make it what it is.
     ///
-    /// An absent bundle ID is left to the app's rule, which names it apart: genuine payloads without
-    /// one exist.
+    /// An absent bundle ID is left to the app's rule, which names it apart: genuine payloads
+    /// without one exist.
     func checkRequired(_ payload: JSONValue) throws(Fault) {
         switch self {
         case .transaction(let fields):

@@ -3,9 +3,9 @@ import OpenSSL
 
 /// Says of a body whether Apple signed it for one of the configured apps, and what it holds.
 ///
-/// The rules and their order are those of the product's verification document: the first one broken
-/// is the reason of the refusal. For one thread at a time, since it holds the keys' contexts and the
-/// cache of chains; each thread has one of its own, of one configuration.
+/// The rules and their order are those of the product's verification document: the first one
+/// broken is the reason of the refusal. For one thread at a time, since it holds the keys'
+/// contexts and the cache of chains; each thread has one of its own, of one configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
     package static let version = "1.0.0"
@@ -22,7 +22,7 @@ package final class Verifier {
     /// How many chains are known; a gauge for operators.
     package var chainsCached: Int { chains.count }
 
-    /// Verifies a body whole: nothing of it is returned before the last rule has passed for all of it.
+    /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
         // What is known of one body is let go with it, however large it was.
         defer { trail = VerificationTrail() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Traffic
 
-/// The chain verification cases of Apple's libraries (C1 to C15), each with this verifier's verdict.
+/// The chain verification cases of Apple's libraries (C1 to C15), each with our verdict.
 ///
 /// The chains come without their leaf's key, so they stand in a JWS with a foreign signature: a
 /// chain that passes ends as `signature_invalid`, which is the rule after it.

@@ -17,8 +17,8 @@ enum AppleLibrary {
         try Certificate.all(inFile: file("certs/\(name).pem"))[0].der
     }
 
-    /// The library's verifier of its mock data: com.example under the test root, which is configured
-    /// instead of Apple's.
+    /// The library's verifier of its mock data: com.example under the test root, which is
+    /// configured instead of Apple's.
     static func verifier(
         bundleID: String = "com.example",
         environment: Environment = .sandbox,

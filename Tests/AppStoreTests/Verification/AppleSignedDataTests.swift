@@ -128,7 +128,7 @@ struct AppleSignedDataTests {
             ("testLeaf", "testIntermediate", nil),
             ("testInvalidOIDLeaf", "testIntermediate", .certificatePurpose),
             ("testInvalidIntermediateLeaf", "testInvalidOIDIntermediate", .certificatePurpose),
-            // Both intermediates have one name and one key, so this one has issued the leaf as well.
+            // Both intermediates have one name and one key, so this one has issued the leaf too.
             ("testInvalidIntermediateLeaf", "testIntermediate", nil),
         ] as [(String, String, RefusalReason?)]
     )

@@ -142,7 +142,7 @@ struct ChainPolicyTests {
         #expect(verifier.reason(body) == defect.reason)
     }
 
-    /// Only a key on P-256 makes a signature of 64 bytes, so another key is found by its certificate.
+    /// Only a key on P-256 makes signatures of 64 bytes: another one is found by its certificate.
     @Test func `a leaf on P-384 is not for this purpose`() throws {
         let authority = try CertificateAuthority { (blueprint) throws(KeyError) in
             blueprint.leafKey = try .generate(.p384)

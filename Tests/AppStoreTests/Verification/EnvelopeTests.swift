@@ -1,5 +1,6 @@
 import AppStore
 import JSON
+import TestSupport
 import Testing
 import Traffic
 
@@ -195,6 +196,18 @@ struct EnvelopeTests {
     )
     func `a byte order mark says JSON, of a kind that is refused`(body: [UInt8]) throws {
         #expect(try Minted.verifier().reason(body) == .envelopeMalformed)
+    }
+
+    @Test(
+        .needsSharedData,
+        arguments: ["receipt-sandbox-g5", "receipt-xcode", "receipt-xcode-with-purchases"]
+    )
+    func `genuine receipts are known as such, bare and posted`(name: String) throws {
+        let receipt = try SharedData.vector("receipts/\(name)")
+        let verifier = try Minted.verifier()
+        #expect(verifier.reason(receipt) == .receiptUnsupported)
+        let text = String(decoding: receipt, as: UTF8.self).filter { !$0.isWhitespace }
+        #expect(verifier.reason(#"{"receipt-data":"\#(text)"}"#) == .receiptUnsupported)
     }
 
     @Test func `a token may be written with escapes`() throws {

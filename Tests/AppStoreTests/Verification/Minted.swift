@@ -79,6 +79,14 @@ enum Minted {
         renewal: [UInt8]? = nil,
         _ adjust: (inout NotificationDataFields) -> Void = { _ in }
     ) throws -> [UInt8] {
+        try sign(notificationPayload(transaction: transaction, renewal: renewal, adjust))
+    }
+
+    static func notificationPayload(
+        transaction: [UInt8]? = nil,
+        renewal: [UInt8]? = nil,
+        _ adjust: (inout NotificationDataFields) -> Void = { _ in }
+    ) -> [UInt8] {
         var data = NotificationDataFields()
         data.signedTransactionInfo = transaction.map { String(decoding: $0, as: UTF8.self) }
         data.signedRenewalInfo = renewal.map { String(decoding: $0, as: UTF8.self) }
@@ -86,6 +94,6 @@ enum Minted {
         var fields = NotificationFields()
         fields.notificationType = transaction == nil ? "TEST" : "SUBSCRIBED"
         fields.data = data.json
-        return try sign(fields.json)
+        return fields.json
     }
 }

@@ -133,8 +133,8 @@ struct RefusalTests {
 
     @Test func `a refused notification names the purchase inside, warm or cold`() throws {
         let transaction = try Minted.transaction()
-        var forged = try Minted.notification(transaction: transaction)
-        forged[forged.count - 30] ^= 1
+        let payload = Minted.notificationPayload(transaction: transaction)
+        let forged = try Minted.authority.get().forge(payload, .flippedSignature)
         let verifier = try Minted.verifier()
         let cold = try verifier.refusal(forged)
         #expect(cold.chain.count == 3 && cold.unverified.productID == "com.example.pro.monthly")
