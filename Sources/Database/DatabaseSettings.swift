@@ -47,14 +47,20 @@ package enum DatabaseSettings {
         return options
     }
 
-    /// A client that connects when it is first used.
+    /// A worker's client, which connects when it is first used.
+    ///
+    /// Workers look everything up by index. Without this, a plan that was made while a table was
+    /// nearly empty reads it whole for each row that is asked for, until the server happens to
+    /// gather statistics again.
     package static func client(
         _ values: SettingsValues,
         applicationName: String
     ) -> PostgresClient {
-        PostgresClient(
-            options(values, applicationName: applicationName),
-            connectionsMax: values[connectionsMax]
-        )
+        var options = options(values, applicationName: applicationName)
+        options.sessionSettings = pointLookups
+        return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
+
+    /// The planner's settings for sessions that only ever look up by index.
+    package static let pointLookups = ["enable_seqscan": "off"]
 }

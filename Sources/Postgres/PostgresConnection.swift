@@ -48,7 +48,9 @@ package actor PostgresConnection {
             )
         }
         session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
-            try Session.connect(options, wakePipe: wakePipe, until: deadline)
+            let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+            try session.apply(options.sessionSettings, until: deadline)
+            return session
         }
     }
 

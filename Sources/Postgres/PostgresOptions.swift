@@ -13,6 +13,9 @@ package struct PostgresOptions: Sendable {
     /// How long one call may take when it names no deadline of its own.
     package var statementDeadline: Duration = .seconds(30)
 
+    /// The server's parameters for this session (`SET`), over those of role and database.
+    package var sessionSettings: [String: String] = [:]
+
     /// Prepared statements kept per connection.
     package var preparedStatementsMax = 256
 

@@ -29,6 +29,26 @@ extension Session {
         return session
     }
 
+    /// Closes the session where the server refuses a setting: it is not what was asked for.
+    func apply(
+        _ settings: [String: String],
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+        guard !settings.isEmpty else { return }
+        let statements = settings.sorted { $0.key < $1.key }.map { name, value in
+            PostgresStatement(
+                "SELECT set_config($1, $2, false)",
+                [.text(name), .text(value)]
+            )
+        }
+        do throws(PostgresError) {
+            _ = try run(statements, until: deadline)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
     /// libpq's own message about a malformed string quotes it, password and all.
     private static func checkReadable(_ connectionString: String) throws(PostgresError) {
         if let parsed = unsafe PQconninfoParse(connectionString, nil) {

@@ -1,9 +1,12 @@
+import Database
 import Postgres
 import TestSupport
 
 /// A database of its own for one test, with the product's tables.
 enum StageDatabase {
     static func make() async throws -> PostgresClient {
-        PostgresClient(try await PostgresServer.shared.migratedDatabase(), connectionsMax: 8)
+        var options = try await PostgresServer.shared.migratedDatabase()
+        options.sessionSettings = DatabaseSettings.pointLookups
+        return PostgresClient(options, connectionsMax: 8)
     }
 }
