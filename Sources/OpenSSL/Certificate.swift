@@ -4,8 +4,8 @@ internal import Synchronization
 /// An X.509 certificate: the facts that a chain policy asks for, none of them judged here.
 ///
 /// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes)
-/// and decodes no key: `keyKind`, `p256Key` and `isSigned(by:)` do when first asked, so that a chain
-/// that ends at the wrong root is refused cheaply. Immutable, so that threads may share one.
+/// and decodes no key: `keyKind`, `p256Key` and `isSigned(by:)` do when first asked, so that a
+/// chain that ends at the wrong root is refused cheaply. Immutable, so that threads may share one.
 @safe
 package final class Certificate: Sendable {
     package let der: [UInt8]

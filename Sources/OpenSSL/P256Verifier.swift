@@ -48,7 +48,10 @@ package final class P256Verifier {
         if status == 1 {
             return .valid
         }
-        ERR_clear_error()
+        // A signature that does not verify is no error to OpenSSL; only a broken one leaves a word.
+        if ERR_peek_error() != 0 {
+            ERR_clear_error()
+        }
         return .invalid
     }
 }

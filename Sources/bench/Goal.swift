@@ -10,7 +10,14 @@ struct Goal {
     let bound: Double
     let isCeiling: Bool
 
-    var isReached: Bool { isCeiling ? value <= bound : value >= bound }
+    /// To the digits that are printed.
+    var isReached: Bool {
+        let scale: Double = digits == 2 ? 100 : 1
+        let rounded = (value * scale).rounded() / scale
+        return isCeiling ? rounded <= bound : rounded >= bound
+    }
+
+    private var digits: Int { bound < 100 ? 2 : 0 }
 
     static func table(_ goals: [Goal]) -> [String] {
         var table = TextTable([
@@ -19,9 +26,9 @@ struct Goal {
         for goal in goals {
             table.add([
                 goal.name,
-                FixedPoint.text(goal.value, digits: goal.bound < 100 ? 2 : 0),
+                FixedPoint.text(goal.value, digits: goal.digits),
                 (goal.isCeiling ? "≤ " : "≥ ")
-                    + FixedPoint.text(goal.bound, digits: goal.bound < 100 ? 2 : 0),
+                    + FixedPoint.text(goal.bound, digits: goal.digits),
                 goal.isReached ? "reached" : "missed",
             ])
         }

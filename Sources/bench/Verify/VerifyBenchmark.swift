@@ -14,8 +14,14 @@ struct VerifyBenchmark {
     struct Measurement {
         let `case`: Case
         let threads: Int
-        /// The medians of the rounds.
-        let rate: RateMeter.Rate
+        let rounds: [RateMeter.Rate]
+
+        var recordsPerSecond: Double { Self.median(rounds.map(\.perSecond)) }
+        var cpuMicroseconds: Double { Self.median(rounds.map(\.cpuMicroseconds)) }
+
+        static func median(_ values: [Double]) -> Double {
+            values.sorted()[values.count / 2]
+        }
     }
 
     let fixture: VerifyFixture
@@ -23,7 +29,7 @@ struct VerifyBenchmark {
     let threads: Int
     let duration: Duration
 
-    private static let rounds = 9
+    private static let rounds = 15
 
     func run() -> [Measurement] {
         let plan: [(Case, Int)] =
@@ -39,19 +45,8 @@ struct VerifyBenchmark {
             }
         }
         return zip(plan, rates).map { plan, rates in
-            Measurement(
-                case: plan.0,
-                threads: plan.1,
-                rate: RateMeter.Rate(
-                    perSecond: Self.median(rates.map(\.perSecond)),
-                    cpuMicroseconds: Self.median(rates.map(\.cpuMicroseconds))
-                )
-            )
+            Measurement(case: plan.0, threads: plan.1, rounds: rates)
         }
-    }
-
-    private static func median(_ values: [Double]) -> Double {
-        values.sorted()[values.count / 2]
     }
 
     private func work(_ item: Case) -> (Int) -> Void {
