@@ -25,7 +25,7 @@ package struct AccountReader: Sendable {
         for stage in StageName.allCases {
             commits[stage] = try await admin.committedOffsets(
                 group: settings.group(stage),
-                topics[StageTopics.input(of: stage)] ?? [],
+                topics[stage.inputTopic] ?? [],
                 deadline: Self.deadline
             )
         }
@@ -36,7 +36,7 @@ package struct AccountReader: Sendable {
         let stages = StageName.allCases.map { stage in
             account(
                 stage,
-                topics[StageTopics.input(of: stage)] ?? [],
+                topics[stage.inputTopic] ?? [],
                 commits[stage] ?? [:],
                 marks
             )
@@ -71,7 +71,7 @@ package struct AccountReader: Sendable {
         StageAccount(
             stage: stage,
             group: settings.group(stage),
-            topic: settings.topic(StageTopics.input(of: stage)),
+            topic: settings.topic(stage.inputTopic),
             partitions: partitions.map { partition in
                 let held = marks[partition].map { $0.low..<max($0.low, $0.high) }
                 return PartitionAccount(
@@ -92,7 +92,7 @@ package struct AccountReader: Sendable {
             (topics[topic] ?? []).reduce(0) { $0 + (marks[$1].map(count) ?? 0) }
         }
         let forwards = stages.compactMap { account in
-            StageTopics.output(of: account.stage).map { topic in
+            account.stage.outputTopic.map { topic in
                 Flow(
                     writers: [account.stage],
                     topic: settings.topic(topic),

@@ -1,3 +1,5 @@
+import Worker
+
 /// All topics of one pipeline, from the few numbers that an operator chooses.
 package struct TopicLayout: Hashable, Sendable {
     /// What a topic takes at most: a body of 1 MiB, its headers, and what an observation adds.
@@ -5,13 +7,10 @@ package struct TopicLayout: Hashable, Sendable {
     /// A dead letter is a record at that limit, and the headers that say why.
     package static let deadLetterBytesMax = 3 * 1_048_576
 
-    /// The topics that stages read and write, in the order of the flow, without the prefix.
-    package static let flow = [raw, verified, unique, linked]
-    package static let raw = "raw"
-    package static let verified = "verified"
-    package static let unique = "unique"
-    package static let linked = "linked"
-    package static let deadLetter = "dead-letter"
+    /// The topics that stages read, in the order of the flow, without the prefix.
+    package static let flow = StageName.allCases.map(\.inputTopic)
+    package static let raw = StageName.verify.inputTopic
+    package static let deadLetter = StageName.deadLetterTopic
 
     package var prefix: String
     /// One purchase's history stays in one partition; more partitions allow more copies of a worker.
