@@ -134,25 +134,37 @@ actor DemoRun {
     }
 
     private func publish(_ items: [DemoItem]) async throws {
-        let producer = try KafkaProducer(configuration: await servers.kafkaConfiguration)
-        let topic = servers.topicPrefix + TopicLayout.raw
-        var publisher = Publisher(producer, topic: topic)
-        for (index, item) in items.enumerated() {
-            try Task.checkCancellation()
-            await publisher.add(ProducerRecord(item, topic: topic), origin: item.kind.rawValue)
-            if index.isMultiple(of: 100) {
-                progress.show("publishing", "\(Quantity.grouped(index)) of \(items.count)")
+        let configuration = await servers.kafkaConfiguration
+        let settings = try await workerSettings()
+        let admin = try KafkaAdmin(configuration: configuration)
+        let producer = try KafkaProducer(configuration: configuration)
+        var publishing = DemoPublishing(
+            producer,
+            topic: servers.topicPrefix + TopicLayout.raw,
+            unsettledBytesMax: await servers.unsettledBytesMax
+        )
+        do {
+            for item in items {
+                try Task.checkCancellation()
+                await publishing.add(item)
+                while publishing.mustWait {
+                    try fleet?.requireRunning()
+                    publishing.settled(try await AccountReader(admin, settings).lag(of: .verify))
+                    if publishing.mustWait {
+                        try await Task.sleep(for: DemoSettling.pause)
+                    }
+                }
+                let count = Quantity.grouped(publishing.count)
+                progress.show("publishing", "\(count) of \(Quantity.grouped(items.count))")
             }
+            try await publishing.finish()
+        } catch {
+            await admin.close()
+            await producer.close(deadline: .zero)
+            throw error
         }
-        let report = await publisher.finish()
+        await admin.close()
         await producer.close(deadline: .seconds(5))
-        if let failure = report.failures.first {
-            throw CommandError(
-                ExitCode.unavailable,
-                "\(report.failedCount) bodies were not published, the first (\(failure.origin)) "
-                    + "because of \(failure.error)"
-            )
-        }
         progress.finish("published \(Quantity.counted(items.count, "body", "bodies"))")
     }
 
@@ -248,18 +260,5 @@ actor DemoRun {
         )
         await Interruption.wait()
         console.note("stopping")
-    }
-}
-
-extension ProducerRecord {
-    fileprivate init(_ item: DemoItem, topic: String) {
-        self.init(
-            topic: topic,
-            key: item.key,
-            value: item.value,
-            headers: item.headers.map { header in
-                KafkaHeader(name: header.name, value: header.value)
-            }
-        )
     }
 }

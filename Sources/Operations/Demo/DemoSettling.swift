@@ -23,8 +23,8 @@ struct DemoSettling {
         _ reconciliation: Reconciliation,
         at now: ContinuousClock.Instant
     ) throws(CommandError) -> Bool {
-        let verified = reconciliation[.verify]?.settled ?? 0
-        if reconciliation.isSettled, verified >= Int64(bodyCount) {
+        let given = reconciliation[.verify]?.end ?? 0
+        if reconciliation.isSettled, given >= Int64(bodyCount) {
             return true
         }
         let settled = reconciliation.stages.reduce(0) { $0 + $1.settled }
