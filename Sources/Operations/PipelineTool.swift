@@ -24,9 +24,15 @@ package enum PipelineTool {
             in: CommandContext(
                 console: .standard,
                 environment: ProcessInfo.processInfo.environment,
-                executables: executable.resolvingSymlinksInPath().deletingLastPathComponent().path()
+                executables: folder(of: executable)
             )
         )
+    }
+
+    /// Without a slash at its end.
+    private static func folder(of executable: URL) -> String {
+        let file = executable.resolvingSymlinksInPath().path()
+        return file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
     }
 
     /// Runs one command line.
@@ -126,7 +132,7 @@ extension CommandError {
         case let error as PostgresError where error.sqlState == .undefinedTable:
             self.init(
                 ExitCode.configuration,
-                "the database has not got the schema: bring it up with '\(PipelineTool.name) migrate'"
+                "the database has not got the schema: run '\(PipelineTool.name) migrate'"
             )
         case let error as PostgresError where error.fault == .operator:
             self.init(ExitCode.configuration, error.description)

@@ -30,7 +30,7 @@ package enum DeadLetterText {
         return text
     }
 
-    private static let labelWidth = 12
+    private static let labelWidth = 13
 
     private static func facts(_ letter: DeadLetter) -> [(String, String)] {
         var facts = [

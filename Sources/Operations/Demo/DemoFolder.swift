@@ -7,7 +7,9 @@ struct DemoFolder: Sendable {
 
     /// Makes a folder that nobody else reads: the settings in it name a database's password.
     init() throws(CommandError) {
-        let base = FileManager.default.temporaryDirectory.appending(path: "pipeline-demo-XXXXXX")
+        let base = FileManager.default.temporaryDirectory.appending(
+            path: "pipeline-demo-" + String(repeating: "X", count: 6)
+        )
         var template = base.path().utf8CString.map { $0 }
         guard mkdtemp(&template) != nil else {
             throw CommandError(

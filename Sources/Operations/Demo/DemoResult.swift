@@ -13,6 +13,7 @@ struct DemoResult: Sendable {
     var letters: DemoLetters
     let states: [String: DemoUserState]
     let holdings: [DemoHolding]
+    let credits: [DemoCredit]
     /// The users whose holdings are shown, in order.
     let shownUserIDs: [String]
     /// Workers that did not end as they should when they were told to.
@@ -75,9 +76,8 @@ struct DemoResult: Sendable {
         let (found, expected) = (letters.counts, expectedLetters)
         for reason in Set(found.keys).union(expected.keys).sorted()
         where found[reason] != expected[reason] {
-            problems.append(
-                "\(found[reason] ?? 0) dead letters are \(reason), expected \(expected[reason] ?? 0)"
-            )
+            let (came, asked) = (found[reason] ?? 0, expected[reason] ?? 0)
+            problems.append("\(came) dead letters are \(reason), expected \(asked)")
         }
         problems += failedWorkers.map { "\($0) did not end in good order" }
         return problems + userProblems

@@ -62,6 +62,10 @@ actor DemoRun {
     }
 
     private func work() async throws -> Int32 {
+        context.console.note(
+            "The entitlement pipeline, whole: signed App Store bodies in Kafka become "
+                + "entitlements in PostgreSQL."
+        )
         let traffic = try await prepare()
         let start = ContinuousClock.now
         try await publish(traffic.items)
@@ -79,6 +83,9 @@ actor DemoRun {
         let result = try await result(traffic, duration, failedWorkers: failed.map(\.program))
         progress.clear()
         show(result)
+        context.console.note(
+            "Everything is stopped and removed; with --keep it goes on, to look around."
+        )
         return exitCode(result)
     }
 
@@ -95,9 +102,9 @@ actor DemoRun {
             bodyCount: options.bodyCount,
             now: now
         )
-        progress.show("starting Kafka")
+        progress.show(options.kafka == nil ? "starting Kafka" : "making topics")
         try await servers.startKafka()
-        progress.show("starting PostgreSQL")
+        progress.show(options.postgres == nil ? "starting PostgreSQL" : "making a database")
         try await servers.startPostgres()
         progress.show("laying out the database")
         let database = PostgresOptions(
@@ -215,10 +222,12 @@ actor DemoRun {
             connectionString: await servers.databaseURL,
             applicationName: PipelineTool.name
         )
-        let (states, holdings) = try await PostgresConnection.lend(database) { connection in
+        let (states, holdings, credits) = try await PostgresConnection.lend(database) {
+            connection in
             (
                 try await DemoUserState.all(on: connection),
-                try await DemoHolding.all(of: shown, on: connection)
+                try await DemoHolding.all(of: shown, on: connection),
+                try await DemoCredit.all(of: shown, on: connection)
             )
         }
         return DemoResult(
@@ -230,6 +239,7 @@ actor DemoRun {
             letters: letters,
             states: states,
             holdings: holdings,
+            credits: credits,
             shownUserIDs: shown,
             failedWorkers: failedWorkers
         )

@@ -4,7 +4,7 @@ import LocalServers
 import Postgres
 import Settings
 
-/// The Kafka and the PostgreSQL of one demo: started for it, or there already and left as they were.
+/// The Kafka and the PostgreSQL of one demo: started for it, or there already and left as before.
 ///
 /// On servers that are there already the demo touches nothing but what it makes: topics and groups
 /// whose names begin with the run's, and a database of its own. All of it is removed at the end.

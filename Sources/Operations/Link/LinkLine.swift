@@ -3,8 +3,8 @@ import JSON
 /// One line of a file of links.
 ///
 /// `kind,key,user,environment,bundle`, of which the last two may be missing, or a JSON object with
-/// `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with `kind,` names the
-/// columns and is passed over.
+/// `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with `kind,` names
+/// the columns and is passed over.
 enum LinkLine {
     /// Why a line is no link.
     struct Fault: Error, Hashable {

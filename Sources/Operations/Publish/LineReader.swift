@@ -2,8 +2,8 @@ import Foundation
 
 /// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
 ///
-/// A line ends with a line feed, which is not part of it; a last line without one counts. A carriage
-/// return stays: a body is published byte for byte.
+/// A line ends with a line feed, which is not part of it; a last line without one counts. A
+/// carriage return stays: a body is published byte for byte.
 struct LineReader {
     struct LineTooLong: Error, Hashable {
         let lineNumber: Int

@@ -6,7 +6,7 @@ extension PipelineCommand {
     static let status = PipelineCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) status",
-            "Shows where the pipeline stands: what each stage has settled and what waits for it.\n\n"
+            "Shows what each stage has settled, what waits for it and since when.\n\n"
                 + "Read from Kafka alone: the workers are not asked and notice nothing.",
             options: ToolSettings.kafkaOptions
                 + [ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption]

@@ -22,7 +22,7 @@ package enum Quantity {
         "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// A span of time by its two greatest units, rounded down: `850 ms`, `42 s`, `3 min 5 s`, `2 d`.
+    /// A span of time by its two greatest units, rounded down: `850 ms`, `42 s`, `3 min 5 s`.
     package static func span(milliseconds: Int64) -> String {
         guard milliseconds >= 1_000 else { return "\(milliseconds) ms" }
         let seconds = milliseconds / 1_000

@@ -13,7 +13,7 @@ package struct TopicLayout: Hashable, Sendable {
     package static let deadLetter = StageName.deadLetterTopic
 
     package var prefix: String
-    /// One purchase's history stays in one partition; more partitions allow more copies of a worker.
+    /// One purchase's history stays in one partition; more of them allow more copies of a worker.
     package var partitions: Int32
     /// Nil leaves it to the cluster's own default.
     package var replication: Int16?

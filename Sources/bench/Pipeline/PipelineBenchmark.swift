@@ -95,7 +95,7 @@ struct PipelineBenchmark {
     private func waitUntilSettled(_ count: Int) async throws {
         let admin = try KafkaAdmin(configuration: rig.kafka)
         defer { Task { await admin.close() } }
-        let topic = rig.layout.prefix + TopicLayout.linked
+        let topic = rig.layout.prefix + StageName.entitle.inputTopic
         let partitions = (0..<rig.layout.partitions).map {
             TopicPartition(topic: topic, partition: $0)
         }
