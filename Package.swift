@@ -49,6 +49,9 @@ let package = Package(
         systemLibrary("CLibPQ", pkgConfig: "libpq", debian: "libpq-dev"),
         systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
 
+        // Of the C library itself, what the toolchain's module leaves out.
+        .systemLibrary(name: "CMalloc"),
+
         // The only importers of the C modules.
         library("Kafka", ["CRDKafka", "Threads"], settings: wrapper),
         library("OpenSSL", ["COpenSSL"], settings: wrapper),
@@ -66,7 +69,7 @@ let package = Package(
         library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
         library(
             "Worker",
-            ["AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Settings"]
+            ["AppStore", "CMalloc", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Settings"]
         ),
         library("Database", ["Postgres", "Settings"]),
         library(

@@ -47,9 +47,9 @@ package actor KafkaConsumer {
     /// Bounds on what librdkafka holds for us, and fetches that are large under backlog and quick
     /// when there is little.
     package static let defaults: [String: String] = [
-        "queued.max.messages.kbytes": "8192",
+        "queued.max.messages.kbytes": "4096",
         "queued.min.messages": "2000",
-        "fetch.max.bytes": "4194304",
+        "fetch.max.bytes": "2097152",
         "max.partition.fetch.bytes": "1048576",
         "fetch.min.bytes": "65536",
         "fetch.wait.max.ms": "20",

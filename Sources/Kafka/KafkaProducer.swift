@@ -40,7 +40,7 @@ package final class KafkaProducer: Sendable {
         "batch.size": "1000000",
         "message.max.bytes": "3300000",
         "message.timeout.ms": "60000",
-        "queue.buffering.max.kbytes": "16384",
+        "queue.buffering.max.kbytes": "8192",
         "queue.buffering.max.messages": "20000",
         "topic.metadata.refresh.interval.ms": "60000",
         "topic.metadata.propagation.max.ms": "10000",

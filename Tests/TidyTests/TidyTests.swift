@@ -8,6 +8,7 @@ import Testing
         "COpenSSL": "Sources/OpenSSL/",
         "CLibPQ": "Sources/Postgres/",
         "CMicroHTTPD": "Sources/HTTP/",
+        "CMalloc": "Sources/Worker/",
     ]
     static let pureTargets = ["Sources/JSON/", "Sources/AppStore/", "Sources/Entitlements/"]
     static let sources = (try? SourceTree.swiftFiles(below: ["Sources"])) ?? []

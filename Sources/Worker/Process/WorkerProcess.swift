@@ -7,6 +7,7 @@ package import Settings
 package enum WorkerProcess {
     /// Reads the settings, builds the worker and runs it until SIGTERM or SIGINT.
     package static func run(_ program: WorkerProgram) async -> Int32 {
+        MemoryPolicy.apply()
         let process = ProcessInfo.processInfo
         let launch = ServiceLaunch.read(
             program: program.stage.program,

@@ -34,13 +34,13 @@ package enum WorkerSettings {
     package static let batchRecordsMax = Setting(
         "batch.records_max",
         .int(1...100_000),
-        default: 2000,
+        default: 1000,
         "Records in one batch at most."
     )
     package static let batchBytesMax = Setting(
         "batch.bytes_max",
         .bytes((64 << 10)...(256 << 20)),
-        default: 8 << 20,
+        default: 4 << 20,
         "Bytes in one batch at most; a single larger record is a batch of its own."
     )
     package static let batchesInFlightMax = Setting(
