@@ -2,8 +2,7 @@ import JSON
 
 /// librdkafka properties on their way through: `RDKAFKA_SECURITY_PROTOCOL` is `security.protocol`.
 ///
-/// Names are not checked here: librdkafka refuses those it does not know when a client is made.
-/// Refused are those that a promise rests on.
+/// Refused are those that a promise rests on, and those that librdkafka does not take.
 struct KafkaProperties {
     static let filePrefix = "rdkafka."
     private static let environmentPrefix = "RDKAFKA_"
@@ -11,6 +10,12 @@ struct KafkaProperties {
 
     private(set) var values: [String: String] = [:]
     private(set) var problems: [SettingProblem] = []
+    private let problem: @Sendable (String, String) -> String?
+
+    /// - Parameter problem: what librdkafka has against a property of this name and value.
+    init(problem: @escaping @Sendable (String, String) -> String?) {
+        self.problem = problem
+    }
 
     /// Whether a property's value is masked wherever settings are shown.
     static func isSecret(_ name: String) -> Bool {
@@ -63,6 +68,8 @@ struct KafkaProperties {
     private mutating func add(_ name: String, _ text: String, origin: String) {
         if let reason = KafkaPropertyRefusals.reason(for: name) {
             report(name, origin, "refused: \(reason)")
+        } else if let problem = problem(name, text) {
+            report(name, origin, problem)
         } else {
             values[name] = text
         }

@@ -14,7 +14,7 @@ struct SettingsReader {
     }
 
     mutating func read() throws(SettingsError) -> SettingsValues {
-        var properties = KafkaProperties()
+        var properties = KafkaProperties(problem: schema.kafkaPropertyProblem)
         let inFile = readFile(&properties)
         if schema.takesKafkaProperties {
             properties.read(environment: environment)

@@ -5,6 +5,9 @@ package struct SettingsSchema: Sendable {
     /// Whether `RDKAFKA_*` and the file's `rdkafka` object are passed on.
     package let takesKafkaProperties: Bool
 
+    /// What is wrong with a property, by its name and value, before a client is made of it.
+    let kafkaPropertyProblem: @Sendable (String, String) -> String?
+
     /// The first parts of names that the file may hold for other programs; they are passed over.
     let otherSections: Set<String>
 
@@ -14,19 +17,22 @@ package struct SettingsSchema: Sendable {
     /// - Parameters:
     ///   - otherSections: sections of a file that several programs share. A section that one of the
     ///     declarations belongs to is this program's own, and checked.
+    ///   - kafkaPropertyProblem: asks librdkafka about a property; this module does not know it.
     ///   - passesOverUnknown: for tools, which read a few settings of the workers' file and leave
     ///     checking it to the workers.
     package init(
         _ declarations: [SettingDeclaration],
         takesKafkaProperties: Bool = true,
         otherSections: Set<String> = [],
-        passesOverUnknown: Bool = false
+        passesOverUnknown: Bool = false,
+        kafkaPropertyProblem: @escaping @Sendable (String, String) -> String? = { _, _ in nil }
     ) {
         let names = declarations.map(\.environmentName)
         precondition(Set(names).count == names.count, "two settings share a name")
         self.declarations = declarations
         self.takesKafkaProperties = takesKafkaProperties
         self.passesOverUnknown = passesOverUnknown
+        self.kafkaPropertyProblem = kafkaPropertyProblem
         self.otherSections = otherSections.subtracting(declarations.map { Self.section($0.name) })
     }
 

@@ -28,13 +28,7 @@ package enum WorkerProcess {
         _ program: WorkerProgram,
         _ settings: SettingsValues
     ) -> [SettingProblem] {
-        let properties = settings.kafkaProperties.sorted { $0.key < $1.key }
-        let unknown = properties.compactMap { name, value in
-            KafkaPropertyCheck.problem(name, value).map {
-                SettingProblem(setting: "rdkafka.\(name)", message: $0)
-            }
-        }
-        return WorkerSettings.problems(settings) + unknown + program.problems(settings)
+        WorkerSettings.problems(settings) + program.problems(settings)
     }
 
     private static func run(_ program: WorkerProgram, _ settings: SettingsValues) async -> Int32 {

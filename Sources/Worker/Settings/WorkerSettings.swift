@@ -1,3 +1,4 @@
+import Kafka
 package import Settings
 
 /// The settings that all workers have.
@@ -127,7 +128,11 @@ package enum WorkerSettings {
 
     /// A worker's schema: what all have, and what its stage adds.
     package static func schema(adding stage: [SettingDeclaration]) -> SettingsSchema {
-        SettingsSchema(declarations + stage, otherSections: sections)
+        SettingsSchema(
+            declarations + stage,
+            otherSections: sections,
+            kafkaPropertyProblem: KafkaPropertyCheck.problem
+        )
     }
 
     /// What only the settings together show to be wrong.
