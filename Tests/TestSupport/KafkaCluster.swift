@@ -33,6 +33,13 @@ package struct KafkaCluster: Sendable {
         }
     }
 
+    /// A real one that the test has started for itself.
+    package init(startedAt bootstrapServers: String) {
+        kind = .real
+        mock = nil
+        self.bootstrapServers = bootstrapServers
+    }
+
     /// A name that no other test uses.
     package func name(_ base: String) -> String {
         "\(base)-\(suffix)"

@@ -1,4 +1,4 @@
-import Database
+package import Database
 import Foundation
 package import LocalServers
 package import Postgres
@@ -35,12 +35,16 @@ package actor PostgresServer {
         return try await database(copiedFrom: task.value)
     }
 
+    /// The product's own.
+    package static let migrations = MigrationFolder(
+        path: URL(filePath: #filePath).appending(path: "../../../schemas/postgres")
+            .standardizedFileURL.path
+    )
+
     private func migratedTemplate() async throws -> String {
         let options = try await emptyDatabase()
         let connection = try await PostgresConnection.connect(options)
-        let schemas = URL(filePath: #filePath).appending(path: "../../../schemas/postgres")
-        let folder = MigrationFolder(path: schemas.standardizedFileURL.path)
-        _ = try await Migrator(folder.migrations()).run(on: connection)
+        _ = try await Migrator(Self.migrations.migrations()).run(on: connection)
         let name = try await connection.query("SELECT current_database()")[0].text(0)
         // Who copies a database must be alone in it.
         await connection.close()

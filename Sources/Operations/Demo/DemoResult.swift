@@ -44,11 +44,7 @@ struct DemoResult: Sendable {
         let known = Dictionary(users.map { ($0.userID, $0) }) { $1 }
         var problems: [String] = []
         for user in users {
-            let expected = DemoUserState(
-                entitlements: user.entitlements,
-                sandboxEntitlements: user.sandboxEntitlements,
-                coins: user.coins
-            )
+            let expected = DemoUserState(user)
             let found = states[user.userID] ?? DemoUserState()
             if found != expected {
                 problems.append("\(user.userID) has \(found), expected \(expected)")
@@ -85,7 +81,7 @@ struct DemoResult: Sendable {
 }
 
 extension DemoUserState: CustomStringConvertible {
-    var description: String {
+    package var description: String {
         var parts = entitlements.sorted()
         parts += sandboxEntitlements.sorted().map { "\($0) (Sandbox)" }
         if coins != 0 {

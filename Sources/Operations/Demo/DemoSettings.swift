@@ -1,8 +1,8 @@
 import JSON
-import Traffic
+package import Traffic
 
 /// The one settings file that all four workers read, as a company's own would look.
-struct DemoSettings {
+package struct DemoSettings: Sendable {
     let bootstrap: String
     /// Of topics and groups.
     let prefix: String
@@ -10,7 +10,21 @@ struct DemoSettings {
     let apps: [DemoApp]
     let rootFile: String
 
-    var json: [UInt8] {
+    package init(
+        bootstrap: String,
+        prefix: String,
+        databaseURL: String,
+        apps: [DemoApp],
+        rootFile: String
+    ) {
+        self.bootstrap = bootstrap
+        self.prefix = prefix
+        self.databaseURL = databaseURL
+        self.apps = apps
+        self.rootFile = rootFile
+    }
+
+    package var json: [UInt8] {
         var writer = JSONWriter(reserving: 2_048)
         writer.object { writer in
             writer.key("kafka")

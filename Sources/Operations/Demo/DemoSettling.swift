@@ -2,7 +2,7 @@ import Settings
 import Worker
 
 /// Decides how long a demo waits for its workers: to the last record, but not for ever.
-struct DemoSettling {
+package struct DemoSettling: Sendable {
     /// Between two looks at what is committed.
     static let pause = Duration.milliseconds(150)
     /// A group takes some seconds to form, and a machine that builds something else is slow.
@@ -12,14 +12,14 @@ struct DemoSettling {
     private var settledCount: Int64 = -1
     private var lastProgress: ContinuousClock.Instant?
 
-    init(bodyCount: Int) {
+    package init(bodyCount: Int) {
         self.bodyCount = bodyCount
     }
 
     /// Whether every stage has settled everything.
     ///
     /// - Throws: when nothing was settled for too long.
-    mutating func isOver(
+    package mutating func isOver(
         _ reconciliation: Reconciliation,
         at now: ContinuousClock.Instant
     ) throws(CommandError) -> Bool {

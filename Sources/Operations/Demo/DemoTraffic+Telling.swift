@@ -1,8 +1,8 @@
-import Traffic
+package import Traffic
 
 extension DemoTraffic {
     /// Every link that the customers need: those who have a token that is their user ID as well.
-    var accountLinks: [AccountLink] {
+    package var accountLinks: [AccountLink] {
         let linked = links.map { link in
             AccountLink(
                 kind: LinkKind(link.kind),

@@ -1,13 +1,35 @@
-import Postgres
+package import Postgres
+package import Traffic
 
 /// What one user of the demo may use, as the database says.
-struct DemoUserState: Hashable, Sendable {
-    var entitlements: Set<String> = []
-    var sandboxEntitlements: Set<String> = []
-    var coins: Int64 = 0
+package struct DemoUserState: Hashable, Sendable {
+    package var entitlements: Set<String> = []
+    package var sandboxEntitlements: Set<String> = []
+    package var coins: Int64 = 0
+
+    package init(
+        entitlements: Set<String> = [],
+        sandboxEntitlements: Set<String> = [],
+        coins: Int64 = 0
+    ) {
+        self.entitlements = entitlements
+        self.sandboxEntitlements = sandboxEntitlements
+        self.coins = coins
+    }
+
+    /// What somebody has to end up with.
+    package init(_ user: DemoUser) {
+        self.init(
+            entitlements: user.entitlements,
+            sandboxEntitlements: user.sandboxEntitlements,
+            coins: user.coins
+        )
+    }
 
     /// Everybody who has anything, by user ID.
-    static func all(on connection: PostgresConnection) async throws -> [String: DemoUserState] {
+    package static func all(on connection: PostgresConnection) async throws -> [String:
+        DemoUserState]
+    {
         var states: [String: DemoUserState] = [:]
         let held = try await connection.query(
             """

@@ -1,14 +1,14 @@
 import Foundation
 
 /// A TCP client that sends what it is told, right or wrong, and reads until the other end closes.
-struct RawClient: ~Copyable {
+package struct RawClient: ~Copyable {
     private let descriptor: Int32
 
-    enum Failure: Error {
+    package enum Failure: Error {
         case notConnected(Int32)
     }
 
-    init(port: UInt16) throws {
+    package init(port: UInt16) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(
@@ -40,7 +40,7 @@ struct RawClient: ~Copyable {
 
     /// Sends all of the text; false when the other end has closed.
     @discardableResult
-    func send(_ text: String) -> Bool {
+    package func send(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var sent = 0
         while sent < bytes.count {
@@ -54,7 +54,7 @@ struct RawClient: ~Copyable {
     }
 
     /// Everything until the end of the connection.
-    func readAll() -> String {
+    package func readAll() -> String {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -66,7 +66,7 @@ struct RawClient: ~Copyable {
     }
 
     /// True once the other end has closed, without waiting for it.
-    var isClosed: Bool {
+    package var isClosed: Bool {
         var byte: UInt8 = 0
         let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
         let count = recv(descriptor, &byte, 1, flags)
@@ -74,7 +74,7 @@ struct RawClient: ~Copyable {
     }
 
     /// Sends one request on a connection of its own and returns the whole answer.
-    static func exchange(_ request: String, port: UInt16) throws -> String {
+    package static func exchange(_ request: String, port: UInt16) throws -> String {
         let client = try RawClient(port: port)
         client.send(request)
         return client.readAll()
