@@ -1,0 +1,117 @@
+import DeadLetters
+import Foundation
+import Kafka
+import Operations
+import Postgres
+import TestSupport
+import Traffic
+import Worker
+
+/// What a lively day has left behind, on one kind of broker: made once, looked at by many tests.
+struct EndToEndRun: Sendable {
+    let traffic: DemoTraffic
+    let reference: Reference
+    let picture: RowPicture
+    let reconciliation: Reconciliation
+    let letters: [DeadLetter]
+    let refused: RefusedRecords
+    let users: [String: DemoUserState]
+    /// By topic without prefix, `raw` among them.
+    let topics: [String: [ConsumerRecord]]
+    /// What each worker answered to `/metrics`, and when.
+    let metrics: [StageName: String]
+    /// After everything was published once more, and once more with an empty memory.
+    let replays: [Replay]
+    let secretsFound: [String]
+    let failedStops: [String]
+
+    struct Replay: Sendable {
+        let name: String
+        let changedTables: [String]
+        let tableCount: Int
+        let differences: [String]
+    }
+
+    static let bodyCount = 500
+
+    /// The run of this kind of broker; the first who asks starts it.
+    static func of(_ kind: KafkaCluster.Kind) async throws -> EndToEndRun {
+        switch kind {
+        case .mock: try await mock.value
+        case .real: try await real.value
+        }
+    }
+
+    private static let mock = Task { try await EndToEndRun(.mock) }
+    private static let real = Task { try await EndToEndRun(.real) }
+
+    private init(_ kind: KafkaCluster.Kind) async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let traffic = try DemoTraffic(seed: 7, bodyCount: Self.bodyCount, now: now)
+        let pipeline = try await RunningPipeline(PipelineSetup(kind), traffic)
+        do {
+            try await self.init(pipeline)
+        } catch {
+            await pipeline.close()
+            throw error
+        }
+        await pipeline.close()
+        pipeline.removeFolder()
+    }
+
+    private init(_ pipeline: RunningPipeline) async throws {
+        traffic = pipeline.traffic
+        try pipeline.startAll()
+        try await pipeline.publish(traffic.items)
+        reconciliation = try await pipeline.settle()
+        reference = try pipeline.reference()
+        picture = try await pipeline.withDatabase { try await RowPicture($0) }
+        users = try await pipeline.withDatabase { try await DemoUserState.all(on: $0) }
+        (letters, refused) = try await pipeline.deadLetters()
+        var topics: [String: [ConsumerRecord]] = [:]
+        for topic in TopicLayout.flow + [TopicLayout.deadLetter] {
+            topics[topic] = try await pipeline.records(of: topic)
+        }
+        self.topics = topics
+        metrics = Dictionary(
+            uniqueKeysWithValues: pipeline.copies.map { copy in
+                (copy.stage, copy.get("/metrics")?.text ?? "")
+            }
+        )
+        replays = [
+            try await Self.replay("everything once more", pipeline),
+            try await Self.replay("everything once more, the memory emptied", pipeline) {
+                try await $0.execute(script: "TRUNCATE dedupe_revisions, dedupe_notifications")
+            },
+        ]
+        failedStops = try await pipeline.endsOfAll()
+        secretsFound =
+            pipeline.secretsInLogs()
+            + metrics.flatMap { stage, text in
+                pipeline.secrets.findings(in: text).map { "/metrics of \(stage.rawValue) \($0)" }
+            }
+    }
+
+    private static func replay(
+        _ name: String,
+        _ pipeline: RunningPipeline,
+        after prepare: (PostgresConnection) async throws -> Void = { _ in }
+    ) async throws -> Replay {
+        let before = try await pipeline.withDatabase { connection in
+            try await prepare(connection)
+            return try await TableDigests(connection)
+        }
+        try await pipeline.publish(pipeline.traffic.items)
+        try await pipeline.settle()
+        let reference = try pipeline.reference()
+        return try await pipeline.withDatabase { connection in
+            let after = try await TableDigests(connection)
+            return Replay(
+                name: name,
+                changedTables: after.changedTables(since: before),
+                tableCount: after.tableCount,
+                differences: try await RowPicture(connection).differences(from: reference.picture)
+            )
+        }
+    }
+}

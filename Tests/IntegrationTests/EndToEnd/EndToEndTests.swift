@@ -1,0 +1,140 @@
+import AppStore
+import DeadLetters
+import Kafka
+import Operations
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// A lively day of a small company through all four workers, once for each kind of broker.
+    @Suite(.timeLimit(.minutes(10)))
+    struct EndToEndTests {
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `the rows are the fold of the bodies`(kind: KafkaCluster.Kind) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let differences = run.picture.differences(from: run.reference.picture)
+            #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+            for table in ["transactions", "renewals", "owners", "entitlements", "ledger"] {
+                #expect(run.picture.count(table) > 10, "\(table) is nearly empty")
+            }
+            #expect(run.picture.count("grace_periods") > 0)
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `each user may use what was bought, and nobody else anything`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let expected = Dictionary(
+                uniqueKeysWithValues: run.traffic.users.map { ($0.userID, DemoUserState($0)) }
+            )
+            .filter { $0.value != DemoUserState() }
+            for user in Set(run.users.keys).union(expected.keys) {
+                let found = run.users[user]
+                #expect(found == expected[user], "\(user)")
+            }
+            #expect(expected.count > 20)
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `a Sandbox purchase unlocks nothing in Production`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let testers = run.traffic.users.filter {
+                $0.entitlements.isEmpty && !$0.sandboxEntitlements.isEmpty
+            }
+            #expect(!testers.isEmpty)
+            for tester in testers {
+                let state = run.users[tester.userID] ?? DemoUserState()
+                #expect(state.sandboxEntitlements == tester.sandboxEntitlements)
+                #expect(state.entitlements.isEmpty)
+            }
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `each bad record is a dead letter with its reason, byte for byte`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let differences = run.refused.differences(from: run.reference.refused)
+            #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+            let named = Dictionary(grouping: run.letters, by: \.reason).mapValues(\.count)
+            let wanted = Dictionary(
+                grouping: run.traffic.items.compactMap(\.expectedRefusal),
+                by: \.rawValue
+            )
+            .mapValues(\.count)
+            #expect(named == wanted)
+            #expect(wanted.count > 10, "the traffic is to break many rules")
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `a dead letter says where its original lies`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let raw = Dictionary(
+                uniqueKeysWithValues: (run.topics[TopicLayout.raw] ?? []).map { record in
+                    (RecordPosition(record), record)
+                }
+            )
+            let letters = Dictionary(
+                uniqueKeysWithValues: (run.topics[TopicLayout.deadLetter] ?? []).map { record in
+                    (RecordPosition(record), DeadLetterOriginal(record))
+                }
+            )
+            for letter in run.letters {
+                let original = try #require(raw[letter.source])
+                let kept = try #require(letters[letter.position])
+                #expect(kept.key == original.key && kept.value == original.value)
+                #expect(kept.headers == original.headers)
+            }
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `each record of each stage has one disposition`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            #expect(run.reconciliation.problems.isEmpty, "\(run.reconciliation.problems)")
+            #expect(run.reconciliation[.verify]?.settled == Int64(EndToEndRun.bodyCount))
+            let letters = run.reconciliation.stages.map { $0.counts[.deadLettered] ?? 0 }
+            #expect(letters == [Int64(run.letters.count), 0, 0, 0])
+            for stage in run.reconciliation.stages {
+                #expect(stage.counts[.skipped] ?? 0 == 0, "\(stage.stage.rawValue)")
+                #expect(stage.settled > 0, "\(stage.stage.rawValue)")
+            }
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `the whole topic once more changes no row`(kind: KafkaCluster.Kind) async throws {
+            for replay in try await EndToEndRun.of(kind).replays {
+                #expect(replay.changedTables.isEmpty, "\(replay.name)")
+                #expect(replay.differences.isEmpty, "\(replay.name)")
+                #expect(replay.tableCount > 12)
+            }
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `no token, JWS or password stands in a log or a metric`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            #expect(run.secretsFound.isEmpty)
+            #expect(run.metrics.count == StageName.allCases.count)
+            for (stage, text) in run.metrics {
+                #expect(text.contains("_total"), "\(stage.rawValue) has no metrics")
+            }
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `told to stop, each worker ends in good order`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            #expect(try await EndToEndRun.of(kind).failedStops.isEmpty)
+        }
+    }
+}

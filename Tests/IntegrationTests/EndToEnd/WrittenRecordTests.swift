@@ -1,0 +1,72 @@
+import DeadLetters
+import JSON
+import Kafka
+import Operations
+import Testing
+import TestSupport
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// What the workers really write, against the schemas that others program by.
+    @Suite(.timeLimit(.minutes(10)))
+    struct WrittenRecordTests {
+        @Test(
+            arguments: KafkaCluster.Kind.available,
+            StageName.allCases.compactMap(\.outputTopic)
+        )
+        func `every observation is what its topic's schema says`(
+            kind: KafkaCluster.Kind,
+            topic: String
+        ) async throws {
+            let records = try await EndToEndRun.of(kind).topics[topic] ?? []
+            #expect(records.count > 100)
+            let verdict = try await TopicSchema.validate(
+                records.compactMap(\.value),
+                against: topic
+            )
+            #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `the headers of every dead letter are what the schema says`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let records = try await EndToEndRun.of(kind).topics[TopicLayout.deadLetter] ?? []
+            #expect(records.count > 20)
+            let verdict = try await TopicSchema.validate(
+                records.map(Self.added),
+                against: TopicLayout.deadLetter
+            )
+            #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `correlation travels from the raw topic to the last one`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let run = try await EndToEndRun.of(kind)
+            let sent = Set(
+                run.traffic.items.filter { $0.expectedRefusal == nil }
+                    .flatMap(\.headers).filter { $0.name == "correlation-id" }.map(\.value)
+            )
+            #expect(sent.count > 50)
+            for topic in StageName.allCases.compactMap(\.outputTopic) {
+                let arrived = (run.topics[topic] ?? []).flatMap(\.headers)
+                    .filter { $0.name == "correlation-id" }.map(\.value)
+                #expect(Set(arrived) == sent, "\(topic)")
+            }
+        }
+
+        private static func added(_ record: ConsumerRecord) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.object { writer in
+                for header in record.headers where header.name.hasPrefix("dlq.") {
+                    writer.key(header.name)
+                    writer.string(utf8: header.value ?? [])
+                }
+            }
+            return writer.bytes
+        }
+    }
+}

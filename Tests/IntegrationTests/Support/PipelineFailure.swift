@@ -1,0 +1,8 @@
+/// Why a test could not go on.
+struct PipelineFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

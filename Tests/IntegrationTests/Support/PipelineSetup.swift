@@ -1,0 +1,30 @@
+import DeadLetters
+import LocalServers
+import Postgres
+import TestSupport
+
+/// What differs between one test's pipeline and another's.
+struct PipelineSetup: Sendable {
+    var kafka: KafkaCluster.Kind
+    /// A cluster that the test itself stops; nil for the one of this run.
+    var ownCluster: KafkaCluster?
+    /// A server that the test itself stops; nil for a database on the one of this run.
+    var ownServer: PrivatePostgres?
+    var partitions: Int32 = 4
+    /// The mock holds a first join for 3 s and loses members whose session ends before.
+    var sessionTimeout: Duration = .seconds(10)
+    /// Whether workers keep their partitions over a restart; the mock knows no such members.
+    var hasStaticMembers = false
+    /// False leaves the topics to the test.
+    var makesTopics = true
+    /// Instead of what the product's own layout says, by topic without prefix.
+    var recordBytesMax: [String: Int] = [:]
+    /// A dead letter of a larger value has to leave it out.
+    var deadLetterValueBytesMax = DeadLetterContext.recordBytesMaxDefault - 4_096
+    /// Settings of the workers beside those that every pipeline has, by environment name.
+    var environment: [String: String] = [:]
+
+    init(_ kafka: KafkaCluster.Kind) {
+        self.kafka = kafka
+    }
+}

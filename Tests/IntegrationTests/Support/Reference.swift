@@ -1,0 +1,94 @@
+import AppStore
+import Entitlements
+import Kafka
+import Operations
+import OpenSSL
+import Traffic
+
+/// What has to come of a set of records, by the pure code alone: no broker, no database, no order.
+struct Reference: Sendable {
+    let picture: RowPicture
+    let refused: RefusedRecords
+
+    /// - Parameter valueBytesMax: a larger value cannot stand in a dead letter.
+    init(
+        _ records: [ProducerRecord],
+        _ traffic: DemoTraffic,
+        valueBytesMax: Int
+    ) throws {
+        let verifier = Verifier(configuration: try traffic.verifierConfiguration)
+        var facts = FactSet()
+        var refused: RefusedRecords = [:]
+        for (offset, record) in records.enumerated() {
+            switch verifier.verify(record.value) {
+            case .success(.ignored): break
+            case .success(.items(let items)):
+                for item in items {
+                    facts.add(Observation(item, source: Self.source(offset)))
+                }
+            case .failure(let refusal):
+                let record = RefusedRecord(
+                    record,
+                    refusal.reason,
+                    valueBytesMax: valueBytesMax
+                )
+                refused[record, default: 0] += 1
+            }
+        }
+        self.refused = refused
+        let fold = EntitlementFold(
+            facts,
+            links: traffic.foldedLinks,
+            catalog: try Catalog(json: Array(traffic.catalog.utf8))
+        )
+        picture = RowPicture(facts, fold)
+    }
+
+    /// No fact depends on where it was read.
+    private static func source(_ offset: Int) -> ObservationSource {
+        ObservationSource(
+            topic: "",
+            partition: 0,
+            offset: Int64(offset),
+            timestamp: nil,
+            index: 0,
+            count: 1
+        )
+    }
+}
+
+extension DemoTraffic {
+    var verifierConfiguration: VerifierConfiguration {
+        get throws {
+            let root = try Certificate(der: authority.root)
+            return VerifierConfiguration(
+                apps: apps.map { app in
+                    ConfiguredApp(
+                        bundleID: app.bundleID,
+                        environment: Environment(rawValue: app.environment),
+                        appAppleID: app.appAppleID,
+                        roots: [root],
+                        hasTestRootInProduction: app.environment == "Production"
+                    )
+                }
+            )
+        }
+    }
+
+    /// The links as the fold takes them; each of the traffic's is of one app alone.
+    fileprivate var foldedLinks: AccountLinks {
+        var links = AccountLinks()
+        for link in accountLinks {
+            switch link.kind {
+            case .accountToken:
+                if let token = AccountToken(link.key) {
+                    links.userByToken[token] = link.userID
+                }
+            case .appTransactionID: links.userByAppTransactionID[link.key] = link.userID
+            case .originalTransactionID:
+                links.userByOriginalTransactionID[link.key] = link.userID
+            }
+        }
+        return links
+    }
+}

@@ -1,0 +1,92 @@
+import AppStore
+import DeadLetters
+import Kafka
+import OpenSSL
+import Operations
+import TestSupport
+
+/// A record that has to be refused, and everything of it that its dead letter has to keep.
+struct RefusedRecord: Hashable, Sendable {
+    /// The value, by its SHA-256 where there is one.
+    private enum Value: Hashable {
+        case null
+        case kept(String)
+        /// Too large for the dead letter, which says where it lies and what it was.
+        case omitted(String)
+    }
+
+    let reason: String
+    private let key: [UInt8]?
+    private let value: Value
+    private let headers: [[[UInt8]?]]
+
+    /// - Parameter valueBytesMax: a larger value cannot stand in a dead letter.
+    init(_ record: ProducerRecord, _ reason: RefusalReason, valueBytesMax: Int) {
+        self.reason = reason.rawValue
+        key = record.key
+        headers = record.headers.map { [$0.nameBytes, $0.value] }
+        if let bytes = record.value {
+            let digest = SHA256.digest(bytes).hex
+            value = bytes.count > valueBytesMax ? .omitted(digest) : .kept(digest)
+        } else {
+            value = .null
+        }
+    }
+
+    init(_ letter: DeadLetter, _ original: DeadLetterOriginal) {
+        reason = letter.reason
+        key = original.key
+        headers = original.headers.map { [$0.nameBytes, $0.value] }
+        switch letter.value {
+        case .omitted: value = .omitted(letter.sourceSHA256)
+        case .original: value = original.value.map { .kept(SHA256.digest($0).hex) } ?? .null
+        }
+    }
+}
+
+extension RefusedRecord: CustomStringConvertible {
+    /// Without what it holds.
+    var description: String {
+        "\(reason), key of \(key?.count ?? -1) bytes, value \(value), \(headers.count) headers"
+    }
+}
+
+/// Refused records, each as often as it occurs.
+typealias RefusedRecords = [RefusedRecord: Int]
+
+extension RefusedRecords {
+    /// Where this is other than it has to be.
+    func differences(from expected: RefusedRecords) -> [String] {
+        Set(keys).union(expected.keys).filter { self[$0] != expected[$0] }.map { record in
+            "\(record): \(self[record] ?? 0) found, \(expected[record] ?? 0) expected"
+        }
+        .sorted()
+    }
+}
+
+extension RunningPipeline {
+    /// What the dead-letter topic says, of the repetitions of one letter the latest.
+    func deadLetters() async throws -> (letters: [DeadLetter], refused: RefusedRecords) {
+        var newest: [String: (letter: DeadLetter, record: RefusedRecord)] = [:]
+        let topic = DeadLetterTopic(
+            name: layout.prefix + DeadLetterTopic.suffix,
+            configuration: cluster.client
+        )
+        let summary = try await topic.read { letter, record in
+            if let former = newest[letter.id], former.letter.failedAt > letter.failedAt { return }
+            newest[letter.id] = (letter, RefusedRecord(letter, DeadLetterOriginal(record)))
+        }
+        guard summary.foreign == 0 else {
+            throw PipelineFailure("\(summary.foreign) records on the topic are no dead letters")
+        }
+        let refused = newest.values.reduce(into: RefusedRecords()) {
+            $0[$1.record, default: 0] += 1
+        }
+        return (newest.values.map(\.letter), refused)
+    }
+
+    /// What has to come of all that was published so far.
+    func reference() throws -> Reference {
+        try Reference(published, traffic, valueBytesMax: setup.deadLetterValueBytesMax)
+    }
+}

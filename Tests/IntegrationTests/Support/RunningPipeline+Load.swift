@@ -1,0 +1,70 @@
+import Operations
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension RunningPipeline {
+    private static let sliceCount = 25
+    private static let waitingMax: Int64 = 60
+
+    /// Publishes the traffic slice by slice, a new one whenever `verify` has nearly caught up, and
+    /// begins again from the front when all of it is out.
+    ///
+    /// - Parameter isOver: ends it, once the whole traffic has been published too.
+    func publishSteadily(until isOver: () -> Bool) async throws {
+        var rest = traffic.items[...]
+        while !isOver() || !rest.isEmpty {
+            if rest.isEmpty {
+                rest = traffic.items[...]
+            }
+            try await publish(rest.prefix(Self.sliceCount))
+            rest = rest.dropFirst(Self.sliceCount)
+            let isMoving = try await becomesTrue(within: .seconds(120), every: .milliseconds(50)) {
+                if isOver() { return true }
+                return try await reconciliation()[.verify]?.lag ?? 0 < Self.waitingMax
+            }
+            guard isMoving else { throw PipelineFailure("verify does not get on") }
+        }
+    }
+}
+
+extension RunningPipeline {
+    /// Expects what has to hold however the workers were treated: the rows are the fold of all that
+    /// was published, the dead letters are the bad records, and every record is accounted for.
+    func expectNothingLost(
+        _ reconciliation: Reconciliation,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let reference = try reference()
+        let rows = try await withDatabase { try await RowPicture($0) }
+            .differences(from: reference.picture)
+        #expect(
+            rows.isEmpty,
+            "rows differ: \(rows.joined(separator: "\n"))",
+            sourceLocation: sourceLocation
+        )
+        let letters = try await deadLetters().refused.differences(from: reference.refused)
+        #expect(
+            letters.isEmpty,
+            "dead letters differ: \(letters.joined(separator: "\n"))",
+            sourceLocation: sourceLocation
+        )
+        #expect(
+            reconciliation.problems.isEmpty,
+            "\(reconciliation.problems)",
+            sourceLocation: sourceLocation
+        )
+        #expect(
+            reconciliation[.verify]?.settled == Int64(published.count),
+            sourceLocation: sourceLocation
+        )
+        for stage in reconciliation.stages {
+            #expect(
+                stage.counts[.skipped] ?? 0 == 0,
+                "\(stage.stage.rawValue) skipped records",
+                sourceLocation: sourceLocation
+            )
+        }
+    }
+}

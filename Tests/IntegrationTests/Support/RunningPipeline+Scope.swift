@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+import Traffic
+
+extension RunningPipeline {
+    /// Runs `body` with a pipeline and ends it afterwards, however that ends.
+    ///
+    /// In the end no log may hold anything secret, whatever the test was about.
+    static func run(
+        _ setup: PipelineSetup,
+        _ traffic: DemoTraffic,
+        _ body: (RunningPipeline) async throws -> Void
+    ) async throws {
+        let pipeline = try await RunningPipeline(setup, traffic)
+        do {
+            try await body(pipeline)
+            await pipeline.close()
+        } catch {
+            for copy in pipeline.copies {
+                let words = copy.log.lines.suffix(4).joined(separator: "\n")
+                Issue.record("the last words of \(copy.name):\n\(words)")
+            }
+            await pipeline.close()
+            pipeline.removeFolder()
+            throw error
+        }
+        for finding in pipeline.secretsInLogs() {
+            Issue.record("\(finding)")
+        }
+        pipeline.removeFolder()
+    }
+
+    /// `KEEP_TEST_LOGS=1` leaves settings and logs for somebody to look at.
+    func removeFolder() {
+        if ProcessInfo.processInfo.environment["KEEP_TEST_LOGS"] != nil {
+            print("logs kept in \(folder)")
+        } else {
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    /// What stands in the logs and must not, a line for each, without the secret itself.
+    func secretsInLogs() -> [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasSuffix(".log") }.sorted().flatMap { file in
+            let log = WorkerLog(path: "\(folder)/\(file)")
+            let stray = log.strayLines.dropLast(log.lines.last == log.strayLines.last ? 1 : 0)
+            return secrets.findings(in: log.lines.joined(separator: "\n")).map { "\(file) \($0)" }
+                + stray.map { "\(file) holds a line that is no event: \($0)" }
+        }
+    }
+
+    var secrets: Secrets { Secrets(traffic, database) }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import LocalServers
+import TestSupport
+import Worker
+
+/// One copy of a worker: a process of its own that writes a log of its own.
+struct WorkerCopy: Sendable {
+    let stage: StageName
+    let name: String
+    let logPath: String
+    let process: ChildProcess
+
+    /// - Parameter name: unique among all copies that a test ever starts.
+    init(
+        _ stage: StageName,
+        name: String,
+        settings: String,
+        folder: String,
+        environment: [String: String]
+    ) throws {
+        self.stage = stage
+        self.name = name
+        logPath = "\(folder)/\(name).log"
+        process = try ChildProcess(
+            executable: BuiltWorkers.path(of: stage),
+            arguments: ["--config", settings],
+            environment: environment,
+            standardOutput: .file(path: logPath),
+            standardError: .file(path: logPath)
+        )
+    }
+
+    var log: WorkerLog { WorkerLog(path: logPath) }
+
+    /// What the worker answers; nil while it does not listen.
+    func get(_ path: String) -> (isOK: Bool, text: String)? {
+        guard let port = log.httpPort else { return nil }
+        let request = "GET \(path) HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
+        guard let answer = try? RawClient.exchange(request, port: port), !answer.isEmpty else {
+            return nil
+        }
+        return (answer.hasPrefix("HTTP/1.1 200 "), answer)
+    }
+
+    var isReady: Bool { self.get("/readyz")?.isOK ?? false }
+
+    /// Whether the worker says that it is not ready, and not merely nothing.
+    var isUnready: Bool { self.get("/readyz").map { !$0.isOK } ?? false }
+}
