@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LockTests {
+@Suite(.timeLimit(.minutes(10))) struct LockTests {
     private let options: PostgresOptions
     private let client: PostgresClient
 

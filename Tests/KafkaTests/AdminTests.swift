@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct AdminTests {
     @Test(.needsRealKafka)
     func `topics are created with their settings, and told when they exist`() async throws {

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct CommitTests {
     @Test(arguments: KafkaCluster.Kind.available)
     func `a commit carries its metadata, and the next member starts there`(

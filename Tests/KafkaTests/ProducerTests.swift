@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProducerTests {
     @Test func `a record beyond the client's limit fails alone, as the record's fault`()
         async throws

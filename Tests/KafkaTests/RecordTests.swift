@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct RecordTests {
     /// Every way in which a key, a value or a header can be there, empty or missing.
     static let shapes: [ProducerRecord] = [

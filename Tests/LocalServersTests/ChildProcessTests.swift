@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalServers
 
-@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
     private func shell(
         _ script: String,
         environment: [String: String] = [:],

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ClientTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientTests {
     @Test func `many tasks share a few connections`() async throws {
         let options = try await PostgresServer.shared.emptyDatabase()
         let client = PostgresClient(options, connectionsMax: 3)

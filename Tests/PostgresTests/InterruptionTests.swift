@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Whatever goes wrong while a statement runs ends it with a typed error, and in time.
-@Suite(.timeLimit(.minutes(1))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
     private let options: PostgresOptions
     private let connection: PostgresConnection
     private let observer: PostgresConnection

@@ -11,7 +11,7 @@ import Worker
 @testable import DedupeStage
 
 /// What counts as new, part by part.
-@Suite(.timeLimit(.minutes(1))) struct DedupeStageRuleTests {
+@Suite(.timeLimit(.minutes(10))) struct DedupeStageRuleTests {
     typealias Reader = DedupeStageTests.Reader
 
     @Test func `a field that never changes, changed, is a conflict that leaves no trace`()

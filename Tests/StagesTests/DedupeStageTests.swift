@@ -11,7 +11,7 @@ import Worker
 
 @testable import DedupeStage
 
-@Suite(.timeLimit(.minutes(1))) struct DedupeStageTests {
+@Suite(.timeLimit(.minutes(10))) struct DedupeStageTests {
     /// One partition of `verified`, read by one worker after another.
     final class Reader {
         let client: PostgresClient

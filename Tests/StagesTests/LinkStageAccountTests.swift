@@ -10,7 +10,7 @@ import Worker
 @testable import LinkStage
 
 /// Purchases of one Apple Account name each other's owner.
-@Suite(.timeLimit(.minutes(1))) struct LinkStageAccountTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkStageAccountTests {
     private static let anna = LinkWorker.anna
     private static let bob = LinkWorker.bob
 

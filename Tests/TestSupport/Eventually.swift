@@ -5,7 +5,7 @@ package import Testing
 ///
 /// The condition is asked at once and then again and again, with a pause of `interval` in between.
 package func eventually(
-    within deadline: Duration = .seconds(10),
+    within deadline: Duration = .seconds(60),
     every interval: Duration = .milliseconds(5),
     _ what: Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation,

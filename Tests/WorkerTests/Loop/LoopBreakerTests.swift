@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoopBreakerTests {
     /// Refuses values below 100 as those of an unknown app, accepts the others.
     private func stage(_ rig: LoopRig) -> FakeStage {

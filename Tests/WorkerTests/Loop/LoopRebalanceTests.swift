@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoopRebalanceTests {
     @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
         let rig = try await LoopRig()

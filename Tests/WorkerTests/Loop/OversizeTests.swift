@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct OversizeTests {
     @Test(.needsRealKafka)
     func `an output beyond its topic's limit dead-letters the record, the others go on`()

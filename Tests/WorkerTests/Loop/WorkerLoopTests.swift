@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(10)))
 struct WorkerLoopTests {
     @Test(arguments: KafkaCluster.Kind.available)
     func `records are forwarded, settled and committed with their tally`(
