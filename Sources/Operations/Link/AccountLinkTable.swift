@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The table `account_links`: a trigger tells `link-worker` of every change, and access follows.
+/// The table `account_links`, which `link-worker` asks with every record of a purchase.
 package enum AccountLinkTable {
     /// Writes links; one that stands already is changed to the new user, and nothing is written
     /// where it names that user.
