@@ -5,9 +5,9 @@ extension Observation {
     /// The record key on `verified`, `unique` and `linked`.
     ///
     /// `<environment>/<originalTransactionId>`, where there is none
-    /// `<environment>/app/<appTransactionId>` or `<environment>/notification/<UUID>`, and where there
-    /// is none of them the SHA-256 of the payload in its place. It keeps one purchase's history in
-    /// one partition, for speed and readable logs; correctness never rests on it.
+    /// `<environment>/app/<appTransactionId>` or `<environment>/notification/<UUID>`, and where
+    /// there is none of them the SHA-256 of the payload in its place. It keeps one purchase's
+    /// history in one partition, for speed and readable logs; correctness never rests on it.
     package var partitionKey: [UInt8] {
         var key = Array(environment.rawValue.utf8)
         key.append(UInt8(ascii: "/"))

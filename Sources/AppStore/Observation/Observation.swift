@@ -55,7 +55,8 @@ package struct Observation: Sendable {
     /// The version that `encode()` writes and `init(decoding:)` accepts.
     package static let schemaVersion: Int64 = 1
 
-    /// The purchase this is about: the transaction's, else the renewal info's, else the relinked one.
+    /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
+    /// one.
     package var originalTransactionID: String? {
         transaction?["originalTransactionId"]?.string
             ?? renewalInfo?["originalTransactionId"]?.string

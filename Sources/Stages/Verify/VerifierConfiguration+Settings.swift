@@ -7,8 +7,8 @@ package import Settings
 extension VerifierConfiguration {
     /// What the settings say, with the root files read.
     ///
-    /// - Throws: `SettingsError` with every problem of every app: a file that cannot be read or holds
-    ///   no certificate, and what `VerifierConfiguration.problems(with:)` finds.
+    /// - Throws: `SettingsError` with every problem of every app: a file that cannot be read or
+    ///   holds no certificate, and what `VerifierConfiguration.problems(with:)` finds.
     package init(_ settings: SettingsValues) throws(SettingsError) {
         var problems: [SettingProblem] = []
         let apps = settings[VerifySettings.apps].map { app in

@@ -24,8 +24,8 @@ package protocol Stage: Sendable {
     /// Throwing means a fault of the infrastructure: it is told again after a while.
     func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws
 
-    /// Told that what was in hand of these partitions will never be acknowledged: it may come again,
-    /// to this worker or another. No record of theirs is processed before this returns.
+    /// Told that what was in hand of these partitions will never be acknowledged: it may come
+    /// again, to this worker or another. No record of theirs is processed before this returns.
     func abandoned(_ partitions: [TopicPartition]) async
 }
 

@@ -1,7 +1,7 @@
 /// What a stage has counted in a partition since its tally began.
 ///
-/// The offset committed with it minus `began` is the sum of the counts: each offset in between ended
-/// in exactly one disposition.
+/// The offset committed with it minus `began` is the sum of the counts: each offset in between
+/// ended in exactly one disposition.
 package struct StageTally: Hashable, Sendable {
     /// The offset from which on everything is counted.
     package let began: Int64
