@@ -21,10 +21,15 @@ final class ConsumerQueue: @unchecked Sendable {
 
     /// Closes the consumer, serving its last rebalance, until it is done or the deadline has come.
     ///
-    /// - Parameter partitions: revoked and not yet given up, which closing would wait for.
+    /// librdkafka waits for the answer to its last question, so that is given first.
+    ///
+    /// - Parameters:
+    ///   - assigned: assigned and not yet taken.
+    ///   - revoked: revoked and not yet given up.
     func close(
         _ client: ClientHandle,
-        givingUp partitions: Set<TopicPartition>,
+        taking assigned: Set<TopicPartition>,
+        givingUp revoked: Set<TopicPartition>,
         deadline: Duration
     ) -> Bool {
         let end = ContinuousClock.now + deadline
@@ -34,8 +39,12 @@ final class ConsumerQueue: @unchecked Sendable {
                 unsafe rd_kafka_queue_destroy(queue)
                 unsafe pointer = nil
             }
-            if !partitions.isEmpty {
-                let list = PartitionList(partitions)
+            if !assigned.isEmpty {
+                let list = PartitionList(assigned)
+                unsafe free(rd_kafka_incremental_assign(client.pointer, list.pointer))
+            }
+            if !revoked.isEmpty {
+                let list = PartitionList(revoked)
                 unsafe free(rd_kafka_incremental_unassign(client.pointer, list.pointer))
             }
             unsafe free(rd_kafka_consumer_close_queue(client.pointer, queue))

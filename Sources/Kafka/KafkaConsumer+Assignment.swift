@@ -4,6 +4,7 @@ extension KafkaConsumer {
     /// Answers `.assigned`: starts fetching at the given offsets, from the beginning where nil.
     package func assign(with positions: [TopicPartition: Int64?]) throws(KafkaError) {
         let client = try opened()
+        unanswered.subtract(positions.keys)
         var list = PartitionList(reserving: positions.count)
         for (partition, offset) in positions {
             list.append(partition, offset: offset ?? PartitionList.beginning)

@@ -64,7 +64,12 @@ extension KafkaConsumer {
         shared.close()
         await questions.close()
         self.client = nil
-        let isClosed = queue.close(client, givingUp: revoking, deadline: deadline)
+        let isClosed = queue.close(
+            client,
+            taking: unanswered,
+            givingUp: revoking,
+            deadline: deadline
+        )
         client.callbacks.commits.abandonAll()
         executor.stop()
         return isClosed

@@ -15,6 +15,8 @@ package actor KafkaConsumer {
     nonisolated let questions: KafkaQuestions
     private var reader = MessageReader()
     var revoking: Set<TopicPartition> = []
+    /// Assignments that `assign(with:)` has not answered yet.
+    var unanswered: Set<TopicPartition> = []
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -112,7 +114,7 @@ package actor KafkaConsumer {
         reader.reset()
         for event in events {
             switch event {
-            case .assigned: break
+            case .assigned(let partitions): unanswered.formUnion(partitions)
             case .revoking(let partitions): revoking.formUnion(partitions)
             case .lost(let partitions): revoking.subtract(partitions)
             }

@@ -49,6 +49,18 @@ struct RebalanceTests {
         await member.consumer.close(deadline: .seconds(5))
     }
 
+    @Test func `closing does not wait for an assignment that nobody has answered`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("unanswered")
+        let consumer = try KafkaConsumer(configuration: cluster.consumer())
+        try await consumer.subscribe([topic])
+        try await eventually {
+            try await !consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
+                .events.isEmpty
+        }
+        #expect(await consumer.close(deadline: .seconds(3)))
+    }
+
     @Test func `a paused partition brings nothing, and resumes after the last record`()
         async throws
     {

@@ -20,8 +20,10 @@ struct TopicCheck: Sendable {
     static let deadLetterBytesMin = 3 << 20
 
     let needs: [Need]
+    private let inputTopics: Set<String>
 
     init(_ configuration: WorkerConfiguration) {
+        inputTopics = Set(configuration.inputTopics)
         needs =
             (configuration.inputTopics + configuration.outputTopics)
             .map { Need(topic: $0, recordBytesMin: Self.recordBytesMin) }
@@ -33,9 +35,12 @@ struct TopicCheck: Sendable {
             ]
     }
 
+    /// The topics to be written that do not exist; of those to be read the consumer tells itself.
     func missing(in metadata: ClusterMetadata) -> [Finding] {
         let present = Set(metadata.topics.filter { $0.error == nil }.map(\.name))
-        return needs.filter { !present.contains($0.topic) }.map { .missing(topic: $0.topic) }
+        return needs.map(\.topic)
+            .filter { !present.contains($0) && !inputTopics.contains($0) }
+            .map { .missing(topic: $0) }
     }
 
     func tooSmall(_ settings: [String: [String: TopicSetting]]) -> [Finding] {

@@ -11,7 +11,7 @@ package struct WorkerConfiguration: Sendable {
     package var batchRecordsMax = 2_000
     package var batchBytesMax = 4 << 20
     /// One is processed while the others await their acknowledgements.
-    package var batchesInFlightMax = 2
+    package var batchesInFlightMax = 3
     package var retryDelayMin = Duration.milliseconds(100)
     package var retryDelayMax = Duration.seconds(30)
     package var shutdownBudget = Duration.seconds(20)

@@ -47,7 +47,7 @@ extension WorkerLoop {
     private func say(_ finding: TopicCheck.Finding) {
         switch finding {
         case .missing(let topic):
-            log.warning("a topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
+            log.warning("the topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
         case .tooSmall(let topic, let bytes, let bytesMin):
             log.error(
                 "the topic takes too small records only, larger ones will be dead-lettered",

@@ -47,7 +47,7 @@ package enum WorkerSettings {
     package static let batchesInFlightMax = Setting(
         "batch.in_flight_max",
         .int(1...16),
-        default: 2,
+        default: 3,
         "Batches in work at once: one is processed while others await their acknowledgements."
     )
     package static let retryDelayMin = Setting(
