@@ -64,30 +64,12 @@ extension ConsumerSession {
         }
         if outcome.failures.values.allSatisfy(\.isRoutineWhileRebalancing) {
             loop.metrics.commits["fenced"].increment()
-            giveUpRevoked(outcome.failures.keys)
             log.info("a commit came too late for its assignment", ["error": "\(error)"])
         } else {
             loop.metrics.commits["failed"].increment()
             loop.faults.failed(.commit, error)
         }
         return false
-    }
-
-    /// What the group no longer lets this worker commit is waited for only a moment.
-    ///
-    /// A coordinator between two generations may yet take it; else whoever owns the partition next
-    /// does the work again.
-    private func giveUpRevoked(_ partitions: some Collection<TopicPartition>) {
-        let refused = Set(partitions)
-        polling.withLock { polling in
-            for index in polling.revocations.indices
-            where !refused.isDisjoint(with: polling.revocations[index].partitions) {
-                let soon = ContinuousClock.now + .seconds(1)
-                polling.revocations[index].deadline =
-                    min(polling.revocations[index].deadline, soon)
-            }
-        }
-        ringTurn()
     }
 
     private func showLag() {

@@ -11,7 +11,7 @@ struct PollingState: Sendable {
     /// A revocation that waits for what is in hand.
     struct Revocation: Sendable {
         let partitions: [TopicPartition]
-        var deadline: ContinuousClock.Instant
+        let deadline: ContinuousClock.Instant
     }
 
     /// Whether the partitions are paused, because there has been no room for a while.
