@@ -17,15 +17,19 @@ struct AdminTests {
         #expect(try await admin.createTopics([topic], deadline: .seconds(20)).isEmpty)
         let again = try await admin.createTopics([topic], deadline: .seconds(20))
         #expect(again[topic.name]?.code == .topicAlreadyExists)
-        let metadata = try await admin.metadata(topic: topic.name, deadline: .seconds(10))
-        #expect(metadata[topic: topic.name]?.partitionCount == 3)
+        // The controller has the topic; the broker that answers hears of it a moment later.
+        try await eventually("the topic is there") {
+            let metadata = try await admin.metadata(topic: topic.name, deadline: .seconds(10))
+            return metadata[topic: topic.name]?.partitionCount == 3
+        }
         let changes = ["retention.ms": "120000"]
-        let changed = try await admin.setTopicConfiguration(
-            topic.name,
-            changes,
-            deadline: .seconds(10)
-        )
-        #expect(changed == .answered(true))
+        try await eventually("the setting is changed") {
+            try await admin.setTopicConfiguration(
+                topic.name,
+                changes,
+                deadline: .seconds(10)
+            ) == .answered(true)
+        }
         try await eventually("the broker's controller tells its brokers a moment later") {
             let settings = try await admin.topicConfigurations([topic.name], deadline: .seconds(10))
             let own = settings.value?[topic.name]?.filter { $0.value.isSetOnTopic }
