@@ -12,7 +12,7 @@ enum MemoryPolicy {
         malloc_set_policy(arenasMax, mappedBytesMin, trimBytes)
     }
 
-    private static let arenasMax: Int32 = 2
+    private static let arenasMax: Int32 = 1
     /// A block from this size on goes back to the system when it is freed.
     private static let mappedBytesMin: Int32 = 256 << 10
     /// So much may lie unused at the end of the heap.
