@@ -16,6 +16,6 @@ swift build --build-tests
 if [ "$#" -gt 0 ]; then
     exec swift test --skip-build "$@"
 fi
-# The integration suites run whole pipelines: after the others, or they would wait for each other.
-swift test --skip-build --skip IntegrationTests
-swift test --skip-build --filter IntegrationTests
+# One test after the other: most of them start servers or processes, and on two cores they would wait
+# for each other past any deadline.
+swift test --skip-build --no-parallel

@@ -64,9 +64,11 @@ package actor PostgresServer {
     /// One connection makes all databases: a run starts its tests at once, and a hundred copies at
     /// once would take the machine from those that run already.
     private func administrator(_ server: PrivatePostgres) -> PostgresClient {
-        let client =
-            administrator
-            ?? PostgresClient(Self.options(server.connectionString()), connectionsMax: 1)
+        if let administrator { return administrator }
+        var options = Self.options(server.connectionString())
+        // All tests of a run may wait for their databases at once.
+        options.connectDeadline = .seconds(900)
+        let client = PostgresClient(options, connectionsMax: 1)
         administrator = client
         return client
     }
