@@ -61,7 +61,10 @@ struct WorkerLoopTests {
         let rig = try await LoopRig(partitions: 2)
         let stage = FakeStage(forwardingTo: rig.output)
         stage.order { $0.acknowledgeFaults = Array(repeating: FakeStage.Fault(), count: 1_000) }
-        let worker = try rig.worker(stage) { $0.batchRecordsMax = 1 }
+        let worker = try rig.worker(stage) { configuration in
+            configuration.batchRecordsMax = 1
+            configuration.batchesInFlightMax = 2
+        }
         worker.start()
         try await rig.publish([[1], [2], [3]])
         await eventually(within: .seconds(20)) { stage.seen.processed.count == 2 }
