@@ -123,8 +123,8 @@ let package = Package(
         executable(
             "bench",
             [
-                "AppStore", "Database", "JSON", "Kafka", "LocalServers", "OpenSSL", "Operations",
-                "Postgres", "Settings", "Traffic", "Worker",
+                "AppStore", "Database", "EntitleStage", "JSON", "Kafka", "LocalServers", "OpenSSL",
+                "Operations", "Postgres", "Settings", "Traffic", "Worker",
             ]
         ),
 

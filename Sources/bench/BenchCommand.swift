@@ -8,6 +8,7 @@ enum BenchCommand {
 
         Commands:
           verify     the verifier against OpenSSL alone
+          entitle    the entitle stage by kind of record, PostgreSQL beside it
           pipeline   from the raw topic to committed rows, on a real Kafka
 
         bench COMMAND --help explains a command's options.
@@ -18,13 +19,15 @@ enum BenchCommand {
             switch arguments.first {
             case "verify":
                 return try VerifyCommand.run(arguments.dropFirst(), console: console)
+            case "entitle":
+                return try await EntitleCommand.run(arguments.dropFirst(), console: console)
             case "pipeline":
                 return try await PipelineCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(usage)
                 return ExitCode.success
             default:
-                throw UsageError("expected a command: verify or pipeline")
+                throw UsageError("expected a command: verify, entitle or pipeline")
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")

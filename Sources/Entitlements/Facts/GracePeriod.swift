@@ -11,6 +11,12 @@ package struct GracePeriod: Hashable, Comparable, Sendable {
         self.renewalDate = renewalDate
     }
 
+    /// When the period ended that it follows; nil where Apple did not say, or named a date that
+    /// cannot be it.
+    package var anchor: Timestamp? {
+        renewalDate.flatMap { $0 < expiresDate ? $0 : nil }
+    }
+
     package static func < (left: GracePeriod, right: GracePeriod) -> Bool {
         (left.expiresDate, left.renewalDate ?? .earliest)
             < (right.expiresDate, right.renewalDate ?? .earliest)

@@ -2,12 +2,16 @@ import AppStore
 
 extension Projection {
     /// Unites what the transactions add, by entitlement key and user.
-    func rows(_ contributions: [Contribution], _ ownership: Ownership) -> [EntitlementRow] {
+    func rows(
+        _ contributions: [Contribution],
+        sealed: SealedPeriods?,
+        _ ownership: Ownership
+    ) -> [EntitlementRow] {
         var rows: [RowKey: PeriodSet] = [:]
         for (index, span) in ownership.spans.enumerated() {
             let next = index + 1
             let until = next < ownership.spans.count ? ownership.spans[next].from : nil
-            for (key, periods) in periodsByKey(contributions, of: span.userID) {
+            for (key, periods) in periodsByKey(contributions, sealed, of: span.userID) {
                 rows[RowKey(key: key, userID: span.userID), default: PeriodSet()]
                     .formUnion(periods.clipped(from: span.from, until: until))
             }
@@ -19,9 +23,10 @@ extension Projection {
 
     private func periodsByKey(
         _ contributions: [Contribution],
+        _ sealed: SealedPeriods?,
         of user: String
     ) -> [String: PeriodSet] {
-        var byProduct: [String: PeriodSet] = [:]
+        var byProduct = sealed?.periodsByProduct ?? [:]
         for contribution in contributions {
             guard let period = contribution.period else { continue }
             guard contribution.userID == nil || contribution.userID == user else { continue }

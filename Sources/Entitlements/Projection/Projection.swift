@@ -26,7 +26,7 @@ package struct Projection: Sendable {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
         let contributions = contributions(of: facts, key, ownership: ownership, stacks: stacks)
         return ProjectedPurchase(
-            rows: rows(contributions, ownership),
+            rows: rows(contributions, sealed: facts.sealed, ownership),
             credits: credits(of: facts, ownership)
         )
     }
@@ -59,7 +59,7 @@ package struct Projection: Sendable {
         }
         if !subscription.isEmpty {
             contributions += SubscriptionPeriods(transactions: subscription, catalog: catalog)
-                .contributions(graces: facts.graces)
+                .contributions(graces: facts.openGraces)
         }
         return contributions
     }

@@ -23,8 +23,13 @@ struct SubscriptionPeriods {
         return contributions
     }
 
+    /// What a grace adds; nil where there is no transaction that it might extend.
+    func extended(by grace: GracePeriod) -> Contribution? {
+        base(of: grace).map { extended($0, by: grace) }
+    }
+
     /// From the purchase to the end of the billed period, or to what ended it before.
-    private func billed(_ index: Int) -> Contribution {
+    func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
         guard var end = transaction.expiresDate else {
             return contribution(transaction, .periodWithoutEnd, nil)
@@ -61,7 +66,7 @@ struct SubscriptionPeriods {
     /// does not say when that was (or names a date that is none), it is the end of the last bought
     /// period that had ended before the grace does.
     private func base(of grace: GracePeriod) -> Int? {
-        var ended = grace.renewalDate.flatMap { $0 < grace.expiresDate ? $0 : nil }
+        var ended = grace.anchor
         if ended == nil {
             let index = transactions.lastIndex { transaction in
                 transaction.expiresDate.map { $0 < grace.expiresDate } ?? false

@@ -93,8 +93,8 @@ package final class EntitleStage: Stage {
                 }
                 metrics.settled(outcome)
                 return outcome.outcomes
-            } catch let conflict as ForeignConflict {
-                refused.merge(conflict.records) { known, _ in known }
+            } catch let contradicted as ContradictedFacts {
+                refused.merge(contradicted.records) { known, _ in known }
             }
         }
     }

@@ -37,6 +37,7 @@ struct EntitleTransaction {
         )
         var fold = BatchFold(scopes: scopes)
         reading.learn(answers[2...], into: &fold)
+        try await breakSeals(&fold)
         for (index, record) in records.enumerated() {
             fold.take(record, refused: refused[index])
         }
@@ -45,7 +46,7 @@ struct EntitleTransaction {
             try await projector.readStacks(connection)
         }
         let changes = projector.changes()
-        try await write(fold, changes, isLocked: projector.isStacking)
+        try await write(fold, changes, projector)
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(
             outcomes: fold.outcomes,
@@ -56,14 +57,23 @@ struct EntitleTransaction {
         )
     }
 
+    /// Reads all facts of the purchases whose seal the batch may break, and forgets the seal.
+    private func breakSeals(_ fold: inout BatchFold) async throws {
+        let broken = fold.scopes(brokenBy: records)
+        guard !broken.isEmpty else { return }
+        let reading = FactReading(broken)
+        let answers = try await connection.pipeline(
+            [SealWriting.forget(broken)] + reading.statements
+        )
+        var whole = BatchFold(scopes: broken)
+        reading.learn(answers[1...], into: &whole)
+        fold.replace(whole.states)
+    }
+
     private func scopes() -> [PurchaseScope] {
         var scopes: Set<PurchaseScope> = []
         for record in records {
-            // A transaction and the renewal info that came with it name one purchase; where they
-            // do not, both are locked.
-            for scope in [record.scope, record.renewal?.key.scope] {
-                if let scope { scopes.insert(scope) }
-            }
+            scopes.formUnion(record.scopes)
         }
         return Array(scopes)
     }
@@ -71,42 +81,39 @@ struct EntitleTransaction {
     private func write(
         _ fold: BatchFold,
         _ changes: RowChanges,
-        isLocked: Bool
+        _ projector: BatchProjector
     ) async throws {
         let facts = fold.changedTransactions
-        let lock = isLocked ? nil : Locking.users(changes.users)
+        let lock = projector.isStacking ? nil : Locking.users(changes.users)
         let raising = FactWriting.transactions(facts)
         let others =
             [
                 lock, FactWriting.renewals(fold.changedRenewals),
                 FactWriting.graces(fold.newGraces), fold.revisions.statement,
-                fold.notifications.statement,
+                fold.notifications.statement, SealWriting.write(projector.seals),
             ].compactMap { $0 } + RowWriting.statements(changes)
         let statements = (raising.map { [$0] } ?? []) + others
         guard !statements.isEmpty else { return }
         let answers = try await connection.pipeline(statements)
         if raising != nil, answers[0].affectedCount < facts.count {
-            throw try await foreignConflict(among: facts, fold)
+            throw try await contradiction(among: facts)
         }
     }
 
-    private func foreignConflict(
-        among facts: [TransactionFact],
-        _ fold: BatchFold
-    ) async throws -> ForeignConflict {
-        let rows = try await connection.pipeline([FactWriting.foreign(facts)])
-        var conflicts: [Int: ImmutableField] = [:]
+    private func contradiction(among facts: [TransactionFact]) async throws -> ContradictedFacts {
+        let rows = try await connection.pipeline([FactWriting.contradicting(facts)])
+        var fields: [Int: ImmutableField] = [:]
         for row in rows.joined() {
-            let foreign = facts[Int(row.int8(0))]
+            let refused = facts[Int(row.int8(0))]
             for (index, record) in records.enumerated() {
-                if let fact = record.transaction, fact.key == foreign.key,
-                    fact.purchaseKey == foreign.purchaseKey
+                if let fact = record.transaction, fact.key == refused.key,
+                    fact.purchaseKey == refused.purchaseKey
                 {
-                    conflicts[index] = .originalTransactionID
+                    fields[index] = ImmutableField(rawValue: row.text(1))
                 }
             }
         }
-        precondition(!conflicts.isEmpty, "a fact was not raised, and nothing stands in its way")
-        return ForeignConflict(records: conflicts)
+        precondition(!fields.isEmpty, "a fact was not raised, and nothing stands in its way")
+        return ContradictedFacts(records: fields)
     }
 }

@@ -46,9 +46,11 @@ enum Signed {
     static func renewal(
         _ original: String,
         signed: Int64,
-        graceExpires: Int64?
+        graceExpires: Int64?,
+        renewed: Int64? = nil
     ) throws -> Observation {
-        let grace = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""
+        var grace = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""
+        grace += renewed.map { #","renewalDate":\#($0)"# } ?? ""
         var observation = observation(signed: signed)
         observation.renewalInfo = try json(
             """

@@ -30,6 +30,30 @@ struct BatchFold {
         body(&states[place])
     }
 
+    /// The scopes whose sealed part some record may change.
+    func scopes(brokenBy records: [EntitleRecord]) -> [PurchaseScope] {
+        guard states.contains(where: { $0.seal != nil }) else { return [] }
+        var broken: Set<PurchaseScope> = []
+        for record in records {
+            for scope in record.scopes {
+                guard let place = places[scope], let seal = states[place].seal else { continue }
+                if seal.isBroken(by: record) {
+                    broken.insert(scope)
+                }
+            }
+        }
+        return Array(broken)
+    }
+
+    /// Puts what was read anew in the place of what was read before.
+    mutating func replace(_ states: [ScopeState]) {
+        for state in states {
+            if let place = places[state.scope] {
+                self.states[place] = state
+            }
+        }
+    }
+
     mutating func take(_ record: EntitleRecord, refused: ImmutableField?) {
         let index = outcomes.count
         let outcome = refused.map { .conflict($0) } ?? takeParts(of: record, at: index)

@@ -18,6 +18,8 @@ struct BatchProjector {
         var facts: PurchaseFacts
         var state: PurchaseState
         var stacked: [StackedPurchase]
+        /// To be written, where more of the purchase can be sealed than is.
+        var seal: Seal?
     }
 
     init(_ fold: BatchFold, _ projection: Projection) {
@@ -48,18 +50,25 @@ struct BatchProjector {
                 of: facts,
                 key,
                 spans: purchase.ownership.spans
-            )
+            ),
+            seal: state.newSeal(facts, of: key.bundleID)
         )
     }
 
+    /// The seals to be written.
+    var seals: [(scope: PurchaseScope, seal: Seal)] {
+        purchases.compactMap { key, subject in subject.seal.map { (key.scope, $0) } }
+    }
+
+    /// Counts what the batch brought, not what was known before.
     private mutating func count() {
         for subject in purchases.values {
-            for transaction in subject.facts.transactions {
-                let type = projection.catalog.type(of: transaction)
+            for place in subject.state.changed {
+                let transaction = MergedTransaction(subject.state.transactions[place])
                 if projection.catalog[transaction.productID] == nil {
                     unknownProducts += 1
                 }
-                if type == nil || type.map({ $0.isUnknown }) == true {
+                if projection.catalog.type(of: transaction)?.isUnknown ?? true {
                     unknownTypes += 1
                 }
             }

@@ -20,6 +20,17 @@ struct EntitleRecord {
         transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinked?.scope
     }
 
+    /// All that is locked and read for it.
+    ///
+    /// A transaction and the renewal info that came with it name one purchase; where they do not,
+    /// there are two.
+    var scopes: Set<PurchaseScope> {
+        var scopes: Set<PurchaseScope> = []
+        if let scope { scopes.insert(scope) }
+        if let renewal { scopes.insert(renewal.key.scope) }
+        return scopes
+    }
+
     /// The purchase whose owner changed, where that is all that is said.
     var relinked: PurchaseKey? {
         guard let original = observation.relinkedPurchase, let bundleID = observation.bundleID

@@ -8,6 +8,8 @@ struct ScopeState {
     private(set) var purchases: [String: PurchaseState] = [:]
     private(set) var renewals: [RenewalFact] = []
     private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
+    /// What older transactions add up to that are not in `purchases`.
+    private(set) var seal: Seal?
     /// What is to be written.
     private(set) var changedRenewals: Set<RenewalKey> = []
     private(set) var newGraces: [RenewalKey: Set<GracePeriod>] = [:]
@@ -20,6 +22,18 @@ struct ScopeState {
         get { purchases[bundleID] ?? PurchaseState() }
         set { purchases[bundleID] = newValue }
         _modify { yield &purchases[bundleID, default: PurchaseState()] }
+    }
+
+    mutating func learn(
+        sealed periods: PeriodSet,
+        of productID: String,
+        before: Timestamp,
+        bundleID: String,
+        trust: Trust
+    ) {
+        var sealed = seal?.periods ?? SealedPeriods(before: before, periodsByProduct: [:])
+        sealed.periodsByProduct[productID] = periods
+        seal = Seal(bundleID: bundleID, trust: trust, periods: sealed)
     }
 
     mutating func learn(_ fact: RenewalFact) {
@@ -61,11 +75,16 @@ struct ScopeState {
     /// All that the rows of a purchase follow from.
     func facts(of bundleID: String) -> PurchaseFacts {
         let purchase = self[bundleID]
+        let sealed = seal?.bundleID == bundleID ? seal?.periods : nil
         guard !graces.isEmpty else {
-            return PurchaseFacts(transactions: purchase.mergedTransactions)
+            return PurchaseFacts(transactions: purchase.mergedTransactions, sealed: sealed)
         }
         let trusts = purchase.trusts
         let joined = graces.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
-        return PurchaseFacts(transactions: purchase.mergedTransactions, graces: Set(joined))
+        return PurchaseFacts(
+            transactions: purchase.mergedTransactions,
+            graces: Set(joined),
+            sealed: sealed
+        )
     }
 }

@@ -35,7 +35,8 @@ struct FactReading {
     func learn(_ answers: ArraySlice<PostgresRows>, into fold: inout BatchFold) {
         precondition(answers.count == Self.questions.count, "one answer for each question")
         let readers = [
-            readTransaction, readRenewal, readGrace, readOwner, readEntitlement, readCredit,
+            readSealed, readTransaction, readRenewal, readGrace, readOwner, readEntitlement,
+            readCredit,
             readStacked,
         ]
         for (rows, read) in zip(answers, readers) {
@@ -47,8 +48,18 @@ struct FactReading {
     }
 
     private static let questions = [
+        question("sealed_periods", "product_id, bundle_id, trust, sealed_before_ms, periods"),
         question(
             "transactions",
+            where: """
+                AND fact.purchase_date_ms >= coalesce(
+                    (
+                        SELECT max(sealed_before_ms) FROM sealed_periods AS sealed
+                        WHERE sealed.original_transaction_id = asked.original_transaction_id
+                          AND sealed.environment = asked.environment
+                    ),
+                    -9223372036854775808)
+                """,
             """
             bundle_id, transaction_id, track, signed_date_ms, content_hash, trust, product_id,
             purchase_date_ms, product_type, quantity, expires_date_ms, revocation_date_ms,
@@ -72,7 +83,11 @@ struct FactReading {
         ),
     ]
 
-    private static func question(_ table: String, _ columns: String) -> String {
+    private static func question(
+        _ table: String,
+        where condition: String = "",
+        _ columns: String
+    ) -> String {
         """
         SELECT asked.place, known.*
         FROM unnest($1::int8[], $2::text[], $3::text[])
@@ -80,7 +95,7 @@ struct FactReading {
         CROSS JOIN LATERAL (
             SELECT \(columns) FROM \(table) AS fact
             WHERE fact.original_transaction_id = asked.original_transaction_id
-              AND fact.environment = asked.environment
+              AND fact.environment = asked.environment \(condition)
             OFFSET 0
         ) AS known
         """
@@ -119,6 +134,16 @@ extension FactReading {
             items: CommerceItem.items(stored: row.optionalBytes(17))
         )
         state[bundleID].learn(fact)
+    }
+
+    private func readSealed(_ row: PostgresRow, _ state: inout ScopeState) {
+        state.learn(
+            sealed: PeriodSet(row.periods(5).map { Period($0) }),
+            of: row.text(1),
+            before: Timestamp(milliseconds: row.int8(4)),
+            bundleID: row.text(2),
+            trust: row.trust(3)
+        )
     }
 
     private func readRenewal(_ row: PostgresRow, _ state: inout ScopeState) {

@@ -21,28 +21,27 @@ enum FactWriting {
         )
     }
 
-    /// The transactions of `facts` that belong to another purchase already.
+    /// The transactions of `facts` that contradict what the table holds under their IDs.
     ///
-    /// The answer holds the places in `facts`.
-    static func foreign(_ facts: [TransactionFact]) -> PostgresStatement {
+    /// The answer holds the places in `facts`, each with the field.
+    static func contradicting(_ facts: [TransactionFact]) -> PostgresStatement {
         var places = PostgresArray(of: .int8)
-        var ids = PostgresArray(of: .text)
-        var environments = PostgresArray(of: .text)
-        var bundleIDs = PostgresArray(of: .text)
-        var originals = PostgresArray(of: .text)
+        var keys = TransactionKeyColumns()
         for (place, fact) in facts.enumerated() {
             places.append(Int64(place))
-            ids.append(fact.key.transactionID)
-            environments.append(fact.key.environment.rawValue)
-            bundleIDs.append(fact.key.bundleID)
-            originals.append(fact.identity.originalTransactionID)
+            keys.append(fact)
         }
-        let columns = [places, ids, environments, bundleIDs, originals]
-        return PostgresStatement(findForeign, columns.map { .array($0) })
+        return PostgresStatement(
+            findContradicting,
+            ([places] + keys.identity).map { .array($0) }
+        )
     }
 
-    /// Raises nothing of a transaction that belongs to another purchase: who writes compares how
-    /// many rows were touched with how many there are.
+    /// Raises nothing of a transaction that contradicts what is known of its ID: who writes
+    /// compares how many rows were touched with how many there are.
+    ///
+    /// What the table knows of the purchases at hand was compared before; this sees an ID that
+    /// belongs to another purchase, or whose transaction is sealed.
     private static let raiseTransactions = """
         INSERT INTO transactions AS known (
             transaction_id, environment, bundle_id, track, signed_date_ms, content_hash, trust,
@@ -73,18 +72,35 @@ enum FactWriting {
             app_transaction_id = excluded.app_transaction_id,
             items = excluded.items
         WHERE known.original_transaction_id = excluded.original_transaction_id
+          AND known.product_id = excluded.product_id
+          AND known.purchase_date_ms = excluded.purchase_date_ms
+          AND coalesce(known.product_type = excluded.product_type, true)
+          AND coalesce(known.quantity = excluded.quantity, true)
         """
 
-    private static let findForeign = """
-        SELECT asked.place
-        FROM unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[])
-             AS asked (place, transaction_id, environment, bundle_id, original_transaction_id)
-        CROSS JOIN LATERAL (
-            SELECT FROM transactions AS fact
-            WHERE fact.transaction_id = asked.transaction_id
-              AND fact.environment = asked.environment AND fact.bundle_id = asked.bundle_id
-              AND fact.original_transaction_id <> asked.original_transaction_id
-            LIMIT 1
-        ) AS known
+    private static let findContradicting = """
+        SELECT asked.place,
+               CASE
+                   WHEN known.original_transaction_id <> asked.original_transaction_id
+                       THEN 'originalTransactionID'
+                   WHEN known.product_id <> asked.product_id THEN 'productID'
+                   WHEN known.purchase_date_ms <> asked.purchase_date_ms THEN 'purchaseDate'
+                   WHEN known.product_type <> asked.product_type THEN 'type'
+                   ELSE 'quantity'
+               END
+        FROM unnest(
+            $1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+            $8::int8[], $9::text[], $10::int8[])
+            AS asked (place, transaction_id, environment, bundle_id, track,
+                original_transaction_id, product_id, purchase_date_ms, product_type, quantity)
+        JOIN transactions AS known
+            ON known.transaction_id = asked.transaction_id
+            AND known.environment = asked.environment AND known.bundle_id = asked.bundle_id
+            AND known.track = asked.track
+        WHERE known.original_transaction_id <> asked.original_transaction_id
+           OR known.product_id <> asked.product_id
+           OR known.purchase_date_ms <> asked.purchase_date_ms
+           OR known.product_type <> asked.product_type
+           OR known.quantity <> asked.quantity
         """
 }

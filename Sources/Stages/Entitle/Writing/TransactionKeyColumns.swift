@@ -33,6 +33,14 @@ struct TransactionKeyColumns {
         quantities.append(fact.identity.quantity.map(Int64.init))
     }
 
+    /// What names a transaction, and what never changes for it.
+    var identity: [PostgresArray] {
+        [
+            ids, environments, bundleIDs, tracks, originals, products, purchaseDates, types,
+            quantities,
+        ]
+    }
+
     var columns: [PostgresArray] {
         [
             ids, environments, bundleIDs, tracks, signedDates, hashes, trusts, originals, products,

@@ -1,0 +1,135 @@
+import AppStore
+import Entitlements
+import Testing
+
+/// Sealing is a short cut: it must never change a row.
+struct SealedPeriodsTests {
+    private static let key = PurchaseKey(
+        environment: .production,
+        bundleID: Sample.bundleID,
+        originalTransactionID: "1"
+    )
+    private static let ownerships = [
+        Ownership(userID: "anna", rule: .accountToken),
+        Ownership(
+            spans: [
+                OwnershipSpan(userID: "anna"), OwnershipSpan(userID: "ben", from: day(30)),
+                OwnershipSpan(userID: "anna", from: day(45)),
+            ],
+            rule: .accountToken
+        ),
+    ]
+
+    @Test func `what is sealed and what is bought since give the rows of all facts`() {
+        var random = SeededRandom(seed: 5)
+        var sealCount = 0
+        for _ in 0..<3000 {
+            let transactions = Self.transactions(using: &random)
+            let graces = Self.graces(using: &random)
+            let all = PurchaseFacts(transactions: transactions, graces: graces)
+            var short = PurchaseFacts(transactions: transactions.prefix(6), graces: graces)
+            for _ in 0..<3 {
+                let keeping = Int.random(in: 1...4, using: &random)
+                guard let sealed = short.sealed(keeping: keeping) else { continue }
+                sealCount += 1
+                short = PurchaseFacts(
+                    transactions: transactions.filter { $0.purchaseDate >= sealed.before },
+                    graces: graces,
+                    sealed: sealed
+                )
+            }
+            guard short.sealed != nil else { continue }
+            for ownership in Self.ownerships {
+                #expect(Self.rows(short, ownership) == Self.rows(all, ownership))
+            }
+        }
+        #expect(sealCount > 3000)
+    }
+
+    @Test func `a grace that comes later and follows an open period counts`() {
+        let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
+        let sealed = PurchaseFacts(transactions: transactions).sealed(keeping: 2)
+        let grace = GracePeriod(expiresDate: Self.day(33), renewalDate: Self.day(30))
+        let open = transactions.filter { $0.purchaseDate >= sealed?.before ?? .earliest }
+        #expect(open.count == 2)
+        let short = PurchaseFacts(transactions: open, graces: [grace], sealed: sealed)
+        let rows = Self.rows(short, Self.ownerships[0])
+        #expect(rows.first?.periods.periods.first?.start == Self.day(0))
+        #expect(rows.first?.periods.periods.last?.end == Self.day(33))
+    }
+
+    @Test func `what only all facts can tell is not sealed`() {
+        let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
+        let vague = GracePeriod(expiresDate: Self.day(33))
+        #expect(
+            PurchaseFacts(transactions: transactions, graces: [vague]).sealed(keeping: 2) == nil
+        )
+        var untyped = transactions
+        untyped[0].type = nil
+        #expect(PurchaseFacts(transactions: untyped).sealed(keeping: 2) == nil)
+        var withItem = transactions
+        withItem[0].items = [CommerceItem(sku: "a")]
+        #expect(PurchaseFacts(transactions: withItem).sealed(keeping: 2) == nil)
+        let atOnce = (0..<6).map { Self.transaction($0, day: 1, days: 5) }
+        #expect(PurchaseFacts(transactions: atOnce).sealed(keeping: 2) == nil)
+        #expect(PurchaseFacts(transactions: transactions).sealed(keeping: 6) == nil)
+        #expect(PurchaseFacts(transactions: []).sealed(keeping: 0) == nil)
+    }
+
+    private static func rows(
+        _ facts: PurchaseFacts,
+        _ ownership: Ownership
+    ) -> [EntitlementRow] {
+        Projection(catalog: Catalog()).project(facts, of: key, ownership: ownership).rows
+    }
+
+    private static func day(_ number: Int) -> Timestamp {
+        Timestamp(milliseconds: 1_767_225_600_000 + Int64(number) * 86_400_000)
+    }
+
+    private static func transaction(
+        _ number: Int,
+        day start: Int,
+        days: Int,
+        product: String = "pro"
+    ) -> MergedTransaction {
+        MergedTransaction(
+            transactionID: "\(number)",
+            productID: product,
+            type: .autoRenewable,
+            purchaseDate: day(start),
+            expiresDate: day(start + days)
+        )
+    }
+
+    /// By purchase date, as they are bought: the later ones come after the seals.
+    private static func transactions(using random: inout SeededRandom) -> [MergedTransaction] {
+        var start = 0
+        return (0..<12).map { number in
+            start += Int.random(in: 0...6, using: &random)
+            var transaction = transaction(
+                number,
+                day: start,
+                days: Int.random(in: -1...12, using: &random),
+                product: ["basic", "pro"].randomElement(using: &random) ?? "pro"
+            )
+            transaction.isUpgraded = Int.random(in: 0..<4, using: &random) == 0
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                transaction.revocation = Revocation(
+                    date: day(start + Int.random(in: -2...10, using: &random))
+                )
+            }
+            return transaction
+        }
+    }
+
+    private static func graces(using random: inout SeededRandom) -> [GracePeriod] {
+        (0..<Int.random(in: 0...4, using: &random)).map { _ in
+            let ended = Int.random(in: 0...60, using: &random)
+            return GracePeriod(
+                expiresDate: day(ended + Int.random(in: 1...6, using: &random)),
+                renewalDate: day(ended)
+            )
+        }
+    }
+}
