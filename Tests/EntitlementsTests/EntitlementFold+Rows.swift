@@ -16,11 +16,16 @@ extension EntitlementFold {
         return periods
     }
 
-    /// By user, then by currency.
+    /// By user, then by currency; that of another environment than Production begins with its name.
     func balances() -> [String: [String: Int64]] {
         var balances: [String: [String: Int64]] = [:]
-        for credit in projected.values.flatMap(\.credits) {
-            balances[credit.userID, default: [:]][credit.currency, default: 0] += credit.balance
+        for (purchase, projected) in projected {
+            let isProduction = purchase.environment == .production
+            let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
+            for credit in projected.credits {
+                balances[credit.userID, default: [:]][prefix + credit.currency, default: 0] +=
+                    credit.balance
+            }
         }
         return balances
     }

@@ -38,8 +38,39 @@ struct ScenarioTests {
         }
     }
 
-    @Test func `there are scenarios`() {
-        #expect(Scenario.names.count >= 24)
+    @Test(arguments: Scenario.names)
+    func `with the deduplication's memory emptied at any moment`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        var random = SeededRandom(seed: 8)
+        for _ in 0..<20 {
+            let doubled = scenario.observations + scenario.observations
+            var memory = DedupeMemory()
+            let passed = doubled.shuffled(using: &random).filter { observation in
+                if Int.random(in: 0..<3, using: &random) == 0 {
+                    memory = DedupeMemory()
+                }
+                return memory.passes(observation)
+            }
+            scenario.expectRows(of: passed)
+        }
+    }
+
+    @Test(arguments: Scenario.names)
+    func `with everything that is signed signed anew`(name: String) throws {
+        let scenario = try Scenario.load(name)
+        let anew = try Scenario.load(name, signedLater: 400 * 86_400_000)
+        var random = SeededRandom(seed: 9)
+        scenario.expectRows(of: anew.observations)
+        for _ in 0..<10 {
+            let both = scenario.observations + anew.observations
+            scenario.expectRows(of: both.shuffled(using: &random))
+        }
+    }
+
+    @Test func `there are scenarios, and one for each defect found in other systems`() throws {
+        #expect(Scenario.names.count >= 80)
+        let defects = try Scenario.names.flatMap { try Scenario.load($0).defects }
+        #expect(Set(defects) == Set(KnownDefect.allCases))
     }
 }
 

@@ -24,33 +24,15 @@ package enum TopicSchema {
         return try await run([name], input: lines)
     }
 
-    private static let root = URL(filePath: #filePath)
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     private static func run(_ arguments: [String], input: Data) async throws -> Verdict {
-        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try input.write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        // Debian's own interpreter: the package is installed for that one.
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments =
-            [
-                root.appending(path: "Tests/Reference/validate_topics.py").path(),
-                root.appending(path: "schemas/topics").path(),
-            ] + arguments
-        process.standardInput = try FileHandle(forReadingFrom: file)
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let report = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        let folder = ReferenceScript.root.appending(path: "schemas/topics").path()
+        let result = try ReferenceScript("validate_topics.py").run(
+            [folder] + arguments,
+            input: input
+        )
         return Verdict(
-            isValid: process.terminationStatus == 0,
-            report: String(decoding: report, as: UTF8.self)
+            isValid: result.isSuccess,
+            report: String(decoding: result.output, as: UTF8.self)
         )
     }
 }

@@ -22,8 +22,22 @@ package struct Catalog: Hashable, Sendable {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type to go by: Apple's word, else the catalog's.
+    /// The type to go by: Apple's word where it is known, else the catalog's; else what says until
+    /// when it was paid for is a subscription.
     package func type(of transaction: MergedTransaction) -> ProductType? {
-        transaction.type ?? products[transaction.productID]?.type
+        if let type = transaction.type, !type.isUnknown {
+            return type
+        }
+        if let product = products[transaction.productID] {
+            return product.type
+        }
+        return transaction.expiresDate == nil ? transaction.type : .autoRenewable
+    }
+}
+
+extension ProductType {
+    /// Whether it is a word that Apple has begun to use since this was written.
+    package var isUnknown: Bool {
+        if case .other = self { true } else { false }
     }
 }

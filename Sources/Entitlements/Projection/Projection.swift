@@ -50,9 +50,13 @@ package struct Projection: Sendable {
                 contributions.append(granted)
                 contributions += granted.items(of: transaction, catalog)
             case .nonRenewing:
-                contributions += stacked(transaction, key, ownership, stacks)
+                for stacked in stacked(transaction, key, ownership, stacks) {
+                    contributions.append(stacked)
+                    contributions += stacked.items(of: transaction, catalog)
+                }
             case .consumable:
                 contributions.append(nothing(from: transaction, by: .consumable))
+                contributions += oneTimePurchase(transaction).items(of: transaction, catalog)
             case .other, nil:
                 contributions.append(nothing(from: transaction, by: .unknownType))
             }

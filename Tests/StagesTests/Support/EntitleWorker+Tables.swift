@@ -51,11 +51,28 @@ extension EntitleWorker {
 
     func balances() async throws -> [String: [String: Int64]] {
         var balances: [String: [String: Int64]] = [:]
-        for row in try await client.query("SELECT user_id, currency, balance FROM ledger_balances")
-        {
+        let rows = try await client.query(
+            """
+            SELECT user_id,
+                   CASE environment WHEN 'Production' THEN '' ELSE environment || '/' END
+                       || currency,
+                   ledger_balance(user_id, currency, environment)
+            FROM (SELECT DISTINCT user_id, currency, environment FROM ledger) AS credited
+            """
+        )
+        for row in rows {
             balances[row.text(0), default: [:]][row.text(1)] = row.int8(2)
         }
         return balances
+    }
+
+    /// What the table `notifications` says that each type and subtype means.
+    func meanings() async throws -> [String: String] {
+        var meanings: [String: String] = [:]
+        for row in try await client.query("SELECT type, subtype, meaning FROM notifications") {
+            meanings["\(row.text(0))/\(row.optionalText(1) ?? "")"] = row.text(2)
+        }
+        return meanings
     }
 
     func count(_ table: String) async throws -> Int64 {

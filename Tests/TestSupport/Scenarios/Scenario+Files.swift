@@ -12,8 +12,14 @@ extension Scenario {
         return files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
     }()
 
-    package static func load(_ name: String) throws -> Scenario {
+    /// - Parameter signedLater: milliseconds by which each event is signed later than the file
+    ///   says.
+    package static func load(_ name: String, signedLater: Int64 = 0) throws -> Scenario {
         let file = folder.appendingPathComponent(name + ".json")
-        return try Scenario(name: name, json: [UInt8](Data(contentsOf: file)))
+        return try Scenario(
+            name: name,
+            json: [UInt8](Data(contentsOf: file)),
+            signedLater: signedLater
+        )
     }
 }

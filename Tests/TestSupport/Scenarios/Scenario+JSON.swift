@@ -3,9 +3,12 @@ import Entitlements
 import JSON
 
 extension Scenario {
-    init(name: String, json: [UInt8]) throws {
+    /// - Parameter signedLater: milliseconds by which each event is signed later than the file
+    ///   says.
+    package init(name: String, json: [UInt8], signedLater: Int64 = 0) throws {
         let root = try JSONDocument(parsing: json).root
         self.name = name
+        defects = try Self.defects(root["fails"])
         let products = try Self.member("catalog", of: root)
         catalog = try Catalog(products)
         catalogJSON = Array(products.rawBytes)
@@ -17,7 +20,7 @@ extension Scenario {
         )
         links = try Self.links(root["links"])
         observations = try Self.member("events", of: root).elements.enumerated().map {
-            try ScenarioEvent(json: $1, offset: Int64($0)).observation()
+            try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater).observation()
         }
         entitlements = try Self.entitlements(root["entitlements"])
         balances = Self.balances(root["balances"])
@@ -26,6 +29,16 @@ extension Scenario {
     private static func member(_ name: StaticString, of value: JSONValue) throws -> JSONValue {
         guard let member = value[name] else { throw ScenarioError("\(name) is missing") }
         return member
+    }
+
+    private static func defects(_ list: JSONValue?) throws -> [KnownDefect] {
+        guard let list else { return [] }
+        return try list.elements.map { sentence in
+            guard let defect = KnownDefect(rawValue: sentence.string ?? "") else {
+                throw ScenarioError("no defect is named \(sentence.string ?? "")")
+            }
+            return defect
+        }
     }
 
     private static func policy(_ value: JSONValue?) throws -> OwnershipPolicy {

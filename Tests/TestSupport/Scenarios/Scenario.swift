@@ -6,6 +6,8 @@ package import Entitlements
 /// A file of `Tests/EntitlementsTests/Scenarios`, named by what happens in it.
 package struct Scenario: Sendable {
     package var name: String
+    /// The mistakes of other systems with which it ends otherwise.
+    package var defects: [KnownDefect]
     package var catalog: Catalog
     /// The catalog as it stands in the file.
     package var catalogJSON: [UInt8]
@@ -16,6 +18,6 @@ package struct Scenario: Sendable {
     package var observations: [Observation]
     /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
     package var entitlements: [String: [String: PeriodSet]]
-    /// By user, then by currency.
+    /// By user, then by environment and currency, such as `coins` or `Sandbox/coins`.
     package var balances: [String: [String: Int64]]
 }

@@ -13,13 +13,13 @@ struct ScenarioEvent {
     private let signedDate: Timestamp
     private let environment: String
 
-    init(json: JSONValue, offset: Int64) throws {
+    init(json: JSONValue, offset: Int64, signedLater: Int64 = 0) throws {
         guard let signed = json["signed"]?.string.flatMap({ Timestamp(iso8601: $0) }) else {
             throw ScenarioError("event \(offset) has no date in signed")
         }
         self.json = json
         self.offset = offset
-        signedDate = signed
+        signedDate = Timestamp(milliseconds: signed.milliseconds + signedLater)
         environment = json["environment"]?.string ?? "Production"
     }
 

@@ -205,9 +205,3 @@ extension StackedPurchase {
         )
     }
 }
-
-extension ProductType {
-    fileprivate var isUnknown: Bool {
-        if case .other = self { true } else { false }
-    }
-}

@@ -1,0 +1,32 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The formats that people write, as `schemas/` describes them.
+struct SchemaTests {
+    @Test func `every scenario is as its schema says`() throws {
+        let files = Scenario.names.map { Scenario.folder.path + "/\($0).json" }
+        let result = try Self.validate("scenario", files)
+        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+    }
+
+    @Test func `the examples of a catalog are as its schema says`() throws {
+        let result = try Self.validate("catalog", [])
+        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+    }
+
+    @Test func `a scenario without what it is to end with is refused`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try Data(#"{"about":"nothing happens","events":[]}"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(!(try Self.validate("scenario", [file.path]).isSuccess))
+    }
+
+    private static func validate(
+        _ schema: String,
+        _ files: [String]
+    ) throws -> ReferenceScript.Result {
+        let folder = ReferenceScript.root.appending(path: "schemas").path()
+        return try ReferenceScript("validate_files.py").run([folder, schema] + files)
+    }
+}

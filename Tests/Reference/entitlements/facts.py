@@ -1,0 +1,109 @@
+"""Facts from signed events: which revision of each counts (DESIGN, section 5)."""
+
+import hashlib
+
+JWS, RECEIPT = "jws", "receipt"
+NOT_HASHED = ("signedDate", "deviceVerification", "deviceVerificationNonce")
+
+
+def content_hash(members):
+    """SHA-256 over the members sorted by key, each value in its original bytes.
+
+    `members` maps a key to the value's text as it was signed.
+    """
+    kept = sorted(key.encode() for key in members if key not in NOT_HASHED)
+    canonical = b",".join(b'"' + key + b'":' + members[key.decode()].encode() for key in kept)
+    return hashlib.sha256(b"{" + canonical + b"}").digest()
+
+
+class Facts:
+    """The set of facts, whatever the order and number of events."""
+
+    def __init__(self):
+        self.transactions = {}  # (environment, bundle, id) -> track -> (revision, event)
+        self.renewals = {}  # (environment, original, trust) -> (revision, event)
+        self.graces = {}  # (environment, original, trust) -> {(expires, renewal date)}
+        self.claims = {}  # purchase -> {(purchase date, id, signed, user)}
+
+    def add(self, event):
+        if event.renewal is not None:
+            self.add_renewal(event)
+        if event.transaction is not None:
+            self.add_transaction(event)
+
+    def revision(self, event, payload):
+        """Of two the greater counts: newest signed date, of equal dates the greater hash."""
+        return (event.signed, content_hash(payload.text))
+
+    def add_transaction(self, event):
+        payload = event.transaction
+        tracks = self.transactions.setdefault(payload.key(event), {})
+        revision = self.revision(event, payload)
+        if event.track not in tracks or tracks[event.track][0] < revision:
+            tracks[event.track] = (revision, event)
+        if event.user_id:
+            claim = (payload["purchaseDate"], payload["transactionId"], event.signed, event.user_id)
+            self.claims.setdefault(payload.purchase(event), set()).add(claim)
+
+    def add_renewal(self, event):
+        payload = event.renewal
+        key = (event.environment, payload["originalTransactionId"], event.trust)
+        revision = self.revision(event, payload)
+        if key not in self.renewals or self.renewals[key][0] < revision:
+            self.renewals[key] = (revision, event)
+        # Every grace ever granted counts: later renewal info no longer names it.
+        if payload.get("gracePeriodExpiresDate") is not None:
+            grace = (payload["gracePeriodExpiresDate"], payload.get("renewalDate"))
+            self.graces.setdefault(key, set()).add(grace)
+
+
+class Transaction:
+    """One transaction, made of what a JWS and what a receipt says of it."""
+
+    def __init__(self, tracks):
+        self.trusts = {event.trust for _, event in tracks.values()}
+        jws, receipt = tracks.get(JWS), tracks.get(RECEIPT)
+        (signed, _), event = jws or receipt
+        self.signed = signed
+        payload = event.transaction
+        self.id = payload["transactionId"]
+        self.product = payload["productId"]
+        self.purchased = payload["purchaseDate"]
+        self.type = payload.get("type")
+        self.quantity = max(1, payload.get("quantity") or 1)
+        self.expires = payload.get("expiresDate")
+        self.revoked = payload.get("revocationDate")
+        self.percentage = percentage(payload)
+        self.is_upgraded = bool(payload.get("isUpgraded"))
+        self.items = (payload.get("advancedCommerceInfo") or {}).get("items") or []
+        # A receipt carries neither.
+        self.token = (payload.get("appAccountToken") or "").lower() or None if jws else None
+        self.app_transaction = payload.get("appTransactionId") if jws else None
+        if jws and receipt:
+            self.take_up(receipt[1].transaction, receipt[0][0] > signed)
+
+    def take_up(self, receipt, is_newer):
+        """Where both know a field the newer decides; a receipt never lifts a revocation."""
+        self.type = self.type or receipt.get("type")
+        if receipt.get("expiresDate") is not None and (is_newer or self.expires is None):
+            self.expires = finer(receipt["expiresDate"], self.expires)
+        if is_newer and receipt.get("revocationDate") is not None:
+            self.revoked = finer(receipt["revocationDate"], self.revoked)
+            added = percentage(receipt)
+            self.percentage = self.percentage if added is None else added
+
+    @property
+    def order(self):
+        return (self.purchased, self.id)
+
+
+def finer(date, signed):
+    """A receipt knows whole seconds: within the same one the JWS's date is the finer."""
+    return signed if signed is not None and signed // 1000 == date // 1000 else date
+
+
+def percentage(payload):
+    """Milliunits of the price that went back; None is all of it, as is what cannot be."""
+    value = payload.get("revocationPercentage")
+    is_share = payload.get("revocationDate") is not None and value is not None
+    return value if is_share and 0 <= value <= 100_000 else None

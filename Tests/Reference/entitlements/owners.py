@@ -1,0 +1,111 @@
+"""Whose a purchase is (DESIGN, section 6)."""
+
+ENDED_AT_ONCE = "Consumable"
+SUBSCRIPTION = "Auto-Renewable Subscription"
+
+
+class Purchase:
+    """What is known of one purchase: its transactions in order, and what renewal infos say."""
+
+    def __init__(self, key, transactions, facts):
+        self.environment, self.bundle, self.original = key
+        self.transactions = sorted(transactions, key=lambda one: one.order)
+        # Renewal info names no app: it joins where the same trust vouched for a transaction.
+        trusts = set().union(*(one.trusts for one in transactions))
+        keys = [(self.environment, self.original, trust) for trust in trusts]
+        self.graces = set().union(*(facts.graces.get(key, set()) for key in keys))
+        infos = [facts.renewals[key] for key in keys if key in facts.renewals]
+        newest = max(infos, key=lambda info: info[0])[1].renewal if infos else {}
+        self.renewal_token = (newest.get("appAccountToken") or "").lower() or None
+        named = [one.app_transaction for one in self.transactions if one.app_transaction]
+        self.app_transaction = named[-1] if named else newest.get("appTransactionId")
+        self.claims = facts.claims.get(key, set())
+
+
+class Owners:
+    """The owners of purchases, as spans (user, from) in order, the first from the beginning."""
+
+    def __init__(self, links, linking):
+        self.links = links
+        self.policy = linking.get("policy", "transfer")
+        self.identity = linking.get("identity", False)
+        self.trusts_ingestion = linking.get("trustsIngestion", False)
+
+    def of_all(self, purchases):
+        direct = {id(one): self.direct(one) for one in purchases}
+        return [(one, direct[id(one)] or self.indirect(one, purchases, direct)) for one in purchases]
+
+    def user(self, token):
+        return token if self.identity else self.links.tokens.get(token)
+
+    def direct(self, purchase):
+        """Rules 1 and 2: what the purchase says by itself."""
+        linked = self.links.originals.get(purchase.original)
+        if linked is not None:
+            return [(linked, None)]
+        with_token = [one for one in self.in_order(purchase) if one.token]
+        if not with_token:
+            user = self.user(purchase.renewal_token) if purchase.renewal_token else None
+            return [(user, None)] if user else []
+        named = [(self.user(one.token), one.purchased) for one in with_token]
+        # A token without a link leaves the former owner.
+        return self.followed([one for one in named if one[0]], purchase)
+
+    def in_order(self, purchase):
+        """By purchase date and never by signed date: a backfill signs old transactions anew."""
+        return purchase.transactions
+
+    def indirect(self, purchase, purchases, direct):
+        """Rules 3 and 4."""
+        linked = self.links.app_transactions.get(purchase.app_transaction)
+        if linked is not None:
+            return [(linked, None)]
+        if purchase.app_transaction is not None:
+            users = {
+                direct[id(one)][-1][0]
+                for one in purchases
+                if direct[id(one)]
+                and one.app_transaction == purchase.app_transaction
+                and (one.environment, one.bundle) == (purchase.environment, purchase.bundle)
+            }
+            if len(users) == 1:
+                return [(users.pop(), None)]
+        if not self.trusts_ingestion:
+            return []
+        claimed = {}
+        for purchased, identifier, _, user in sorted(purchase.claims):
+            claimed[(purchased, identifier)] = user
+        named = [(user, purchased) for (purchased, _), user in sorted(claimed.items())]
+        return self.followed(named, purchase)
+
+    def followed(self, named, purchase):
+        """From owner to owner, as the policy lets the purchase move."""
+        spans = []
+        for user, date in named:
+            if not spans:
+                spans.append((user, None))
+            elif spans[-1][0] != user and self.moves(date, purchase):
+                if spans[-1][1] == date:
+                    spans.pop()
+                if not spans or spans[-1][0] != user:
+                    spans.append((user, date))
+        return spans
+
+    def moves(self, date, purchase):
+        if self.policy == "transfer_if_inactive":
+            return not any(
+                one.purchased < date and is_running(one, date) for one in purchase.transactions
+            )
+        return self.policy == "transfer"
+
+
+def is_running(transaction, date):
+    """Whether what was paid for covers the date; an upgrade does not end it for its owner."""
+    end = transaction.expires
+    if transaction.type == ENDED_AT_ONCE:
+        end = transaction.purchased
+    elif transaction.type == SUBSCRIPTION and end is None:
+        end = transaction.purchased
+    if transaction.revoked is not None:
+        end = transaction.revoked if end is None else min(end, transaction.revoked)
+    return transaction.purchased <= date and (end is None or date < end)

@@ -1,0 +1,79 @@
+import AppStore
+import Entitlements
+import TestSupport
+import Testing
+import Worker
+
+/// Every genuine notification goes through, whatever it is called and whatever it carries.
+struct EntitleStageNotificationTests {
+    private struct Pair: Hashable {
+        var type: String
+        var subtype: String?
+    }
+
+    private static let pairs: [Pair] = {
+        let types = NotificationType.allCases.map(\.rawValue) + ["MIGRATE", "BRAND_NEW"]
+        let subtypes = NotificationSubtype.allCases.map(\.rawValue) + ["NEVER_SEEN"]
+        return types.flatMap { type in
+            ([nil] + subtypes).map { Pair(type: type, subtype: $0) }
+        }
+    }()
+
+    @Test func `one that carries no fact ends as recorded, by a rule that the history names`()
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        let dispositions = try await worker.dispositions(Self.observations { _ in })
+        #expect(Set(dispositions) == [.recorded])
+        #expect(try await worker.meanings() == Self.meanings)
+        let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains(#"entitle_notifications_total{meaning="unknown_type"} 21"#))
+    }
+
+    @Test func `a transaction is a fact, whatever notification brings it`() async throws {
+        let worker = try await EntitleWorker()
+        let observations = try Self.observations { observation in
+            let number = observation.source.offset
+            observation.transaction =
+                try Signed.transaction("t\(number)", signed: 1).transaction
+        }
+        let dispositions = try await worker.dispositions(observations)
+        #expect(Set(dispositions) == [.applied])
+        #expect(try await worker.count("transactions") == Int64(Self.pairs.count))
+        #expect(try await worker.meanings() == Self.meanings)
+    }
+
+    @Test func `a renewal info is a fact, whatever notification brings it`() async throws {
+        let worker = try await EntitleWorker()
+        let observations = try Self.observations { observation in
+            let number = observation.source.offset
+            observation.renewalInfo =
+                try Signed.renewal("r\(number)", signed: 1, graceExpires: nil).renewalInfo
+        }
+        let dispositions = try await worker.dispositions(observations)
+        #expect(Set(dispositions) == [.applied])
+        #expect(try await worker.count("renewals") == Int64(Self.pairs.count))
+    }
+
+    private static var meanings: [String: String] {
+        var meanings: [String: String] = [:]
+        for pair in pairs {
+            let meaning = NotificationMeaning(type: pair.type, subtype: pair.subtype)
+            meanings["\(pair.type)/\(pair.subtype ?? "")"] = meaning.rawValue
+        }
+        return meanings
+    }
+
+    private static func observations(
+        _ change: (inout Observation) throws -> Void
+    ) throws -> [Observation] {
+        try pairs.enumerated().map { number, pair in
+            var observation = try Signed.notification(pair.type, signed: 1)
+            observation.source.offset = Int64(number)
+            observation.notification?.subtype = pair.subtype
+            observation.notification?.uuid = "uuid-\(number)"
+            try change(&observation)
+            return observation
+        }
+    }
+}
