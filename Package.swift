@@ -132,7 +132,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "AppStore", "Database", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL",
-                "Postgres", "Traffic",
+                "Postgres", "Traffic", "Worker",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Small files read whole: settings and secrets.
-enum FileBytes {
+package enum FileBytes {
     /// What keeps a wrong path (a device, a data file) from filling the memory.
     static let bytesMax = 4 << 20
 
@@ -12,7 +12,7 @@ enum FileBytes {
     }
 
     /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.
-    static func read(_ path: String) -> [UInt8]? {
+    package static func read(_ path: String) -> [UInt8]? {
         guard isReadable(path), let handle = FileHandle(forReadingAtPath: path) else { return nil }
         defer { try? handle.close() }
         guard let data = try? handle.read(upToCount: bytesMax + 1), data.count <= bytesMax else {

@@ -1,6 +1,7 @@
 /// How a service begins: with its settings, or with something to say and an exit code.
 package enum ServiceLaunch: Sendable {
-    case run(SettingsValues)
+    /// With the settings, and where they can be read again.
+    case run(SettingsValues, SettingsSource)
     case finish(CommandOutcome)
 
     /// Reads the command line (`--config FILE`, `--check`, `--help`) and the settings.
@@ -17,7 +18,7 @@ package enum ServiceLaunch: Sendable {
         schema: SettingsSchema,
         arguments: [String],
         environment: [String: String],
-        problems: (SettingsValues) -> [SettingProblem] = { _ in [] }
+        problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
     ) -> ServiceLaunch {
         let syntax = CommandSyntax(program, summary, options: options)
         do {
@@ -27,7 +28,15 @@ package enum ServiceLaunch: Sendable {
                     syntax.help + "\nSettings, in the environment or the file:\n" + schema.help
                 return .finish(CommandOutcome(exitCode: ExitCode.success, output: help))
             }
-            return try launch(schema, parsed, environment, problems)
+            let source = SettingsSource(
+                schema: schema,
+                environment: environment,
+                filePath: parsed.value("config"),
+                problems: problems
+            )
+            let values = try source.read()
+            guard parsed.isSet("check") else { return .run(values, source) }
+            return .finish(CommandOutcome(exitCode: ExitCode.success, output: values.report))
         } catch let error as UsageError {
             return .finish(
                 CommandOutcome(
@@ -57,20 +66,4 @@ package enum ServiceLaunch: Sendable {
             "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
         ),
     ]
-
-    private static func launch(
-        _ schema: SettingsSchema,
-        _ parsed: CommandArguments,
-        _ environment: [String: String],
-        _ problems: (SettingsValues) -> [SettingProblem]
-    ) throws -> ServiceLaunch {
-        let file = try parsed.value("config").map { path throws(SettingsError) in
-            try SettingsFile(path: path)
-        }
-        let values = try schema.read(environment: environment, file: file)
-        let found = problems(values)
-        guard found.isEmpty else { throw SettingsError(problems: found) }
-        guard parsed.isSet("check") else { return .run(values) }
-        return .finish(CommandOutcome(exitCode: ExitCode.success, output: values.report))
-    }
 }

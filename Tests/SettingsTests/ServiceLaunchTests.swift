@@ -5,7 +5,7 @@ import Testing
     private func launch(
         _ arguments: [String],
         environment: [String: String] = Example.environment,
-        problems: (SettingsValues) -> [SettingProblem] = { _ in [] }
+        problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
     ) -> ServiceLaunch {
         ServiceLaunch.read(
             program: "verify-worker",
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `good settings run`() throws {
-        guard case .run(let values) = launch([]) else {
+        guard case .run(let values, _) = launch([]) else {
             Issue.record("it does not run")
             return
         }

@@ -45,6 +45,10 @@ package struct VerifierConfiguration: Sendable {
         return roots
     }
 
+    package var appsWithTestRootInProduction: [ConfiguredApp] {
+        apps.filter { $0.environment == .production && !$0.roots.isEmpty }
+    }
+
     func hasBundle(_ bundleID: PayloadText) -> Bool {
         apps.contains { bundleID.equals($0.bundleID) }
     }

@@ -7,6 +7,7 @@ package final class VerifyMetrics: Sendable {
     private let ignoredBodies: MetricFamily<Counter>
     private let malformedFields: MetricFamily<Counter>
     private let futureDates: MetricFamily<Counter>
+    private let testRoots: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
 
     /// - Parameter now: the wall clock; a signed date after it is accepted and counted.
@@ -30,6 +31,14 @@ package final class VerifyMetrics: Sendable {
             "verify_future_signed_dates",
             "Observations signed after this machine's clock."
         )
+        testRoots = registry.gauge(
+            "verify_test_roots_in_production",
+            "Apps for which a root of one's own vouches for Production; 0 unless it is a test."
+        )
+    }
+
+    func judging(by configuration: VerifierConfiguration) {
+        testRoots.set(configuration.appsWithTestRootInProduction.count)
     }
 
     func ignored(_ reason: VerifiedBody.IgnoreReason) {

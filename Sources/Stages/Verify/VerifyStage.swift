@@ -12,7 +12,7 @@ package final class VerifyStage: Stage {
     private let topic: String
     private let threadsMax: Int
     private let verifiers: VerifierPool
-    private let metrics: VerifyMetrics
+    let metrics: VerifyMetrics
 
     /// - Parameters:
     ///   - topic: where observations go.
@@ -27,6 +27,7 @@ package final class VerifyStage: Stage {
         self.threadsMax = threadsMax
         self.metrics = metrics
         verifiers = VerifierPool(configuration: configuration)
+        metrics.judging(by: configuration)
     }
 
     package func process(_ records: [ConsumerRecord]) async -> [Verdict] {

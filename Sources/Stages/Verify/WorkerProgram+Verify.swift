@@ -13,6 +13,8 @@ extension WorkerProgram {
             $0.name != VerifySettings.threads.declaration.name
                 && $0.name != VerifySettings.chainsCachedMax.declaration.name
         },
+        reloadable: VerifySettings.declarations + WorkerSettings.breakerDeclarations,
+        files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
         hasDatabase: false,
         hasBreaker: true,
         problems: { settings in
@@ -23,17 +25,29 @@ extension WorkerProgram {
                 return error.problems
             }
         },
-        make: { parts in
+        make: { parts throws(SettingsError) in
             let configuration = try VerifierConfiguration(parts.settings)
-            TestRootWarning.raise(configuration, parts)
+            sayTestRoots(configuration, parts.log)
+            let former = parts.predecessor as? VerifyStage
             return VerifyStage(
                 configuration: configuration,
                 topic: parts.settings.topic("verified"),
                 threadsMax: parts.settings[VerifySettings.threads],
-                metrics: VerifyMetrics(parts.metrics) {
-                    Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
-                }
+                metrics: former?.metrics
+                    ?? VerifyMetrics(parts.metrics) {
+                        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+                    }
             )
         }
     )
+
+    /// Says at every start and reload that roots of one's own vouch for Production.
+    private static func sayTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
+        for app in configuration.appsWithTestRootInProduction {
+            log.warning(
+                "a root of one's own vouches for Production",
+                ["app.bundle_id": .string(app.bundleID)]
+            )
+        }
+    }
 }

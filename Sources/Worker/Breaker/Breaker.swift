@@ -43,7 +43,7 @@ package struct Breaker: Sendable {
     package let distinctMax: Int
     /// After this long without tripping it is disarmed.
     package let window: Duration
-    private var armedAt: ContinuousClock.Instant
+    private let armedAt: ContinuousClock.Instant
 
     package init(
         distinctMax: Int = 1_000,
@@ -84,11 +84,5 @@ package struct Breaker: Sendable {
         guard isArmed, now - armedAt >= window else { return false }
         state = .disarmed
         return true
-    }
-
-    /// The settings were loaded anew.
-    package mutating func rearm(_ now: ContinuousClock.Instant) {
-        state = .armed(refused: [])
-        armedAt = now
     }
 }

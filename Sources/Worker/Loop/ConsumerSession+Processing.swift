@@ -7,10 +7,12 @@ import Synchronization
 extension ConsumerSession {
     /// Puts batches through the stage, one after the other.
     func process(
-        _ batches: AsyncStream<Batch>,
+        _ works: AsyncStream<JudgingWork>,
         into delivered: AsyncStream<DeliveredBatch>.Continuation
     ) async {
-        for await batch in batches {
+        for await work in works {
+            takeUpReload()
+            guard case .batch(let batch) = work else { continue }
             guard let judged = await judge(batch) else {
                 leave(batch)
                 continue
@@ -23,7 +25,7 @@ extension ConsumerSession {
                 }
                 released = passed
             }
-            let outputs = released.outputs(deadLetters)
+            let outputs = released.outputs()
             let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
             delivered.yield(
                 DeliveredBatch(judged: released, outputs: outputs, delivery: delivery)
@@ -38,6 +40,7 @@ extension ConsumerSession {
         var backoff = configuration.backoff
         var rest = batch
         while !mustAbort {
+            takeUpReload()
             rest = current(rest)
             guard !rest.isEmpty else { return nil }
             let abandoned = book.withLock { $0.takeAbandoned() }
@@ -53,13 +56,24 @@ extension ConsumerSession {
                 )
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
-                return JudgedBatch(batch: rest, verdicts: verdicts, pins: [:])
+                return JudgedBatch(
+                    batch: rest,
+                    verdicts: verdicts,
+                    deadLetters: loop.deadLetters(of: cluster)
+                )
             } catch {
                 loop.faults.failed(.process, error)
                 await wait(&backoff)
             }
         }
         return nil
+    }
+
+    /// Judges from here on by what a reload has brought, and reads again what the breaker held.
+    private func takeUpReload() {
+        guard loop.takeUpReload() else { return }
+        readHeldAgain()
+        ringTurn()
     }
 
     /// The batch without what went elsewhere, and without what a pin came before.
@@ -94,7 +108,7 @@ extension ConsumerSession {
         case .disarm:
             log.info("the breaker is disarmed: a record was accepted")
             let passed = withoutHeld(judged)
-            disarm()
+            readHeldAgain()
             return passed
         case .hold:
             pin(judged)
@@ -148,11 +162,16 @@ extension ConsumerSession {
         let passed = batch.filtered { record, _ in
             record.offset < pins[record.topicPartition] ?? .max
         }
-        return JudgedBatch(batch: passed, verdicts: verdicts, pins: pins)
+        return JudgedBatch(
+            batch: passed,
+            verdicts: verdicts,
+            pins: pins,
+            deadLetters: judged.deadLetters
+        )
     }
 
     /// Reads again what was held; the records are then judged like any other.
-    func disarm() {
+    func readHeldAgain() {
         let positions = book.withLock { $0.rewind() }
         guard !positions.isEmpty else { return }
         polling.withLock { $0.rewinds.merge(positions) { $1 } }

@@ -17,7 +17,7 @@ extension ConsumerSession {
         try await completeRevocations()
         if loop.breaker?.withLock({ $0.tick(.now) }) == true {
             log.info("the breaker is disarmed: its time is over")
-            disarm()
+            readHeldAgain()
         }
     }
 

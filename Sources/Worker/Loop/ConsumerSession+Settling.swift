@@ -78,7 +78,7 @@ extension ConsumerSession {
         case .original:
             guard let facts = verdict.deadLetter else { return [output] }
             sayTooLarge("a dead letter is too large for its topic, its value is omitted", output)
-            return [judged.letter(facts, of: output.owner, .omitted, deadLetters)]
+            return [judged.letter(facts, of: output.owner, .omitted)]
         case nil:
             sayTooLarge("an output is too large for its topic, the record is dead-lettered", output)
             guard verdict.deadLetter == nil else { return [] }
@@ -87,7 +87,7 @@ extension ConsumerSession {
                 detail: "the topic \(output.record.topic) takes no record of this size"
             )
             judged.verdicts[output.owner] = .deadLettered(facts)
-            return [judged.letter(facts, of: output.owner, .original, deadLetters)]
+            return [judged.letter(facts, of: output.owner, .original)]
         }
     }
 

@@ -1,4 +1,3 @@
-import DeadLetters
 import Kafka
 import Synchronization
 
@@ -9,7 +8,7 @@ import Synchronization
 /// everything that touches the consumer's assignment happens in the polling task.
 final class ConsumerSession: Sendable {
     let loop: WorkerLoop
-    let deadLetters: any DeadLetterWriting
+    let cluster: String
     let consumer: KafkaConsumer
     let book = Mutex(PartitionBook())
     let polling = Mutex(PollingState())
@@ -21,10 +20,11 @@ final class ConsumerSession: Sendable {
     /// Nothing is repeated any more: the budget is over, or the consumer is gone.
     let isAborted = Atomic(false)
     private let isStopped = Atomic(false)
+    private let work = AsyncStream<JudgingWork>.makeStream()
 
-    init(_ loop: WorkerLoop, _ deadLetters: any DeadLetterWriting) throws(KafkaError) {
+    init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
         self.loop = loop
-        self.deadLetters = deadLetters
+        self.cluster = cluster
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties,
@@ -47,6 +47,11 @@ final class ConsumerSession: Sendable {
         commitBell.ring()
     }
 
+    /// The loop has something new to judge by.
+    func settingsChanged() {
+        work.continuation.yield(.reload)
+    }
+
     /// Lets the polling task look at its state, whatever it waits for.
     func ringTurn() {
         turnBell.ring()
@@ -55,14 +60,13 @@ final class ConsumerSession: Sendable {
 
     /// Runs until stopped, or until an error ends the consumer, which is returned.
     func run() async -> KafkaError? {
-        let (batches, batchInput) = AsyncStream<Batch>.makeStream()
         let (delivered, deliveredInput) = AsyncStream<DeliveredBatch>.makeStream()
-        let processing = Task { await process(batches, into: deliveredInput) }
+        let processing = Task { await process(work.stream, into: deliveredInput) }
         let settling = Task { await settle(delivered) }
         let committing = Task { await commitRepeatedly() }
         let watching = Task { await watchConnection() }
-        let error = await poll(into: batchInput)
-        batchInput.finish()
+        let error = await poll()
+        work.continuation.finish()
         if error != nil {
             await discardEverything(processing, settling)
         } else if batchesInHand.load(ordering: .acquiring) > 0 {
@@ -84,16 +88,16 @@ final class ConsumerSession: Sendable {
     }
 
     /// Polls until the end; returns the error that ended the consumer.
-    private func poll(into batches: AsyncStream<Batch>.Continuation) async -> KafkaError? {
+    private func poll() async -> KafkaError? {
         do {
             try await consumer.subscribe(configuration.inputTopics)
             while !mustStop {
-                try await turn(batches)
+                try await turn()
             }
             log.info("stopping, finishing what is in hand")
             let end = ContinuousClock.now + configuration.shutdownBudget
             while batchesInHand.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
-                try await turn(batches)
+                try await turn()
             }
             return nil
         } catch {
@@ -125,7 +129,7 @@ final class ConsumerSession: Sendable {
     }
 
     /// One turn of the loop: answer what is due, then take records if there is room for them.
-    private func turn(_ batches: AsyncStream<Batch>.Continuation) async throws(KafkaError) {
+    private func turn() async throws(KafkaError) {
         loop.health.progressed()
         try await answerWhatIsDue()
         let hasRoom =
@@ -145,7 +149,7 @@ final class ConsumerSession: Sendable {
         )
         try await note(result.errors)
         try await answer(result.events)
-        take(result.records, into: batches)
+        take(result.records)
     }
 
     /// Waits a little for room before the partitions are paused, which drops what was fetched.
@@ -163,7 +167,7 @@ final class ConsumerSession: Sendable {
         return mayWait
     }
 
-    private func take(_ records: [ConsumerRecord], into batches: AsyncStream<Batch>.Continuation) {
+    private func take(_ records: [ConsumerRecord]) {
         guard !records.isEmpty else { return }
         let taken = book.withLock { $0.take(records) }
         for gap in taken.gaps {
@@ -190,7 +194,7 @@ final class ConsumerSession: Sendable {
         loop.metrics.batchRecords.observe(Double(taken.batch.records.count))
         batchesInHand.add(1, ordering: .acquiringAndReleasing)
         loop.metrics.batchesInHand.set(batchesInHand.load(ordering: .acquiring))
-        batches.yield(taken.batch)
+        work.continuation.yield(.batch(taken.batch))
     }
 
     /// A batch has left: settled, or given up.

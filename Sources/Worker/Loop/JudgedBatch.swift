@@ -15,9 +15,11 @@ struct JudgedBatch: Sendable {
     let batch: Batch
     var verdicts: [Verdict]
     /// Partitions of which nothing from an offset on counts, because the breaker holds it.
-    let pins: [TopicPartition: Int64]
+    var pins: [TopicPartition: Int64] = [:]
+    /// Of the settings by which the batch was judged.
+    let deadLetters: any DeadLetterWriting
 
-    func outputs(_ deadLetters: any DeadLetterWriting) -> [Output] {
+    func outputs() -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
         for (owner, verdict) in verdicts.enumerated() {
@@ -25,7 +27,7 @@ struct JudgedBatch: Sendable {
                 outputs.append(Output(record: record, owner: owner, letter: nil))
             }
             if let facts = verdict.deadLetter {
-                outputs.append(letter(facts, of: owner, .original, deadLetters))
+                outputs.append(letter(facts, of: owner, .original))
             }
         }
         return outputs
@@ -34,8 +36,7 @@ struct JudgedBatch: Sendable {
     func letter(
         _ facts: DeadLetterFacts,
         of owner: Int,
-        _ value: DeadLetterValue,
-        _ deadLetters: any DeadLetterWriting
+        _ value: DeadLetterValue
     ) -> Output {
         let record = deadLetters.letter(for: batch.records[owner], facts, value: value)
         return Output(record: record, owner: owner, letter: value)
@@ -49,7 +50,8 @@ struct JudgedBatch: Sendable {
         return JudgedBatch(
             batch: batch.filtered { _, part in isKept(part.claim) },
             verdicts: verdicts,
-            pins: pins
+            pins: pins,
+            deadLetters: deadLetters
         )
     }
 }

@@ -1,4 +1,4 @@
-package import DeadLetters
+import DeadLetters
 package import Kafka
 import Synchronization
 
@@ -8,9 +8,7 @@ import Synchronization
 /// of the infrastructure are waited out, with the partitions paused, readiness false and the group
 /// membership kept; only a record's own fault makes a dead letter.
 package final class WorkerLoop: Sendable {
-    let stage: any Stage
     let configuration: WorkerConfiguration
-    let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
     let health: Health
     let log: Log
     let metrics: WorkerMetrics
@@ -18,25 +16,23 @@ package final class WorkerLoop: Sendable {
     let deliverer: Deliverer
     /// Nil for stages that need none.
     let breaker: Mutex<Breaker>?
+    private let judging: Mutex<Judging>
+    /// What a reload has brought and no batch has been judged by yet.
+    private let nextJudging = Mutex<Judging?>(nil)
     private let isStopping = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
 
     /// Makes the producer; no connection is waited for.
-    ///
-    /// - Parameter deadLetters: makes the letters of a cluster, by the ID that its brokers give.
     package init(
-        stage: any Stage,
+        _ judging: Judging,
         configuration: WorkerConfiguration,
-        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
-        breaker: Breaker? = nil,
         health: Health,
         metrics: MetricsRegistry,
         log: Log
     ) throws(KafkaError) {
-        self.stage = stage
         self.configuration = configuration
-        self.deadLetters = deadLetters
-        self.breaker = breaker.map { Mutex($0) }
+        breaker = judging.breaker.map { Mutex($0) }
+        self.judging = Mutex(judging)
         self.health = health
         self.log = log
         self.metrics = WorkerMetrics(metrics)
@@ -59,7 +55,7 @@ package final class WorkerLoop: Sendable {
         defer { checking.cancel() }
         var backoff = configuration.backoff
         while !mustStop {
-            let session = try ConsumerSession(self, deadLetters(cluster))
+            let session = try ConsumerSession(self, cluster: cluster)
             self.session.withLock { $0 = session }
             if mustStop { session.stop() }
             let error = await session.run()
@@ -78,6 +74,41 @@ package final class WorkerLoop: Sendable {
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
+    }
+
+    /// The stage that judges; another one after a reload.
+    package var stage: any Stage { judging.withLock { $0.stage } }
+
+    func deadLetters(of cluster: String) -> any DeadLetterWriting {
+        judging.withLock { $0.deadLetters }(cluster)
+    }
+
+    /// Has another stage judge, from the next batch on and with the breaker armed anew.
+    ///
+    /// What the former one has judged goes its way to the end, but `acknowledged` and `abandoned`
+    /// are told to the new one: only a stage that does not remember batches may be replaced. From
+    /// any thread.
+    package func reload(_ next: Judging) {
+        nextJudging.withLock { $0 = next }
+        session.withLock { $0 }?.settingsChanged()
+    }
+
+    /// Puts what a reload has brought in the place of the former; false where there is nothing.
+    ///
+    /// For the task that judges, between two batches.
+    func takeUpReload() -> Bool {
+        let taken = nextJudging.withLock { next in
+            defer { next = nil }
+            return next
+        }
+        guard let taken else { return false }
+        judging.withLock { $0 = taken }
+        if let next = taken.breaker {
+            breaker?.withLock { $0 = next }
+            metrics.breaker.set(0)
+            health.ready(.breaker)
+        }
+        return true
     }
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }

@@ -19,7 +19,7 @@ package enum WorkerProcess {
         )
         switch launch {
         case .finish(let outcome): return end(outcome)
-        case .run(let settings): return await run(program, settings)
+        case .run(let settings, let source): return await run(program, settings, source)
         }
     }
 
@@ -31,12 +31,19 @@ package enum WorkerProcess {
         WorkerSettings.problems(settings) + program.problems(settings)
     }
 
-    private static func run(_ program: WorkerProgram, _ settings: SettingsValues) async -> Int32 {
+    private static func run(
+        _ program: WorkerProgram,
+        _ settings: SettingsValues,
+        _ source: SettingsSource
+    ) async -> Int32 {
         let handler = JSONLogHandler(level: settings[WorkerSettings.logLevel])
         let name = program.stage.program
         do {
-            let service = try WorkerService(program, settings, log: handler)
-            let signals = StopSignals { service.stop() }
+            let service = try WorkerService(program, settings, source, log: handler)
+            let signals = ProcessSignals(
+                stop: { service.stop() },
+                reload: { service.reload() }
+            )
             defer { signals.cancel() }
             try await service.run()
             return ExitCode.success

@@ -1,8 +1,5 @@
-import AppStore
-import DeadLetters
 package import HTTP
 import Kafka
-import OpenSSL
 package import Settings
 
 /// A worker, built and not yet running: its loop, and the server that tells how it does.
@@ -14,14 +11,20 @@ package final class WorkerService: Sendable {
     package let server: HTTPServer
     package let loop: WorkerLoop
     private let log: Log
+    private let watch: SettingsWatch
 
     /// Begins to listen for health and metrics; opens no other connection.
+    ///
+    /// - Parameters:
+    ///   - source: what the settings were read from, to be read again at a reload.
+    ///   - handler: gets the log.
     ///
     /// Throws `SettingsError`, `KafkaError` for properties that librdkafka does not take, and
     /// `HTTPServerError`.
     package init(
         _ program: WorkerProgram,
         _ settings: SettingsValues,
+        _ source: SettingsSource,
         log handler: any LogHandler
     ) throws {
         let stage = program.stage
@@ -34,13 +37,15 @@ package final class WorkerService: Sendable {
         )
         let parts = WorkerProgram.Parts(settings: settings, metrics: metrics, log: log)
         loop = try WorkerLoop(
-            stage: program.make(parts),
+            program.judging(parts),
             configuration: WorkerConfiguration(settings, stage),
-            deadLetters: Self.deadLetters(program, settings),
-            breaker: program.hasBreaker ? Self.breaker(settings) : nil,
             health: health,
             metrics: metrics,
             log: log
+        )
+        watch = SettingsWatch(
+            SettingsReload(program, source, parts, loop),
+            interval: settings[WorkerSettings.watchInterval]
         )
         server = try HTTPServer(
             address: settings[WorkerSettings.httpAddress],
@@ -49,47 +54,26 @@ package final class WorkerService: Sendable {
         )
     }
 
-    private static func breaker(_ settings: SettingsValues) -> Breaker {
-        Breaker(
-            distinctMax: settings[WorkerSettings.breakerRefusedMax],
-            window: settings[WorkerSettings.breakerArmedMax],
-            now: .now
-        )
-    }
-
-    /// The letters of this worker, once the cluster's ID is known.
-    private static func deadLetters(
-        _ program: WorkerProgram,
-        _ settings: SettingsValues
-    ) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
-        let decisive = settings.canonicalText(of: program.decisive)
-        let configuration = SHA256.digest(Array(decisive.utf8))
-        let topic = settings.topic(StageName.deadLetterTopic)
-        let worker = settings[WorkerSettings.instanceID] ?? HostName.current
-        return { cluster in
-            DeadLetterWriter(
-                DeadLetterContext(
-                    cluster: cluster,
-                    topic: topic,
-                    stage: program.stage.rawValue,
-                    readsObservations: program.stage != .verify,
-                    worker: worker,
-                    verifierVersion: Verifier.version,
-                    configuration: configuration
-                )
-            )
-        }
-    }
-
     /// Runs until `stop()`.
     package func run() async throws {
         log.info("worker started", ["http.port": .int(server.port)])
-        defer { server.stop() }
+        let watching = Task { await watch.run() }
+        defer {
+            watching.cancel()
+            server.stop()
+        }
         try await loop.run()
         log.info("worker ended")
     }
 
     package func stop() {
         loop.stop()
+    }
+
+    /// Has the settings read again.
+    ///
+    /// From any thread.
+    package func reload() {
+        watch.ask()
     }
 }

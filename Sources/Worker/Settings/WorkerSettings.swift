@@ -86,6 +86,13 @@ package enum WorkerSettings {
         default: .seconds(60),
         "How long the loop may stand still before /livez says no."
     )
+    package static let watchInterval = Setting(
+        "settings.watch_interval",
+        .duration(.milliseconds(100)...(.seconds(3600))),
+        default: .seconds(5),
+        "How often the files that settings come from are looked at; a change is taken up as after "
+            + "SIGHUP."
+    )
     package static let logLevel = Setting(
         "log.level",
         .choice,
@@ -117,13 +124,14 @@ package enum WorkerSettings {
         instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
         batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
         retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,
-        httpPort.declaration, stallMax.declaration, logLevel.declaration,
+        httpPort.declaration, stallMax.declaration, watchInterval.declaration,
+        logLevel.declaration,
     ]
 
     /// The sections of one JSON file that may serve all executables; each ignores the others'.
     package static let sections: Set<String> = [
         "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http",
-        "kafka", "linking", "log", "retry", "shutdown", "verify",
+        "kafka", "linking", "log", "retry", "settings", "shutdown", "verify",
     ]
 
     /// A worker's schema: what all have, and what its stage adds.

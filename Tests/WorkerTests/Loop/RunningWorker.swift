@@ -21,10 +21,8 @@ final class RunningWorker: Sendable {
         )
         metrics = MetricsRegistry()
         loop = try WorkerLoop(
-            stage: stage,
+            Judging(stage: stage, deadLetters: { _ in letters }, breaker: breaker),
             configuration: configuration,
-            deadLetters: { _ in letters },
-            breaker: breaker,
             health: health,
             metrics: metrics,
             log: log

@@ -1,17 +1,22 @@
 import Dispatch
 import Foundation
 
-/// SIGTERM and SIGINT as calls instead of an end at once.
-final class StopSignals {
+/// Signals as calls, instead of an end at once.
+final class ProcessSignals {
     private let sources: [any DispatchSourceSignal]
 
-    /// - Parameter stop: called at each such signal, on a thread of Dispatch's.
-    init(_ stop: @escaping @Sendable () -> Void) {
-        sources = [SIGTERM, SIGINT].map { number in
+    /// - Parameters:
+    ///   - stop: called at each SIGTERM and SIGINT, on a thread of Dispatch's.
+    ///   - reload: called at each SIGHUP, likewise.
+    init(
+        stop: @escaping @Sendable () -> Void,
+        reload: @escaping @Sendable () -> Void
+    ) {
+        sources = [(SIGTERM, stop), (SIGINT, stop), (SIGHUP, reload)].map { number, call in
             // Dispatch sees a signal only when it does not end the process by default.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler(handler: stop)
+            source.setEventHandler(handler: call)
             source.resume()
             return source
         }

@@ -1,0 +1,132 @@
+import Settings
+import Synchronization
+
+/// Reads the settings again while the worker runs, and has the loop judge by those that may change.
+///
+/// All or nothing: what is wrong with them is said, and the former ones stay in force.
+final class SettingsReload: Sendable {
+    private struct State {
+        /// In force: what may change as it was last taken up, all else as at the start.
+        var settings: SettingsValues
+        /// What was wrong at the last attempt; empty where it was taken up.
+        var problems: [String] = []
+        /// Settings that were read and are not in force.
+        var needingRestart: [String] = []
+    }
+
+    private let program: WorkerProgram
+    private let source: SettingsSource
+    private let loop: WorkerLoop
+    private let metrics: MetricsRegistry
+    private let log: Log
+    private let results: MetricFamily<Counter>
+    private let refused: MetricFamily<Gauge>
+    private let restart: MetricFamily<Gauge>
+    private let state: Mutex<State>
+
+    /// - Parameter parts: what the running stage was made of.
+    init(
+        _ program: WorkerProgram,
+        _ source: SettingsSource,
+        _ parts: WorkerProgram.Parts,
+        _ loop: WorkerLoop
+    ) {
+        self.program = program
+        self.source = source
+        self.loop = loop
+        metrics = parts.metrics
+        log = parts.log
+        state = Mutex(State(settings: parts.settings))
+        results = parts.metrics.counter(
+            "settings_reloads",
+            "Readings of the settings while running, by what became of them.",
+            labels: ["result"]
+        )
+        refused = parts.metrics.gauge(
+            "settings_refused_state",
+            "1 while what was read again is wrong and the former settings stay in force."
+        )
+        restart = parts.metrics.gauge(
+            "settings_restart_needed_state",
+            "1 while settings were changed that only a restart takes up."
+        )
+    }
+
+    /// The files that the settings in force were read from, the roots that they name among them.
+    var files: [String] {
+        source.files + program.files(state.withLock { $0.settings })
+    }
+
+    /// Whether the last attempt found something wrong, which may be mended at any moment.
+    var isRefused: Bool {
+        state.withLock { !$0.problems.isEmpty }
+    }
+
+    /// Reads everything again; for one task at a time.
+    ///
+    /// - Parameter isAsked: a person waits for the answer, so that it is said once more even where
+    ///   it is the same.
+    func attempt(isAsked: Bool) {
+        do throws(SettingsError) {
+            let read = try source.read()
+            let former = state.withLock { $0.settings }
+            let settings = former.taking(program.reloadable, from: read)
+            if !program.reloadable.isEmpty {
+                try takeUp(settings)
+            }
+            note(settings.names(differingFrom: former), settings.names(differingFrom: read))
+            state.withLock { $0.settings = settings }
+        } catch {
+            refuse(error.problems.map(\.description), isAsked: isAsked)
+        }
+    }
+
+    private func takeUp(_ settings: SettingsValues) throws(SettingsError) {
+        let parts = WorkerProgram.Parts(
+            settings: settings,
+            metrics: metrics,
+            log: log,
+            predecessor: loop.stage
+        )
+        loop.reload(try program.judging(parts))
+    }
+
+    private func note(_ changed: [String], _ needingRestart: [String]) {
+        let wasNeedingRestart = state.withLock { state in
+            defer {
+                state.problems = []
+                state.needingRestart = needingRestart
+            }
+            return state.needingRestart
+        }
+        results["taken_up"].increment()
+        refused.set(0)
+        restart.set(needingRestart.isEmpty ? 0 : 1)
+        log.notice("settings read again", ["settings.changed": .strings(changed)])
+        guard !needingRestart.isEmpty, needingRestart != wasNeedingRestart else { return }
+        log.warning(
+            "settings were changed that only a restart takes up",
+            ["settings.names": .strings(needingRestart)]
+        )
+    }
+
+    private func refuse(_ problems: [String], isAsked: Bool) {
+        let isNew = state.withLock { state in
+            defer { state.problems = problems }
+            return state.problems != problems
+        }
+        refused.set(1)
+        guard isNew || isAsked else { return }
+        results["refused"].increment()
+        log.error(
+            "the settings are wrong, the former ones stay in force",
+            ["settings.problems": .strings(problems)]
+        )
+    }
+}
+
+extension LogValue {
+    fileprivate static func strings(_ texts: [String]) -> LogValue {
+        .array(texts.map { .string($0) })
+    }
+}

@@ -1,0 +1,46 @@
+import AppStore
+import DeadLetters
+import OpenSSL
+import Settings
+
+extension WorkerProgram {
+    /// The stage of these settings, with what they say about its dead letters and its breaker.
+    func judging(_ parts: Parts) throws(SettingsError) -> Judging {
+        Judging(
+            stage: try make(parts),
+            deadLetters: deadLetters(parts.settings),
+            breaker: hasBreaker ? breaker(parts.settings) : nil
+        )
+    }
+
+    private func breaker(_ settings: SettingsValues) -> Breaker {
+        Breaker(
+            distinctMax: settings[WorkerSettings.breakerRefusedMax],
+            window: settings[WorkerSettings.breakerArmedMax],
+            now: .now
+        )
+    }
+
+    /// The letters of this worker, once the cluster's ID is known.
+    private func deadLetters(
+        _ settings: SettingsValues
+    ) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
+        let decisive = settings.canonicalText(of: decisive)
+        let configuration = SHA256.digest(Array(decisive.utf8))
+        let topic = settings.topic(StageName.deadLetterTopic)
+        let worker = settings[WorkerSettings.instanceID] ?? HostName.current
+        return { [stage] cluster in
+            DeadLetterWriter(
+                DeadLetterContext(
+                    cluster: cluster,
+                    topic: topic,
+                    stage: stage.rawValue,
+                    readsObservations: stage != .verify,
+                    worker: worker,
+                    verifierVersion: Verifier.version,
+                    configuration: configuration
+                )
+            )
+        }
+    }
+}

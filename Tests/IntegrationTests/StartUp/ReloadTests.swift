@@ -1,0 +1,78 @@
+import Foundation
+import Glibc
+import Kafka
+import LocalServers
+import Operations
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// The executable as an operator meets it who has mistyped a bundle ID.
+    @Suite struct ReloadTests {
+        /// The settings file with each bundle ID mistyped.
+        private static func mistype(_ path: String) throws -> String {
+            let right = try String(contentsOfFile: path, encoding: .utf8)
+            let wrong = right.replacing("\"bundle_id\":\"", with: "\"bundle_id\":\"typo.")
+            #expect(wrong != right)
+            try wrong.write(toFile: path, atomically: true, encoding: .utf8)
+            return right
+        }
+
+        @Test(arguments: [true, false])
+        func `a tripped worker goes on with the right settings, after a signal or by itself`(
+            isSignalled: Bool
+        ) async throws {
+            var setup = PipelineSetup(.mock)
+            setup.environment = [
+                "BREAKER_REFUSED_MAX": "10",
+                "SETTINGS_WATCH_INTERVAL": isSignalled ? "1h" : "200ms",
+            ]
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 11, bodyCount: 200, now: now)
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                let path = "\(pipeline.folder)/settings.json"
+                let right = try Self.mistype(path)
+                let worker = try pipeline.start(.verify)
+                try await pipeline.publish(
+                    Self.records(traffic, topic: "\(pipeline.layout.prefix)raw")
+                )
+                await eventually { worker.log.events(Self.tripped).count == 1 }
+                await eventually { worker.isUnready }
+                try right.write(toFile: path, atomically: true, encoding: .utf8)
+                if isSignalled { worker.process.signal(SIGHUP) }
+                await eventually { worker.isReady }
+                for stage in [StageName.dedupe, .link, .entitle] {
+                    try pipeline.start(stage)
+                }
+                let settled = try await pipeline.settle()
+                #expect(settled.isBalanced)
+                #expect(worker.log.events("settings read again").count == 1)
+                #expect(try await pipeline.records(of: "dead-letter").isEmpty)
+                let verified = try await pipeline.records(of: "verified").count
+                #expect(verified == Self.count)
+            }
+        }
+
+        private static let count = 30
+
+        /// Transactions of the first app; nothing among them that would show the settings right.
+        private static func records(
+            _ traffic: DemoTraffic,
+            topic: String
+        ) throws -> [ProducerRecord] {
+            try (1...count).map { number in
+                var fields = TransactionFields()
+                fields.transactionID = "\(number)"
+                fields.originalTransactionID = "\(number)"
+                fields.bundleID = traffic.apps[0].bundleID
+                fields.environment = traffic.apps[0].environment
+                return ProducerRecord(topic: topic, value: try traffic.authority.sign(fields.json))
+            }
+        }
+
+        private static let tripped =
+            "the breaker has tripped: nothing is read until the settings are right"
+    }
+}

@@ -1,0 +1,127 @@
+import AppStore
+import TestSupport
+import Testing
+import Traffic
+import VerifyStage
+import Worker
+
+/// What `verify-worker` takes up while it runs, and what it does not.
+@Suite(.timeLimit(.minutes(10)))
+struct VerifyReloadTests {
+    private static let taken = "settings read again"
+    private static let refused = "the settings are wrong, the former ones stay in force"
+
+    private static let first = Result { try CertificateAuthority(name: "First") }
+    private static let second = Result { try CertificateAuthority(name: "Second") }
+
+    private static func apps(bundleID: String = VerifyRig.bundleID) -> (String) -> String {
+        { folder in
+            #"[{"bundle_id": "\#(bundleID)", "environment": "Production","#
+                + #" "app_apple_id": 1234567890, "roots": ["\#(folder)/root.pem"],"#
+                + #" "test_root_in_production": true}]"#
+        }
+    }
+
+    private static func body(_ authority: CertificateAuthority, _ id: Int) throws -> [UInt8] {
+        var fields = TransactionFields()
+        fields.transactionID = "\(id)"
+        return try authority.sign(fields.json)
+    }
+
+    private static func pem(_ authority: CertificateAuthority) -> [UInt8] {
+        Array(authority.rootPEM.utf8)
+    }
+
+    @Test func `a bad root file leaves the old trust and says so, a good one is taken up`()
+        async throws
+    {
+        let (first, second) = (try Self.first.get(), try Self.second.get())
+        let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
+        try await rig.publish([Self.body(first, 1)])
+        await eventually { rig.settled(.forwarded) == 1 }
+
+        try rig.replace("root.pem", Array("no certificate".utf8))
+        await eventually { rig.log.count(Self.refused) == 1 }
+        #expect(rig.log.metadata(of: Self.refused).allSatisfy { $0.contains("root.pem") })
+        #expect(rig.metric("entitlements_settings_refused_state") == 1)
+        #expect(rig.metric("entitlements_settings_reloads_total{result=\"refused\"") == 1)
+        try await rig.publish([Self.body(first, 2)])
+        await eventually { rig.settled(.forwarded) == 2 }
+
+        try rig.replace("root.pem", Self.pem(second))
+        await eventually { rig.log.count(Self.taken) == 1 }
+        #expect(rig.metric("entitlements_settings_refused_state") == 0)
+        try await rig.publish([Self.body(second, 3), Self.body(first, 4)])
+        await eventually { rig.settled(.forwarded) == 3 && rig.settled(.deadLettered) == 1 }
+        let letters = "entitlements_dead_letters_total{reason=\"root_untrusted\""
+        #expect(rig.metric(letters) == 1)
+        try await rig.stop()
+    }
+
+    @Test func `after a signal the tripped breaker is armed again and what it held is verified`()
+        async throws
+    {
+        let first = try Self.first.get()
+        let rig = try await VerifyRig(
+            apps: Self.apps(bundleID: "com.example.typo"),
+            extra: #""breaker": {"refused_max": 5},"#,
+            files: ["root.pem": Self.pem(first)],
+            watchInterval: .seconds(3_600)
+        )
+        try await rig.publish((1...20).map { try Self.body(first, $0) })
+        await eventually { rig.service.health.reason(.breaker) != nil }
+        #expect(!rig.service.health.isReady)
+
+        try rig.rewrite(apps: Self.apps())
+        rig.service.reload()
+        await eventually { rig.settled(.forwarded) == 20 }
+        #expect(rig.settled(.deadLettered) == 0)
+        #expect(rig.service.health.isReady)
+        #expect(rig.metric("entitlements_breaker_tripped_state") == 0)
+        #expect(rig.log.metadata(of: Self.taken).allSatisfy { $0.contains("\"apps\"") })
+        try await rig.stop()
+    }
+
+    @Test func `what only a restart takes up is named, and all else is taken up`() async throws {
+        let (first, second) = (try Self.first.get(), try Self.second.get())
+        let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
+        try rig.replace("root.pem", Self.pem(second))
+        try rig.rewrite(
+            apps: Self.apps(),
+            extra: #""batch": {"records_max": 7}, "breaker": {"refused_max": 7},"#,
+            prefix: "other."
+        )
+        let named = "settings were changed that only a restart takes up"
+        await eventually { rig.log.count(named) == 1 }
+        let names = rig.log.metadata(of: named).joined()
+        #expect(names.contains("kafka.topic_prefix") && names.contains("kafka.group_prefix"))
+        #expect(names.contains("batch.records_max") && !names.contains("breaker"))
+        #expect(rig.metric("entitlements_settings_restart_needed_state") == 1)
+        try await rig.publish([Self.body(second, 1)])
+        await eventually { rig.settled(.forwarded) == 1 }
+        try rig.rewrite(apps: Self.apps())
+        await eventually { rig.metric("entitlements_settings_restart_needed_state") == 0 }
+        try await rig.stop()
+    }
+
+    @Test func `every problem is named, once for each state of the files and for each who asks`()
+        async throws
+    {
+        let first = try Self.first.get()
+        let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
+        try rig.rewrite(
+            apps: { #"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["\#($0)/none"]}]"# },
+            extra: #""verify": {"threads": 0}, "breaker": {"refused": 1},"#
+        )
+        await eventually { rig.log.count(Self.refused) == 1 }
+        let text = rig.log.metadata(of: Self.refused).joined()
+        for word in ["apps[0].roots[0]", "verify.threads", "breaker.refused"] {
+            #expect(text.contains(word), "\(word): \(text)")
+        }
+        rig.service.reload()
+        await eventually { rig.log.count(Self.refused) == 2 }
+        try await rig.publish([Self.body(first, 1)])
+        await eventually { rig.settled(.forwarded) == 1 }
+        try await rig.stop()
+    }
+}

@@ -1,0 +1,110 @@
+import AppStore
+import DeadLetters
+import Kafka
+import Testing
+import TestSupport
+import Worker
+
+/// What the settings decide may change while the worker runs.
+@Suite(.timeLimit(.minutes(10)))
+struct LoopReloadTests {
+    private static func accepting(_ rig: LoopRig) -> FakeStage {
+        FakeStage(forwardingTo: rig.output)
+    }
+
+    private static func refusing() -> FakeStage {
+        FakeStage { _ in .deadLettered(DeadLetterFacts(reason: .bundleMismatch, detail: "test")) }
+    }
+
+    private static func judging(
+        _ stage: FakeStage,
+        _ rig: LoopRig,
+        _ breaker: Breaker? = nil
+    ) -> Judging {
+        Judging(
+            stage: stage,
+            deadLetters: { _ in PlainLetters(topic: rig.letters) },
+            breaker: breaker
+        )
+    }
+
+    @Test func `a tripped breaker is armed again, and what it held is judged anew`() async throws {
+        let rig = try await LoopRig()
+        let worker = try rig.worker(Self.refusing(), breaker: Breaker(distinctMax: 5, now: .now))
+        worker.start()
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        await eventually { worker.health.reason(.breaker) != nil }
+        #expect(!worker.health.isReady)
+        let breaker = Breaker(distinctMax: 5, now: .now)
+        worker.loop.reload(Self.judging(Self.accepting(rig), rig, breaker))
+        try await eventually { try await rig.committed()[0]?.offset == 20 }
+        #expect(worker.health.isReady)
+        try await worker.stop()
+        #expect(try await rig.contents(rig.letters).isEmpty)
+        #expect(try await rig.contents(rig.output).map(\.value) == (0..<20).map { [UInt8($0)] })
+        let expected = StageTally(began: 0, counts: [.forwarded: 20], forwarded: 20)
+        #expect(try await rig.tally() == expected)
+    }
+
+    @Test func `settings that are still wrong trip it again`() async throws {
+        let rig = try await LoopRig()
+        let worker = try rig.worker(Self.refusing(), breaker: Breaker(distinctMax: 5, now: .now))
+        worker.start()
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        let tripped = "the breaker has tripped: nothing is read until the settings are right"
+        await eventually { rig.log.count(tripped) == 1 }
+        let breaker = Breaker(distinctMax: 5, now: .now)
+        worker.loop.reload(Self.judging(Self.refusing(), rig, breaker))
+        await eventually { rig.log.count(tripped) == 2 }
+        try await worker.stop()
+        #expect(try await rig.contents(rig.letters).isEmpty)
+        #expect(try await rig.committed()[0]?.offset == nil)
+    }
+
+    @Test func `a batch in work ends by the settings it began with`() async throws {
+        let rig = try await LoopRig()
+        let (first, second) = (Self.accepting(rig), FakeStage { _ in Verdict(.ignored) })
+        first.close()
+        let worker = try rig.worker(first)
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually { first.seen.processed.count == 2 }
+        worker.loop.reload(Self.judging(second, rig))
+        try await rig.publish([[3]])
+        first.open()
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
+        try await worker.stop()
+        #expect(try await rig.contents(rig.output).map(\.value) == [[1], [2]])
+        #expect(second.seen.processed.map(\.value) == [[3]])
+    }
+
+    @Test func `a batch that cannot be judged is judged by the new settings`() async throws {
+        let rig = try await LoopRig()
+        let failing = Self.accepting(rig)
+        failing.order { $0.faults = Array(repeating: FakeStage.Fault(), count: 10_000) }
+        let worker = try rig.worker(failing)
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually {
+            rig.log.count("infrastructure fault, trying again until it is over") == 1
+        }
+        worker.loop.reload(Self.judging(Self.accepting(rig), rig))
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
+        await eventually { worker.health.isReady }
+        try await worker.stop()
+        #expect(try await rig.contents(rig.output).count == 2)
+    }
+
+    @Test func `settings that came before the first batch are those it is judged by`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let worker = try rig.worker(Self.refusing())
+        worker.loop.reload(Self.judging(Self.accepting(rig), rig))
+        worker.start()
+        try await rig.publish([[1]])
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
+        try await worker.stop()
+        #expect(try await rig.contents(rig.output).count == 1)
+    }
+}
