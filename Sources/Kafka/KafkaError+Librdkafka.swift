@@ -65,6 +65,10 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION.rawValue: .transport,
         RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE.rawValue: .waitingForCoordinator,
         RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS.rawValue: .waitingForCoordinator,
+        RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE.rawValue: .leaderMoved,
+        RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION.rawValue: .leaderMoved,
+        RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH.rawValue: .leaderMoved,
+        RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH.rawValue: .leaderMoved,
         RD_KAFKA_RESP_ERR_NOT_COORDINATOR.rawValue: .waitingForCoordinator,
         RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE.rawValue: .messageTooLarge,
         RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE.rawValue: .recordListTooLarge,
@@ -88,6 +92,11 @@ extension KafkaError.Code {
     ///
     /// What is unknown may: an error that nobody has
     /// thought of is no reason to give up a record.
+    /// Whoever was asked is not, or not yet, the one who answers this.
+    var isAskedOfAnother: Bool {
+        self == .waitingForCoordinator || self == .leaderMoved
+    }
+
     var isRetriable: Bool {
         switch self {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument,

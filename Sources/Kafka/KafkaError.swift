@@ -27,7 +27,8 @@ package struct KafkaError: Error, Sendable {
 
     /// The errors that this product treats apart.
     package enum Code: Hashable, Sendable {
-        case transport, allBrokersDown, timedOut, messageTimedOut, waitingForCoordinator
+        case transport, allBrokersDown, timedOut, messageTimedOut, waitingForCoordinator,
+            leaderMoved
         case messageTooLarge, recordListTooLarge, invalidRecord, invalidTimestamp
         case unknownTopicOrPartition, topicAlreadyExists
         case illegalGeneration, unknownMember, rebalanceInProgress, fenced, assignmentLost

@@ -19,19 +19,33 @@ actor KafkaQuestions {
         executor.stop()
     }
 
-    /// Asks again while the group's coordinator is only being found, at most until the deadline.
     func committed(
         _ partitions: [TopicPartition],
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        try await repeating(within: deadline) { end throws(KafkaError) in
+            try committed(partitions, until: end)
+        }
+    }
+
+    /// Asks again, at most until the deadline, while the answer is that somebody else has to be
+    /// asked: a coordinator that is only being found, a leader that has moved.
+    private func repeating<Answer>(
+        within deadline: Duration,
+        _ ask: (ContinuousClock.Instant) throws(KafkaError) -> Answer
+    ) async throws(KafkaError) -> Answer {
         let end = ContinuousClock.now + deadline
         while true {
             do {
-                return try committed(partitions, until: end)
+                return try ask(end)
             } catch {
                 let isOver = ContinuousClock.now >= end || Task.isCancelled
-                guard error.code == .waitingForCoordinator, !isOver else { throw error }
+                guard error.code.isAskedOfAnother, !isOver else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
+                if error.code == .leaderMoved {
+                    // librdkafka goes on asking whom it knows.
+                    _ = try? metadata(topic: nil, deadline: max(end - .now, .milliseconds(1)))
+                }
             }
         }
     }
@@ -60,6 +74,15 @@ actor KafkaQuestions {
     func watermarks(
         _ partition: TopicPartition,
         deadline: Duration
+    ) async throws(KafkaError) -> Watermarks {
+        try await repeating(within: deadline) { end throws(KafkaError) in
+            try watermarks(partition, until: end)
+        }
+    }
+
+    private func watermarks(
+        _ partition: TopicPartition,
+        until end: ContinuousClock.Instant
     ) throws(KafkaError) -> Watermarks {
         let client = try opened()
         var low: Int64 = 0
@@ -70,7 +93,7 @@ actor KafkaQuestions {
             partition.partition,
             &low,
             &high,
-            deadline.millisecondsClamped
+            max(end - .now, .milliseconds(1)).millisecondsClamped
         )
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
         return Watermarks(low: low, high: high)
@@ -80,6 +103,15 @@ actor KafkaQuestions {
     func offsets(
         _ times: [TopicPartition: Int64],
         deadline: Duration
+    ) async throws(KafkaError) -> [TopicPartition: Int64] {
+        try await repeating(within: deadline) { end throws(KafkaError) in
+            try offsets(times, until: end)
+        }
+    }
+
+    private func offsets(
+        _ times: [TopicPartition: Int64],
+        until end: ContinuousClock.Instant
     ) throws(KafkaError) -> [TopicPartition: Int64] {
         let client = try opened()
         var list = PartitionList(reserving: times.count)
@@ -89,7 +121,7 @@ actor KafkaQuestions {
         let code = unsafe rd_kafka_offsets_for_times(
             client.pointer,
             list.pointer,
-            deadline.millisecondsClamped
+            max(end - .now, .milliseconds(1)).millisecondsClamped
         )
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
         var offsets: [TopicPartition: Int64] = [:]

@@ -3,6 +3,8 @@ package enum MockError: Int32, Sendable {
     /// Closes the connection instead of answering.
     case disconnect = -195
     case unknownTopicOrPartition = 3
+    case leaderNotAvailable = 5
+    case notLeaderForPartition = 6
     case requestTimedOut = 7
     case messageTooLarge = 10
     case coordinatorNotAvailable = 15

@@ -100,6 +100,34 @@ struct AdminTests {
         await admin.close()
     }
 
+    @Test func `a leader that has moved is looked for again`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let partition = TopicPartition(topic: try await cluster.topic("moved"), partition: 0)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        // Each end of the partition is a request of its own.
+        try cluster.mock?.fail(
+            .listOffsets,
+            with: [.notLeaderForPartition, .leaderNotAvailable, .notLeaderForPartition]
+        )
+        let offsets = try await admin.listOffsets([partition], deadline: .seconds(30))
+        #expect(offsets == [partition: Watermarks(low: 0, high: 0)])
+        await admin.close()
+    }
+
+    @Test func `a leader that is not found in time is an error`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let partition = TopicPartition(topic: try await cluster.topic("moved"), partition: 0)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        try cluster.mock?.fail(
+            .listOffsets,
+            with: Array(repeating: .notLeaderForPartition, count: 1_000)
+        )
+        await #expect(throws: KafkaError.self) {
+            try await admin.listOffsets([partition], deadline: .seconds(1))
+        }
+        await admin.close()
+    }
+
     @Test(.needsRealKafka) func `a topic that does not exist is told by its error`() async throws {
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)
