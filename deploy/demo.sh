@@ -9,5 +9,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 deploy/install.sh build
 
 echo "building (the first time takes a few minutes)" >&2
-swift build --configuration release
+swift build --configuration release >&2
 exec "$(swift build --configuration release --show-bin-path)/pipeline" demo "$@"

@@ -6,10 +6,10 @@ import Synchronization
 /// A shell in a process group of its own reads from a pipe whose other end only we hold: the end of
 /// the pipe is our end. Nothing of it depends on signal handlers, and a terminal's Ctrl-C does not
 /// reach it. (Linux's PR_SET_PDEATHSIG fires when the *thread* that started the child ends.)
-final class ProcessWatchdog: Sendable {
+package final class ProcessWatchdog: Sendable {
     private let pipeEnd = Mutex<Int32?>(nil)
 
-    static let shared = ProcessWatchdog()
+    package static let shared = ProcessWatchdog()
 
     deinit {
         if let end = pipeEnd.withLock(\.self) {
@@ -29,7 +29,7 @@ final class ProcessWatchdog: Sendable {
     }
 
     /// Has the folder deleted when this process is gone, after the children.
-    func guardFolder(_ path: String) throws {
+    package func guardFolder(_ path: String) throws {
         precondition(!path.contains("\n"), "the watchdog is told one path a line")
         try send("folder \(path)")
     }

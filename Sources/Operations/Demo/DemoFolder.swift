@@ -1,4 +1,5 @@
 import Foundation
+import LocalServers
 import Settings
 
 /// The demo's temporary folder: settings, certificates, catalog and the workers' logs.
@@ -17,7 +18,9 @@ struct DemoFolder: Sendable {
                 "cannot make a folder below \(base.deletingLastPathComponent().path())"
             )
         }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        self.path = path
+        try? ProcessWatchdog.shared.guardFolder(path)
     }
 
     func path(of name: String) -> String {

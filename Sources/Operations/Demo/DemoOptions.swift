@@ -38,6 +38,12 @@ struct DemoOptions: Sendable {
         }
     }
 
+    /// The variables that lead to servers which are there already; those that the demo starts would
+    /// not understand them.
+    var inheritedPrefixes: [String] {
+        ["SWIFT_"] + (kafka == nil ? [] : ["RDKAFKA_", "SSL_"]) + (postgres == nil ? [] : ["PG"])
+    }
+
     /// The mock keeps a few megabytes a partition and silently drops what is older.
     static let mockBodyCountMax = 4_000
 }

@@ -14,7 +14,7 @@ struct DemoPublishing {
     private var totals: [Int] = []
     private var settledCount = 0
 
-    /// - Parameter unsettledBytesMax: how much may wait for `verify`.
+    /// - Parameter unsettledBytesMax: how much may wait for the stages.
     init(_ producer: KafkaProducer, topic: String, unsettledBytesMax: Int) {
         self.topic = topic
         self.unsettledBytesMax = unsettledBytesMax
@@ -29,10 +29,11 @@ struct DemoPublishing {
         return (totals.last ?? 0) - settledBytes > unsettledBytesMax
     }
 
-    /// Takes note of how many of the bodies sent wait still.
-    mutating func settled(_ lag: Int64) {
+    /// Takes note of how much of what was sent waits still, in front of whichever stage.
+    mutating func note(_ reconciliation: Reconciliation) {
+        let waiting = reconciliation.stages.reduce(0) { $0 + $1.lag }
         let sent = publisher.report.acknowledgedCount
-        settledCount = max(settledCount, sent - Int(clamping: lag))
+        settledCount = max(settledCount, sent - Int(clamping: waiting))
     }
 
     mutating func add(_ item: DemoItem) async {

@@ -139,8 +139,11 @@ extension DemoResult {
             {
                 piece = piece[...blank]
             }
-            pieces.append(indent + piece)
             rest = rest[piece.endIndex...]
+            while piece.last == " " {
+                piece.removeLast()
+            }
+            pieces.append(indent + piece)
         }
         return pieces
     }

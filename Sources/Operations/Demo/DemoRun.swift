@@ -24,9 +24,12 @@ actor DemoRun {
         self.context = context
         progress = ProgressLine(console: context.console)
         folder = try DemoFolder()
-        let properties = try ToolSettings.schema(.kafkaProperties)
-            .read(environment: context.environment)
-        servers = DemoServers(options, properties: properties.kafkaProperties)
+        let properties =
+            options.kafka == nil
+            ? [:]
+            : try ToolSettings.schema(.kafkaProperties).read(environment: context.environment)
+                .kafkaProperties
+        servers = DemoServers(options, properties: properties)
     }
 
     /// Does the work, shows it, and stops all that it started, however it ends.
@@ -124,7 +127,8 @@ actor DemoRun {
             executables: context.executables,
             settings: folder.path(of: Self.settingsFile),
             folder: folder,
-            environment: context.environment
+            environment: context.environment,
+            inheriting: options.inheritedPrefixes
         )
         progress.finish("running on \(await servers.description)")
         return traffic
@@ -150,13 +154,14 @@ actor DemoRun {
             topic: servers.topicPrefix + TopicLayout.raw,
             unsettledBytesMax: await servers.unsettledBytesMax
         )
+        progress.show("publishing")
         do {
             for item in items {
                 try Task.checkCancellation()
                 await publishing.add(item)
                 while publishing.mustWait {
                     try fleet?.requireRunning()
-                    publishing.settled(try await AccountReader(admin, settings).lag(of: .verify))
+                    publishing.note(try await AccountReader(admin, settings).read())
                     if publishing.mustWait {
                         try await Task.sleep(for: DemoSettling.pause)
                     }

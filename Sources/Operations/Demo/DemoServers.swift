@@ -29,7 +29,7 @@ actor DemoServers {
     /// Few, as each costs the mock memory; two show that the work is shared out.
     private static let partitions: Int32 = 2
 
-    /// How much may wait for the first stage; a real cluster holds it all.
+    /// How much may wait for the stages; a real cluster holds it all.
     var unsettledBytesMax: Int { mock == nil ? .max : Self.mockBytesMax }
 
     /// Less than half of what the mock keeps of a partition: nearly all bodies have one key.

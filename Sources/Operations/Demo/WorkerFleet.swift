@@ -13,7 +13,6 @@ struct WorkerFleet: Sendable {
     /// What a worker may see of our environment: nothing that would change the demo's settings but
     /// the way to Kafka and PostgreSQL.
     private static let inherited: Set = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"]
-    private static let inheritedPrefixes = ["PG", "RDKAFKA_", "SSL_", "SWIFT_"]
     private static let stopGrace = Duration.seconds(30)
 
     private let members: [Member]
@@ -24,15 +23,17 @@ struct WorkerFleet: Sendable {
     /// - Parameters:
     ///   - executables: the folder that holds the workers' programs.
     ///   - settings: the JSON file that all of them read.
+    ///   - inheriting: what names of further variables that the workers may see begin with.
     init(
         executables: String,
         settings: String,
         folder: DemoFolder,
-        environment: [String: String]
+        environment: [String: String],
+        inheriting prefixes: [String]
     ) throws {
         try Self.requirePrograms(in: executables)
         let inherited = environment.filter { name, _ in
-            Self.inherited.contains(name) || Self.inheritedPrefixes.contains(where: name.hasPrefix)
+            Self.inherited.contains(name) || prefixes.contains(where: name.hasPrefix)
         }
         self.folder = folder
         members = try StageName.allCases.map { stage in
@@ -60,7 +61,8 @@ struct WorkerFleet: Sendable {
         let words = folder.lastLines(of: Self.log(of: ended.stage), count: 5)
         throw CommandError(
             ExitCode.software,
-            "\(ended.stage.program) has ended:\n" + words.map { "  \($0)" }.joined(separator: "\n")
+            "\(ended.stage.program) has ended (\(ended.process.howItEnded)):\n"
+                + words.map { "  \($0)" }.joined(separator: "\n")
         )
     }
 
@@ -91,6 +93,16 @@ struct WorkerFleet: Sendable {
                 "\(missing.joined(separator: ", ")) not found in \(folder): build all of the "
                     + "package with 'swift build'"
             )
+        }
+    }
+}
+
+extension ChildProcess {
+    fileprivate var howItEnded: String {
+        switch end {
+        case .exited(let code)?: "exit code \(code)"
+        case .signalled(let number)?: "signal \(number)"
+        case nil: "still running"
         }
     }
 }

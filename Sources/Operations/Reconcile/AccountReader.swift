@@ -44,20 +44,6 @@ package struct AccountReader: Sendable {
         return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
     }
 
-    /// How many records wait for one stage.
-    func lag(of stage: StageName) async throws -> Int64 {
-        let topic = settings.topic(stage.inputTopic)
-        let metadata = try await admin.metadata(deadline: Self.deadline)
-        let partitions = metadata[topic: topic]?.partitions ?? []
-        let commits = try await admin.committedOffsets(
-            group: settings.group(stage),
-            partitions,
-            deadline: Self.deadline
-        )
-        let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
-        return account(stage, partitions, commits, marks).lag
-    }
-
     /// The partitions of every topic, by its name without the prefix.
     private func partitions() async throws -> [String: [TopicPartition]] {
         let metadata = try await admin.metadata(deadline: Self.deadline)
