@@ -15,7 +15,7 @@ package func eventually(
     Issue.record(what ?? "did not become true within \(deadline)", sourceLocation: sourceLocation)
 }
 
-/// Waits until a condition holds; false where it does not in time.
+/// Waits until a condition holds; false where it does not in time, or the task is cancelled.
 package func becomesTrue(
     within deadline: Duration,
     every interval: Duration = .milliseconds(5),
@@ -25,7 +25,7 @@ package func becomesTrue(
     let end = clock.now + deadline
     while true {
         if try await condition() { return true }
-        guard clock.now < end else { return false }
+        guard clock.now < end, !Task.isCancelled else { return false }
         try? await Task.sleep(for: interval)
     }
 }

@@ -10,6 +10,10 @@ package struct KafkaCluster: Sendable {
         /// Those that this machine can have.
         package static let available = allCases.filter { $0 == .mock || RealKafka.isAvailable }
 
+        /// The real one where this machine can have it, else the mock: for tests that are a whole
+        /// machine's work for minutes, and ask little of the broker that the others do not ask.
+        package static let preferred: [Self] = RealKafka.isAvailable ? [.real] : [.mock]
+
         package var testDescription: String { rawValue }
     }
 

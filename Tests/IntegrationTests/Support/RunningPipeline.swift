@@ -45,9 +45,10 @@ final class RunningPipeline: Sendable {
         folder =
             FileManager.default.temporaryDirectory
             .appending(path: "pipeline-test-\(UUID().uuidString)").path
-        let configuration = cluster.client.merging(["message.max.bytes": "20000000"]) { $1 }
+        // Takes larger records than the workers ever write.
+        let large = ["message.max.bytes": "20000000", "queue.buffering.max.kbytes": "65536"]
         admin = try KafkaAdmin(configuration: cluster.client)
-        producer = try KafkaProducer(configuration: configuration)
+        producer = try KafkaProducer(configuration: cluster.client.merging(large) { $1 })
         settings = try SettingsSchema(
             [
                 WorkerSettings.bootstrap.declaration, WorkerSettings.topicPrefix.declaration,

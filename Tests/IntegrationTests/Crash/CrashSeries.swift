@@ -1,0 +1,112 @@
+import Kafka
+import LocalServers
+import Operations
+import Postgres
+import Synchronization
+import TestSupport
+import Traffic
+import Worker
+
+/// Kills one stage's worker again and again, each time at another point of its work.
+///
+/// The points are chosen by what the worker has written or committed since it was started, so that
+/// many of them lie between an effect and the commit of its offset. One in five is killed after a
+/// moment instead, wherever it is then: while it starts, or while it joins its group.
+final class CrashSeries: Sendable {
+    let stage: StageName
+    private let pipeline: RunningPipeline
+    private let state: Mutex<State>
+
+    private struct State {
+        var generator: SeededGenerator
+        var kills = 0
+        var killsAtWork = 0
+    }
+
+    /// What a worker leaves outside of itself.
+    private enum Mark: CaseIterable {
+        case written, committed
+    }
+
+    init(_ stage: StageName, _ pipeline: RunningPipeline, seed: UInt64) {
+        self.stage = stage
+        self.pipeline = pipeline
+        state = Mutex(State(generator: SeededGenerator(seed: seed)))
+    }
+
+    var kills: Int { state.withLock(\.kills) }
+
+    /// How many of them hit a worker that had done something since it was started.
+    var killsAtWork: Int { state.withLock(\.killsAtWork) }
+
+    /// Starts the worker, kills it `count` times, and leaves the last one running.
+    func run(count: Int) async throws {
+        for _ in 0..<count {
+            let copy = try pipeline.start(stage)
+            let isAtWork = try await waitForRandomPoint()
+            guard copy.process.isRunning else {
+                throw PipelineFailure(
+                    "\(copy.name) has ended by itself: \(copy.log.lines.suffix(3))"
+                )
+            }
+            try await pipeline.kill(copy)
+            state.withLock { state in
+                state.kills += 1
+                state.killsAtWork += isAtWork ? 1 : 0
+            }
+        }
+        try pipeline.start(stage)
+    }
+
+    /// True where the worker got there, false where its time was over before.
+    private func waitForRandomPoint() async throws -> Bool {
+        let (mark, distance, patience) = state.withLock { state in
+            (
+                Mark.allCases.randomElement(using: &state.generator) ?? .written,
+                Int64.random(in: 1...40, using: &state.generator),
+                Self.patience(&state.generator)
+            )
+        }
+        let start = try await value(of: mark)
+        return try await becomesTrue(within: patience, every: .milliseconds(2)) {
+            try await value(of: mark) >= start + distance
+        }
+    }
+
+    /// A group of the mock takes four seconds and more to let a member in that was killed before.
+    private static func patience(_ generator: inout SeededGenerator) -> Duration {
+        let isMoment = Int.random(in: 0..<5, using: &generator) == 0
+        let span: ClosedRange<Int64> = isMoment ? 100...3_000 : 10_000...15_000
+        return .milliseconds(Int64.random(in: span, using: &generator))
+    }
+
+    private func value(of mark: Mark) async throws -> Int64 {
+        switch (mark, stage.outputTopic) {
+        case (.committed, _):
+            let commits = try await pipeline.admin.committedOffsets(
+                group: pipeline.settings.group(stage),
+                partitions(stage.inputTopic),
+                deadline: .seconds(30)
+            )
+            return commits.values.reduce(0) { $0 + ($1.offset ?? 0) }
+        case (.written, let topic?):
+            let marks = try await pipeline.admin.listOffsets(
+                partitions(topic),
+                deadline: .seconds(30)
+            )
+            return marks.values.reduce(0) { $0 + $1.high }
+        case (.written, nil):
+            return try await pipeline.withDatabase { connection in
+                try await connection.query(
+                    "SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM notifications)"
+                )[0].int8(0)
+            }
+        }
+    }
+
+    private func partitions(_ topic: String) -> [TopicPartition] {
+        (0..<pipeline.layout.partitions).map { partition in
+            TopicPartition(topic: pipeline.layout.prefix + topic, partition: partition)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension PipelineTests {
+    @Suite(.timeLimit(.minutes(15)))
+    struct CrashTests {
+        static let killsPerStage = 13
+
+        @Test(arguments: KafkaCluster.Kind.preferred)
+        func `killed at any point, the workers lose nothing and count nothing twice`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let seed = UInt64.random(in: 1...9_999)
+            let traffic = try DemoTraffic(
+                seed: seed,
+                bodyCount: 1_200,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+            var setup = PipelineSetup(kind)
+            // A killed member keeps its partitions from others until its session ends; a real
+            // broker gives them back at once to a member of the same name.
+            setup.sessionTimeout = .seconds(kind == .mock ? 4 : 6)
+            setup.hasStaticMembers = kind == .real
+            setup.environment["BATCH_RECORDS_MAX"] = "50"
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                let series = StageName.allCases.enumerated().map { index, stage in
+                    CrashSeries(stage, pipeline, seed: seed * 10 + UInt64(index))
+                }
+                try await Self.kill(series, pipeline)
+                let kills = series.reduce(0) { $0 + $1.kills }
+                let atWork = series.reduce(0) { $0 + $1.killsAtWork }
+                let reconciliation = try await pipeline.settle()
+                print(
+                    "\(kind): seed \(seed), \(kills) kills, \(atWork) of them at work, "
+                        + "\(pipeline.published.count) bodies"
+                )
+                #expect(kills >= 50)
+                #expect(atWork >= 20, "too few kills hit a worker at work")
+                try await pipeline.expectNothingLost(reconciliation)
+            }
+        }
+
+        /// Publishes as long as somebody is killed: what is settled is followed by more.
+        private static func kill(
+            _ series: [CrashSeries],
+            _ pipeline: RunningPipeline
+        ) async throws {
+            let isOver = Flag()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await pipeline.publishSteadily(until: { isOver.isRaised })
+                }
+                try await withThrowingTaskGroup(of: Void.self) { killers in
+                    for one in series {
+                        killers.addTask { try await one.run(count: killsPerStage) }
+                    }
+                    try await killers.waitForAll()
+                }
+                isOver.raise()
+                try await group.waitForAll()
+            }
+        }
+    }
+}
