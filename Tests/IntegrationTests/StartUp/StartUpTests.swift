@@ -1,0 +1,125 @@
+import Foundation
+import JSON
+import LocalServers
+import Operations
+import Testing
+import TestSupport
+import Traffic
+import Worker
+
+extension PipelineTests {
+    @Suite(.timeLimit(.minutes(10)))
+    struct StartUpTests {
+        private static func traffic() throws -> DemoTraffic {
+            try DemoTraffic(
+                seed: 19,
+                bodyCount: DemoTraffic.bodyCountMin,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+        }
+
+        private static let fault = "infrastructure fault, trying again until it is over"
+        private static let missing = "the topic does not exist, waiting for it"
+        private static let faultIsOver = "infrastructure fault is over"
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `a broker and a database that are not there yet are waited for, and it is said once`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let broker = try await OwnBroker.start(kind)
+            let server = try await PrivatePostgres.start()
+            var setup = PipelineSetup(kind)
+            setup.ownCluster = broker.cluster
+            setup.ownServer = server
+            do {
+                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                    try await pipeline.publish(pipeline.traffic.items)
+                    try await server.stop(.fast)
+                    try await broker.stop(.orderly)
+                    let workers = try pipeline.startAll()
+                    for worker in workers.values {
+                        try await Self.waitForAttempts(worker)
+                    }
+                    try await server.start()
+                    for worker in workers.values where worker.stage != .verify {
+                        await eventually(within: .seconds(60), "\(worker.name) finds the database")
+                        {
+                            worker.log.steps(of: Self.faultIsOver) == ["probe"]
+                        }
+                    }
+                    for worker in workers.values {
+                        await eventually(within: .seconds(60), "\(worker.name) misses the broker") {
+                            worker.log.steps(of: Self.fault).last == "connection"
+                        }
+                    }
+                    try await broker.startAgain()
+                    try await pipeline.waitUntilReady()
+                    try await pipeline.expectNothingLost(try await pipeline.settle())
+                    for worker in workers.values {
+                        let steps = worker.stage == .verify ? [] : ["probe"]
+                        #expect(worker.log.steps(of: Self.fault) == steps + ["connection"])
+                        #expect(worker.log.steps(of: Self.faultIsOver) == steps + ["connection"])
+                    }
+                }
+                await broker.remove()
+                try await server.remove()
+            } catch {
+                await broker.remove()
+                try await server.remove()
+                throw error
+            }
+        }
+
+        /// Waits until a worker has tried several times, alive and not ready.
+        private static func waitForAttempts(_ worker: WorkerCopy) async throws {
+            let step = worker.stage == .verify ? "connection" : "probe"
+            await eventually(within: .seconds(60), "\(worker.name) tries again and again") {
+                worker.get("/metrics").map { faults(in: $0.text, step) >= 3 } ?? false
+            }
+            #expect(worker.isUnready, "\(worker.name)")
+            #expect(worker.get("/livez")?.isOK == true, "\(worker.name)")
+            #expect(worker.process.isRunning, "\(worker.name)")
+        }
+
+        private static func faults(in metrics: String, _ step: String) -> Double {
+            let line = metrics.split(separator: "\n").first { line in
+                line.contains("infrastructure_faults_total") && line.contains("step=\"\(step)\"")
+            }
+            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+        }
+
+        @Test(.needsRealKafka)
+        func `topics that do not exist yet are waited for, and each is named once`() async throws {
+            var setup = PipelineSetup(.real)
+            setup.makesTopics = false
+            try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                let workers = try pipeline.startAll()
+                for worker in workers.values {
+                    let topic = pipeline.layout.prefix + worker.stage.inputTopic
+                    await eventually(within: .seconds(60), "\(worker.name) names \(topic)") {
+                        worker.log.topics(of: Self.missing).contains(topic)
+                    }
+                    #expect(worker.isUnready, "\(worker.name)")
+                }
+                try await pipeline.makeTopics()
+                try await pipeline.publish(pipeline.traffic.items)
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+                try await pipeline.waitUntilReady()
+                for worker in workers.values {
+                    let topics = worker.log.topics(of: Self.missing)
+                    #expect(topics.count == Set(topics).count, "\(worker.name): \(topics)")
+                }
+            }
+        }
+    }
+}
+
+extension WorkerLog {
+    fileprivate func steps(of message: String) -> [String] {
+        events(message).compactMap { $0["step"]?.string }
+    }
+
+    fileprivate func topics(of message: String) -> [String] {
+        events(message).compactMap { $0["kafka.topic"]?.string }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Kafka
+import TestSupport
+
+/// A broker that a test stops and starts: no other test is on it.
+struct OwnBroker: Sendable {
+    enum StopMode: String, Sendable, CaseIterable {
+        case orderly, killed
+    }
+
+    let cluster: KafkaCluster
+    private let folder: URL?
+
+    static func start(_ kind: KafkaCluster.Kind) async throws -> OwnBroker {
+        switch kind {
+        case .mock:
+            return OwnBroker(cluster: try await KafkaCluster(.mock), folder: nil)
+        case .real:
+            let folder = FileManager.default.temporaryDirectory
+                .appending(path: "kafka-of-a-test-\(UUID().uuidString)")
+            let bootstrap = try await RealKafka.start(in: folder, [])
+            return OwnBroker(cluster: KafkaCluster(startedAt: bootstrap), folder: folder)
+        }
+    }
+
+    /// Every connection breaks, and nobody can connect.
+    func stop(_ mode: StopMode) async throws {
+        if let mock = cluster.mock {
+            try mock.takeDown()
+        } else if let folder {
+            let options = mode == .killed ? ["--kill"] : []
+            try await RealKafka.run(["stop", "--dir", folder.path()] + options)
+        }
+    }
+
+    /// As it was, with all that it held.
+    func startAgain() async throws {
+        if let mock = cluster.mock {
+            try mock.bringUp()
+        } else if let folder {
+            _ = try await RealKafka.start(in: folder, [])
+        }
+    }
+
+    func remove() async {
+        cluster.mock?.stop()
+        if let folder {
+            _ = try? await RealKafka.run(["stop", "--dir", folder.path(), "--kill"])
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+}
