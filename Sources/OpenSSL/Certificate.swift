@@ -88,8 +88,7 @@ package final class Certificate: Sendable {
     }
 
     /// Parses the certificate once more, now with its key.
-    private func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result
-    {
+    func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result {
         let parsed = whole.withLock { whole in
             if whole == nil {
                 whole = ParsedCertificate(der: der, in: .standard)

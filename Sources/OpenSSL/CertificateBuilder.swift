@@ -61,6 +61,11 @@ package struct CertificateBuilder: Sendable {
         return DER.sequence([body, algorithm, DER.bitString(signature)])
     }
 
+    /// How a PKCS #7 signer names the certificate.
+    package var issuerAndSerialNumber: [UInt8] {
+        DER.sequence([Self.name(issuer), DER.integer(serialNumber)])
+    }
+
     private static func name(_ commonName: String) -> [UInt8] {
         let attribute = DER.sequence([
             DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName),

@@ -34,6 +34,12 @@ enum Resource {
         static func free(_ pointer: OpaquePointer) { unsafe X509_EXTENSION_free(pointer) }
     }
 
+    enum SignedMessage: Freeable {
+        static func free(_ pointer: OpaquePointer) {
+            unsafe PKCS7_free(UnsafeMutablePointer(pointer))
+        }
+    }
+
     enum MemoryBuffer: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
     }

@@ -2,8 +2,8 @@ package import OpenSSL
 
 /// What a throw-away certificate authority is made of, each part to be broken for a test.
 ///
-/// As it comes it has the form of Apple's: a P-384 root, a P-384 intermediate and a P-256 leaf with
-/// Apple's markers, the three of about the size of Apple's own.
+/// As it comes it has the form of Apple's for JWS: a P-384 root, a P-384 intermediate and a P-256
+/// leaf with Apple's markers, the three of about the size of Apple's own.
 package struct AuthorityBlueprint: Sendable {
     package var rootKey: PrivateKey
     package var intermediateKey: PrivateKey
@@ -20,10 +20,46 @@ package struct AuthorityBlueprint: Sendable {
     ///   - name: distinguishes the authority's subjects from another's.
     ///   - validity: of all three, in seconds since 1970.
     package init(name: String, validity: ClosedRange<Int64>) throws(KeyError) {
-        rootKey = try .generate(.p384)
-        intermediateKey = try .generate(.p384)
-        leafKey = try .generate(.p256)
-        let rootName = "\(name) Root CA - G3"
+        self.init(
+            name: name,
+            rootName: "\(name) Root CA - G3",
+            validity: validity,
+            rootKey: try .generate(.p384),
+            intermediateKey: try .generate(.p384),
+            leafKey: try .generate(.p256)
+        )
+    }
+
+    /// An authority for receipts: of RSA keys, signed over SHA-256, as Apple's of today is.
+    package static func receipts(
+        name: String,
+        validity: ClosedRange<Int64> = CertificateAuthority.standardValidity
+    ) throws(KeyError) -> AuthorityBlueprint {
+        var blueprint = AuthorityBlueprint(
+            name: name,
+            rootName: "\(name) Root CA",
+            validity: validity,
+            rootKey: try .generate(.rsa(bits: 2048)),
+            intermediateKey: try .generate(.rsa(bits: 2048)),
+            leafKey: try .generate(.rsa(bits: 2048))
+        )
+        blueprint.root.signatureDigest = .sha256
+        blueprint.intermediate.signatureDigest = .sha256
+        blueprint.leaf.signatureDigest = .sha256
+        return blueprint
+    }
+
+    private init(
+        name: String,
+        rootName: String,
+        validity: ClosedRange<Int64>,
+        rootKey: PrivateKey,
+        intermediateKey: PrivateKey,
+        leafKey: PrivateKey
+    ) {
+        self.rootKey = rootKey
+        self.intermediateKey = intermediateKey
+        self.leafKey = leafKey
         let intermediateName = "\(name) Worldwide Developer Relations"
         root = CertificateBuilder(subject: rootName, issuer: rootName, validity: validity)
         root.isCA = true

@@ -33,6 +33,14 @@ package enum Body {
         return writer.bytes
     }
 
+    /// What an old app posts: its receipt in base64.
+    package static func receipt(
+        _ text: [UInt8],
+        members: KeyValuePairs<String, String> = [:]
+    ) -> [UInt8] {
+        object([("receipt-data", text)], members: members)
+    }
+
     /// The answer of `Get Transaction Info`.
     package static func transactionInfo(_ jws: [UInt8]) -> [UInt8] {
         object([("signedTransactionInfo", jws)])

@@ -10,6 +10,8 @@ package struct CertificateAuthority: Sendable {
     package let leafKey: PrivateKey
     /// `{"alg":"ES256","x5c":[…]}` in base64url, without the dot.
     package let headerSegment: [UInt8]
+    /// How the leaf's receipts name it: its issuer and serial number.
+    let signerIdentifier: [UInt8]
 
     /// 2020-01-01 to 2049-12-31.
     package static let standardValidity: ClosedRange<Int64> = 1_577_836_800...2_524_607_999
@@ -36,14 +38,17 @@ package struct CertificateAuthority: Sendable {
             signedBy: blueprint.leafSigner ?? blueprint.intermediateKey
         )
         leafKey = blueprint.leafKey
+        signerIdentifier = blueprint.leaf.issuerAndSerialNumber
         headerSegment = Self.headerSegment(certificates: [leaf, intermediate, root])
     }
 
-    /// One self-signed certificate, as Xcode's local StoreKit testing has it.
+    /// One self-signed certificate, as Xcode's local StoreKit testing has it: with a P-256 key for
+    /// JWS, with an RSA key for receipts.
     package static func xcode(
-        validity: ClosedRange<Int64> = standardValidity
+        validity: ClosedRange<Int64> = standardValidity,
+        key algorithm: PrivateKey.Algorithm = .p256
     ) throws(KeyError) -> CertificateAuthority {
-        let key = try PrivateKey.generate(.p256)
+        let key = try PrivateKey.generate(algorithm)
         let name = "StoreKit Testing in Xcode"
         var builder = CertificateBuilder(subject: name, issuer: name, validity: validity)
         builder.signatureDigest = .sha256
@@ -54,6 +59,7 @@ package struct CertificateAuthority: Sendable {
             intermediate: der,
             leaf: der,
             leafKey: key,
+            signerIdentifier: builder.issuerAndSerialNumber,
             headerSegment: headerSegment(
                 certificates: [der],
                 leading: #""kid":"Apple_Xcode_Key","typ":"JWT","#
@@ -66,12 +72,14 @@ package struct CertificateAuthority: Sendable {
         intermediate: [UInt8],
         leaf: [UInt8],
         leafKey: PrivateKey,
+        signerIdentifier: [UInt8],
         headerSegment: [UInt8]
     ) {
         self.root = root
         self.intermediate = intermediate
         self.leaf = leaf
         self.leafKey = leafKey
+        self.signerIdentifier = signerIdentifier
         self.headerSegment = headerSegment
     }
 

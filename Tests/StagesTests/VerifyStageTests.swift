@@ -19,13 +19,13 @@ import Worker
         registry: MetricsRegistry = MetricsRegistry(),
         clock: Int64 = .max
     ) throws -> VerifyStage {
-        let root = try Certificate(der: traffic.authority.root)
+        let roots = try traffic.roots.map { try Certificate(der: $0) }
         let apps = traffic.apps.map { app in
             ConfiguredApp(
                 bundleID: app.bundleID,
                 environment: Environment(rawValue: app.environment),
                 appAppleID: app.appAppleID,
-                roots: [root],
+                roots: roots,
                 hasTestRootInProduction: true
             )
         }

@@ -45,18 +45,21 @@ struct DemoTrafficTests {
         #expect(!held.contains(DemoProduct.forged.rawValue))
         #expect(traffic.users.contains { $0.coins > 0 })
         #expect(traffic.users.contains { !$0.sandboxEntitlements.isEmpty })
-        #expect(Set(traffic.links.map(\.kind)) == [.accountToken, .appTransactionID])
+        #expect(
+            Set(traffic.links.map(\.kind))
+                == [.accountToken, .appTransactionID, .originalTransactionID]
+        )
     }
 
     @Test func `the verifier refuses what is expected, for the reason expected`() throws {
         let traffic = try DemoTraffic(now: Self.now)
-        let root = try Certificate(der: traffic.authority.root)
+        let roots = try traffic.roots.map { try Certificate(der: $0) }
         let apps = traffic.apps.map { app in
             ConfiguredApp(
                 bundleID: app.bundleID,
                 environment: Environment(rawValue: app.environment),
                 appAppleID: app.appAppleID,
-                roots: [root],
+                roots: roots,
                 hasTestRootInProduction: true
             )
         }

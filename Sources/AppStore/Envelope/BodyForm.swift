@@ -2,7 +2,7 @@
 enum BodyForm {
     case json([UInt8])
     case jws(Token)
-    case receipt
+    case receipt(ReceiptText)
 
     init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
         guard let body else { throw Fault(.bodyUnrecognized, "null") }
@@ -21,7 +21,7 @@ enum BodyForm {
         } else if text.starts(with: "eyJ".utf8) || Self.isSegmented(text) {
             self = .jws(Token(body, range))
         } else if text.starts(with: "MI".utf8) && text.allSatisfy(Self.isReceiptCharacter) {
-            self = .receipt
+            self = .receipt(ReceiptText(text))
         } else {
             throw Fault(.bodyUnrecognized, "neither JSON nor a JWS nor a receipt")
         }

@@ -21,6 +21,9 @@ struct ClaimCheck {
         ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "receiptType"),
         ("appAppleId", "appAppleId"), ("appTransactionId", "appTransactionId"),
     ]
+    private static let receiptFields: [(claim: StaticString, field: StaticString)] = [
+        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("appAppleId", "appAppleId"),
+    ]
     private static let notification: [(claim: StaticString, field: StaticString)] = [
         ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "environment"),
         ("appAppleId", "appAppleId"),
@@ -45,6 +48,29 @@ struct ClaimCheck {
                 fields.subject?.json ?? principal.json, Self.notification
             )
         }
+    }
+
+    private init(
+        _ subject: JSONValue,
+        _ counterparts: [(claim: StaticString, field: StaticString)]
+    ) {
+        self.subject = subject
+        self.counterparts = counterparts
+    }
+
+    /// Compares the fields around a receipt with the receipt, and with one purchase in it: there
+    /// has to be one that all of them are true of.
+    static func check(_ claims: JSONValue, against receipt: VerifiedReceipt) throws(Fault) {
+        try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
+        var firstFault: Fault?
+        for record in receipt.records {
+            do throws(Fault) {
+                return try ClaimCheck(record.json, transaction).check([claims])
+            } catch {
+                firstFault = firstFault ?? error
+            }
+        }
+        if let firstFault { throw firstFault }
     }
 
     func check(_ objects: [JSONValue?]) throws(Fault) {

@@ -2,19 +2,23 @@ import JSON
 
 /// A body taken apart by its shape, before anything in it is verified.
 struct Envelope {
-    /// Empty for an API response without items.
+    /// Empty for an API response without items, and for a receipt.
     let items: [EnvelopeItem]
+    /// In place of items: all purchases of a receipt are verified at once.
+    let receipt: ReceiptText?
     /// The object around the items, where its unsigned fields are claims about them.
     let claims: JSONValue?
-    /// What the app said beside a signed transaction.
+    /// What the app said beside a signed transaction or a receipt.
     let clientClaims: ObservationClaims
 
     init(
         items: [EnvelopeItem],
+        receipt: ReceiptText? = nil,
         claims: JSONValue? = nil,
         clientClaims: ObservationClaims = ObservationClaims()
     ) {
         self.items = items
+        self.receipt = receipt
         self.claims = claims
         self.clientClaims = clientClaims
     }
@@ -32,8 +36,8 @@ struct Envelope {
                 throw Fault(.envelopeMalformed, "the body is no acceptable JSON: \(error)")
             }
             self = try EnvelopeShape.read(root, itemsMax: limits.itemsMax)
-        case .receipt:
-            throw Fault(.receiptUnsupported, "receipts are not verified by this version")
+        case .receipt(let receipt):
+            self.init(items: [], receipt: receipt)
         }
     }
 }

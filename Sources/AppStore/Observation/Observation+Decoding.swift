@@ -29,6 +29,7 @@ extension Observation {
             transaction: root.optionalObject("transaction")?.value,
             renewalInfo: root.optionalObject("renewalInfo")?.value,
             appTransaction: root.optionalObject("appTransaction")?.value,
+            receipt: root.optionalObject("receipt")?.value,
             notification: ObservedNotification(reading: root.optionalObject("notification")),
             verification: VerificationFacts(reading: root.object("verification")),
             claims: ObservationClaims(reading: root.optionalObject("claims")),

@@ -27,7 +27,7 @@ extension Observation {
 
     private var payloadBytes: Int {
         (transaction?.range.count ?? 0) + (renewalInfo?.range.count ?? 0)
-            + (appTransaction?.range.count ?? 0)
+            + (appTransaction?.range.count ?? 0) + (receipt?.range.count ?? 0)
     }
 
     private func writePayloads(to writer: inout JSONWriter) {
@@ -42,6 +42,10 @@ extension Observation {
         if let appTransaction {
             writer.key("appTransaction")
             writer.raw(appTransaction.rawBytes)
+        }
+        if let receipt {
+            writer.key("receipt")
+            writer.raw(receipt.rawBytes)
         }
     }
 

@@ -8,6 +8,7 @@ extension Observation {
             transaction: item.transaction?.json,
             renewalInfo: item.renewalInfo?.json,
             appTransaction: item.appTransaction?.json,
+            receipt: item.receipt,
             notification: item.observedNotification,
             verification: item.verification,
             claims: item.claims

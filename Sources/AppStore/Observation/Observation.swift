@@ -5,7 +5,8 @@ package import JSON
 /// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
 /// transaction, a notification without either, or (from `link-worker`) no payload at all but the
 /// name of a purchase whose owner changed. Payloads are spliced in and out in the exact bytes that
-/// Apple signed: fields that Apple adds later survive all stages.
+/// Apple signed: fields that Apple adds later survive all stages. A receipt's record, which Apple
+/// signs as ASN.1, is a transaction of the same shape.
 package struct Observation: Sendable {
     package var source: ObservationSource
     package var environment: Environment
@@ -14,6 +15,9 @@ package struct Observation: Sendable {
     package var transaction: JSONValue?
     package var renewalInfo: JSONValue?
     package var appTransaction: JSONValue?
+    /// What the receipt says of the app, where the transaction is a record of one: attributes by
+    /// the names of an app transaction's members, the others in base64.
+    package var receipt: JSONValue?
     package var notification: ObservedNotification?
     package var verification: VerificationFacts
     package var claims: ObservationClaims
@@ -31,6 +35,7 @@ package struct Observation: Sendable {
         transaction: JSONValue? = nil,
         renewalInfo: JSONValue? = nil,
         appTransaction: JSONValue? = nil,
+        receipt: JSONValue? = nil,
         notification: ObservedNotification? = nil,
         verification: VerificationFacts,
         claims: ObservationClaims = ObservationClaims(),
@@ -44,6 +49,7 @@ package struct Observation: Sendable {
         self.transaction = transaction
         self.renewalInfo = renewalInfo
         self.appTransaction = appTransaction
+        self.receipt = receipt
         self.notification = notification
         self.verification = verification
         self.claims = claims

@@ -30,7 +30,8 @@ extension Timestamp: CustomStringConvertible {
 
     private static let dateLength = 10
 
-    private static func days(_ bytes: [UInt8]) -> Int64? {
+    /// Of the date that the text begins with; nil where it begins with none.
+    static func days(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"),
             bytes[7] == UInt8(ascii: "-"),
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
@@ -57,7 +58,7 @@ extension Timestamp: CustomStringConvertible {
         return whole + Int64(fraction)
     }
 
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+    static func number(_ digits: ArraySlice<UInt8>) -> Int? {
         var value = 0
         for digit in digits {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }

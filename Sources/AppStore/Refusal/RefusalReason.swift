@@ -22,7 +22,7 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case itemMismatch = "item_mismatch"
     case claimMismatch = "claim_mismatch"
     case receiptMalformed = "receipt_malformed"
-    /// A receipt in the style of iOS 6, or of any style while receipts are not verified.
+    /// A transaction receipt in the style of iOS 6.
     case receiptUnsupported = "receipt_unsupported"
     case receiptSignatureInvalid = "receipt_signature_invalid"
     case transactionConflict = "transaction_conflict"

@@ -31,6 +31,22 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         addFields(of: document.root)
     }
 
+    /// Reads what a receipt may say of its app and of the first purchase in it.
+    mutating func add(receipt content: [UInt8]) {
+        guard let receipt = try? ReceiptContents(content, recordsMax: .max) else { return }
+        if let record = receipt.records.first.flatMap({ try? ReceiptRecord($0, of: receipt) }) {
+            addFields(of: record.json)
+        }
+        addFields(of: receipt.json)
+    }
+
+    mutating func add(_ receipt: LegacyReceipt) {
+        transactionID = transactionID ?? bounded(receipt.transactionID)
+        originalTransactionID = originalTransactionID ?? bounded(receipt.originalTransactionID)
+        bundleID = bundleID ?? bounded(receipt.bundleID)
+        productID = productID ?? bounded(receipt.productID)
+    }
+
     private mutating func addFields(of object: JSONValue) {
         transactionID = transactionID ?? text(object["transactionId"])
         originalTransactionID = originalTransactionID ?? text(object["originalTransactionId"])
@@ -42,6 +58,10 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
     }
 
     private static let textBytesMax = 255
+
+    private func bounded(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= Self.textBytesMax ? $0 : nil }
+    }
 
     private func text(_ value: JSONValue?) -> String? {
         guard let value, value.kind == .string, value.range.count <= Self.textBytesMax + 2 else {

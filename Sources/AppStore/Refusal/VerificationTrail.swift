@@ -1,10 +1,14 @@
 import JSON
 
-/// The JWS of the item in hand and what has been learned of each, for the refusal if one breaks a
-/// rule.
+/// The JWS of the item in hand, or the receipt, and what has been learned of each, for the refusal
+/// if one breaks a rule.
 struct VerificationTrail {
     private struct Step {
-        let token: Token
+        /// Nil for a receipt.
+        var token: Token?
+        /// What a receipt signs.
+        var receipt: [UInt8]?
+        var legacyReceipt: LegacyReceipt?
         var payload: JSONValue?
         var chain: [CertificateFacts]
     }
@@ -17,6 +21,18 @@ struct VerificationTrail {
 
     mutating func begin(_ token: Token) {
         steps.append(Step(token: token, chain: []))
+    }
+
+    mutating func beginReceipt() {
+        steps.append(Step(chain: []))
+    }
+
+    mutating func note(receipt content: [UInt8]) {
+        steps[steps.count - 1].receipt = content
+    }
+
+    mutating func note(_ receipt: LegacyReceipt) {
+        steps[steps.count - 1].legacyReceipt = receipt
     }
 
     mutating func note(chain: [CertificateFacts]) {
@@ -44,8 +60,12 @@ struct VerificationTrail {
         for step in steps.reversed() {
             if let payload = step.payload {
                 unverified.add(payload)
-            } else {
-                unverified.add(payloadOf: step.token)
+            } else if let token = step.token {
+                unverified.add(payloadOf: token)
+            } else if let receipt = step.receipt {
+                unverified.add(receipt: receipt)
+            } else if let receipt = step.legacyReceipt {
+                unverified.add(receipt)
             }
         }
         return Refusal(

@@ -6,8 +6,7 @@ struct ChainPolicy {
     let intermediate: Certificate
     /// The third certificate: believed only where its fingerprint is pinned.
     let presentedRoot: Certificate
-
-    private static let rsaBitsMin = 2048
+    let family: ChainFamily
 
     /// The roots that may have issued the intermediate, before any signature is computed.
     ///
@@ -15,8 +14,8 @@ struct ChainPolicy {
     /// whatever stands in third place.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
         var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
-        let isPinned = presentedRoot.fingerprint == AppleRoots.jws
-        if isPinned && !candidates.contains(where: { $0.fingerprint == AppleRoots.jws }) {
+        let isPinned = presentedRoot.fingerprint == family.pin
+        if isPinned && !candidates.contains(where: { $0.fingerprint == family.pin }) {
             candidates.append(presentedRoot)
         }
         return candidates
@@ -50,9 +49,8 @@ struct ChainPolicy {
         try Self.checkIssuance(of: leaf, "leaf", by: intermediate)
         try Self.checkIssuer(intermediate, "intermediate")
         for (certificate, name) in [(leaf, "leaf"), (intermediate, "intermediate")] {
-            switch certificate.signatureDigest {
-            case .sha256, .sha384, .sha512: break
-            default: throw Fault(.chainInvalid, "the \(name) is signed over a weak digest")
+            guard family.allows(certificate.signatureDigest) else {
+                throw Fault(.chainInvalid, "the \(name) is signed over a weak digest")
             }
             try Self.checkExtensions(of: certificate, name)
         }
@@ -68,8 +66,8 @@ struct ChainPolicy {
         guard intermediate.isSigned(by: root) else {
             throw Fault(.chainInvalid, "the root has not signed the intermediate")
         }
-        guard let trust = Trust(jwsRoot: root.fingerprint) else {
-            throw Fault(.rootUntrusted, "the root vouches for receipts only")
+        guard let trust = family.trust(inRoot: root.fingerprint) else {
+            throw Fault(.rootUntrusted, "the root vouches for another family")
         }
         return Anchor(trust: trust, fingerprint: root.fingerprint, validity: root.validity)
     }
@@ -95,7 +93,7 @@ struct ChainPolicy {
         }
         switch issuer.keyKind {
         case .p256, .p384: break
-        case .rsa(let bits) where bits >= rsaBitsMin: break
+        case .rsa(let bits) where bits >= ChainFamily.rsaBitsMin: break
         case .rsa: throw Fault(.chainInvalid, "the \(name) has an RSA key below 2048 bits")
         case .otherCurve, .other:
             throw Fault(.chainInvalid, "the \(name) has a key of no allowed algorithm")
@@ -123,9 +121,6 @@ struct ChainPolicy {
         guard leaf.keyUsage?.contains(.digitalSignature) ?? true else {
             return "the leaf's key usage lacks digitalSignature"
         }
-        guard leaf.hasNamedCurve, leaf.p256Key != nil else {
-            return "the leaf's key is not on P-256 as a named curve"
-        }
-        return nil
+        return family.keyFault(of: leaf)
     }
 }

@@ -26,12 +26,12 @@ package struct ConfiguredApp: Sendable {
         self.hasTestRootInProduction = hasTestRootInProduction
     }
 
-    /// Whether its JWS carry one certificate, exported from Xcode, instead of a chain.
+    /// Whether its JWS and receipts carry one certificate, exported from Xcode, instead of a chain.
     package var isLocal: Bool { environment == .xcode || environment == .localTesting }
 
-    /// Who may vouch for the app's JWS.
-    var trusts: [Trust] {
-        roots.isEmpty ? [.apple] : roots.compactMap { Trust(jwsRoot: $0.fingerprint) }
+    /// Who may vouch for what the family signs for the app.
+    func trusts(_ family: ChainFamily) -> [Trust] {
+        roots.isEmpty ? [.apple] : roots.compactMap { family.trust(inRoot: $0.fingerprint) }
     }
 
     /// What is wrong with the entry, each as a sentence for the operator.
@@ -52,9 +52,16 @@ package struct ConfiguredApp: Sendable {
         if isLocal && roots.isEmpty {
             problems.append("\(name): needs the certificate exported from Xcode as its root")
         }
-        if isLocal && roots.contains(where: { $0.p256Key == nil }) {
-            problems.append("\(name): a certificate exported from Xcode has a P-256 key")
+        if isLocal && roots.contains(where: { !$0.signsAlone }) {
+            problems.append("\(name): a certificate exported from Xcode has a P-256 or RSA key")
         }
         return problems
+    }
+}
+
+extension Certificate {
+    /// Has a key that Xcode signs with: P-256 for JWS, RSA for receipts.
+    fileprivate var signsAlone: Bool {
+        [.jws, .receipts].contains { (family: ChainFamily) in family.keyFault(of: self) == nil }
     }
 }

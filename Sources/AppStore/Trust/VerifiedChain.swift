@@ -1,6 +1,6 @@
 import OpenSSL
 
-/// What remains of a header once its chain is verified: all that its JWS share.
+/// What remains of certificates once their chain is verified: all that what they sign shares.
 ///
 /// Holds the leaf's key in contexts that are used by one thread at a time, as its verifier is.
 final class VerifiedChain {
@@ -11,6 +11,7 @@ final class VerifiedChain {
     let method: VerificationFacts.Method
     /// Why the certificates do not sign transactions; nil where they do.
     let purposeFault: String?
+    /// Of a JWS; a receipt's signature is for its message to check.
     private let signature: P256Verifier?
 
     /// A chain of three whose anchors have vouched for it.
@@ -18,13 +19,13 @@ final class VerifiedChain {
         let presented = [policy.leaf, policy.intermediate, policy.presentedRoot]
         certificates = presented.map(CertificateFacts.init)
         self.anchors = anchors
-        method = .jws
+        method = policy.family == .jws ? .jws : .receipt
         purposeFault = policy.purposeFault
-        signature = policy.leaf.p256Key.map(P256Verifier.init)
+        signature = policy.family == .jws ? policy.leaf.p256Key.map(P256Verifier.init) : nil
     }
 
     /// A certificate exported from Xcode, which is configured.
-    init(local certificate: Certificate) {
+    init(local certificate: Certificate, _ family: ChainFamily) {
         certificates = [CertificateFacts(certificate)]
         anchors = [
             Anchor(
@@ -33,9 +34,9 @@ final class VerifiedChain {
                 validity: certificate.validity
             )
         ]
-        method = .jwsXcode
-        signature = certificate.p256Key.map(P256Verifier.init)
-        purposeFault = signature == nil ? "the certificate's key is not on P-256" : nil
+        method = family == .jws ? .jwsXcode : .receipt
+        signature = family == .jws ? certificate.p256Key.map(P256Verifier.init) : nil
+        purposeFault = family.keyFault(of: certificate)
     }
 
     var leaf: SHA256Digest { certificates[0].fingerprint }

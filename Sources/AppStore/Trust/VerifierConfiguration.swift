@@ -5,10 +5,11 @@ package struct VerifierConfiguration: Sendable {
     package let apps: [ConfiguredApp]
     package let limits: VerifierLimits
     /// Roots of the apps' own, each once, that may end a chain of three.
-    let chainRoots: [Certificate]
+    private let chainRoots: [Certificate]
     /// Certificates that sign by themselves, in Xcode and LocalTesting.
     let localCertificates: [Certificate]
-    private let trusts: [[Trust]]
+    private let jwsTrusts: [[Trust]]
+    private let receiptTrusts: [[Trust]]
 
     /// Takes entries that have no `problems(with:)`.
     package init(apps: [ConfiguredApp], limits: VerifierLimits = .standard) {
@@ -16,7 +17,8 @@ package struct VerifierConfiguration: Sendable {
         self.limits = limits
         chainRoots = Self.distinctRoots(of: apps.filter { !$0.isLocal })
         localCertificates = Self.distinctRoots(of: apps.filter(\.isLocal))
-        trusts = apps.map(\.trusts)
+        jwsTrusts = apps.map { $0.trusts(.jws) }
+        receiptTrusts = apps.map { $0.trusts(.receipts) }
     }
 
     /// What is wrong with the entries, each alone and all together.
@@ -37,9 +39,7 @@ package struct VerifierConfiguration: Sendable {
     private static func distinctRoots(of apps: [ConfiguredApp]) -> [Certificate] {
         var roots: [Certificate] = []
         for root in apps.flatMap(\.roots)
-        where Trust(jwsRoot: root.fingerprint) != nil
-            && !roots.contains(where: { $0.fingerprint == root.fingerprint })
-        {
+        where !roots.contains(where: { $0.fingerprint == root.fingerprint }) {
             roots.append(root)
         }
         return roots
@@ -47,6 +47,15 @@ package struct VerifierConfiguration: Sendable {
 
     package var appsWithTestRootInProduction: [ConfiguredApp] {
         apps.filter { $0.environment == .production && !$0.roots.isEmpty }
+    }
+
+    /// The apps' own roots that vouch for a family: any but Apple's of another one.
+    func chainRoots(_ family: ChainFamily) -> [Certificate] {
+        chainRoots.filter { family.trust(inRoot: $0.fingerprint) != nil }
+    }
+
+    private func trusts(_ family: ChainFamily) -> [[Trust]] {
+        family == .jws ? jwsTrusts : receiptTrusts
     }
 
     func hasBundle(_ bundleID: PayloadText) -> Bool {
@@ -65,15 +74,19 @@ package struct VerifierConfiguration: Sendable {
     }
 
     /// The first of a chain's anchors that may vouch for an app.
-    func anchor(of anchors: [Anchor], forAppAt index: Int) -> Anchor? {
-        anchors.first { trusts[index].contains($0.trust) }
+    func anchor(
+        of anchors: [Anchor],
+        _ family: ChainFamily,
+        forAppAt index: Int
+    ) -> Anchor? {
+        anchors.first { trusts(family)[index].contains($0.trust) }
     }
 
-    /// The first of a chain's anchors that may vouch for any app of an environment.
+    /// The first of a chain's anchors that may vouch for JWS of any app of an environment.
     func anchor(of anchors: [Anchor], forAnyAppIn environment: Environment) -> Anchor? {
         anchors.first { anchor in
             apps.indices.contains {
-                apps[$0].environment == environment && trusts[$0].contains(anchor.trust)
+                apps[$0].environment == environment && jwsTrusts[$0].contains(anchor.trust)
             }
         }
     }

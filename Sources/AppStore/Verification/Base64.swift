@@ -1,19 +1,21 @@
 /// The two encodings of RFC 4648 that Apple uses, read strictly: no whitespace, no line breaks, no
 /// foreign alphabet, and unused bits are zero, so that no two texts decode to the same bytes.
-struct Base64: Sendable {
+package struct Base64: Sendable {
     /// §4, with padding.
-    static let standard = Base64(alphabetEnd: "+/", isPadded: true)
+    package static let standard = Base64(alphabetEnd: "+/", isPadded: true)
     /// §5, without padding.
-    static let url = Base64(alphabetEnd: "-_", isPadded: false)
+    package static let url = Base64(alphabetEnd: "-_", isPadded: false)
 
     /// Six bits for each character; 0xFF for all that are none.
     private let values: [UInt8]
-    private let isPadded: Bool
+    let alphabet: [UInt8]
+    let isPadded: Bool
 
     private init(alphabetEnd: String, isPadded: Bool) {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        alphabet = Array((letters + alphabetEnd).utf8)
         var values = [UInt8](repeating: 0xFF, count: 256)
-        for (value, character) in (letters + alphabetEnd).utf8.enumerated() {
+        for (value, character) in alphabet.enumerated() {
             values[Int(character)] = UInt8(value)
         }
         self.values = values

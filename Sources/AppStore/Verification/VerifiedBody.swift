@@ -1,6 +1,6 @@
 /// What a verified body holds.
 package enum VerifiedBody: Sendable {
-    /// Genuine or not, there is nothing in it.
+    /// There is no purchase in it.
     case ignored(IgnoreReason)
     /// At least one, in the order of the body.
     case items([VerifiedItem])
@@ -8,5 +8,7 @@ package enum VerifiedBody: Sendable {
     package enum IgnoreReason: String, Sendable {
         /// An API response without items.
         case emptyResponse = "empty_response"
+        /// A genuine receipt without in-app purchases.
+        case emptyReceipt = "empty_receipt"
     }
 }

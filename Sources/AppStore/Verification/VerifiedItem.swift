@@ -1,3 +1,5 @@
+package import JSON
+
 /// One observation's worth of a verified body.
 ///
 /// A transaction with the renewal info paired with it, a renewal info alone, an app transaction, or
@@ -11,6 +13,9 @@ package struct VerifiedItem: Sendable {
     package private(set) var appTransaction: SignedPart<AppTransactionPayload>?
     /// The notification that it came by.
     package private(set) var notification: SignedPart<NotificationPayload>?
+    /// What the receipt says of the app, where the transaction came in one.
+    package private(set) var receipt: JSONValue?
+    private var receiptMalformedFields = 0
     package let verification: VerificationFacts
     package let claims: ObservationClaims
 
@@ -21,11 +26,31 @@ package struct VerifiedItem: Sendable {
         self.claims = claims
     }
 
+    /// An in-app record of a receipt.
+    init(
+        _ record: ReceiptRecord,
+        of receipt: VerifiedReceipt,
+        _ claims: ObservationClaims
+    ) {
+        environment = receipt.environment
+        bundleID = receipt.bundleID
+        verification = receipt.verification
+        self.claims = claims
+        self.receipt = receipt.contents.json
+        transaction = SignedPart(
+            json: record.json,
+            fields: record.fields,
+            signedDate: receipt.verification.signedDate
+        )
+        receiptMalformedFields =
+            record.malformedFields + receipt.contents.malformedFields
+    }
+
     /// How many fields of the payloads were of a wrong type or value, and carried all the same.
     package var malformedFields: Int {
         (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
             + (appTransaction?.fields.malformedFields ?? 0)
-            + (notification?.fields.malformedFields ?? 0)
+            + (notification?.fields.malformedFields ?? 0) + receiptMalformedFields
     }
 
     /// The observations of one item's statements, which agree with each other.

@@ -30,6 +30,20 @@ extension Verifier {
         }
     }
 
+    /// The same question of a receipt, whose app number is zero where there is none.
+    func vouching(
+        forReceipt receipt: ReceiptContents,
+        _ anchors: [Anchor]
+    ) throws(Fault) -> Vouching {
+        try vouching(
+            receipt.app.bundleID,
+            receipt.environment,
+            anchors,
+            .receipts,
+            appAppleID: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .some($0) }
+        )
+    }
+
     /// The configured environment of a name; nil where no app has it.
     private func environment(_ name: PayloadText?) -> Environment? {
         name.flatMap { configuration.environment($0) }
@@ -41,6 +55,7 @@ extension Verifier {
         _ bundleID: PayloadText?,
         _ environment: Environment?,
         _ anchors: [Anchor],
+        _ family: ChainFamily = .jws,
         appAppleID: Int64?? = nil
     ) throws(Fault) -> Vouching {
         guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
@@ -57,7 +72,8 @@ extension Verifier {
         guard let index, let environment else {
             throw Fault(.environmentMismatch, "not configured for the app")
         }
-        guard let anchor = configuration.anchor(of: anchors, forAppAt: index) else {
+        guard let anchor = configuration.anchor(of: anchors, family, forAppAt: index)
+        else {
             throw Fault(.rootUntrusted, "the root may not vouch for this app and environment")
         }
         return Vouching(

@@ -8,39 +8,57 @@ extension Verifier {
             acceptsSingleCertificate: !configuration.localCertificates.isEmpty,
             limits: configuration.limits
         )
-        var certificates: [Certificate] = []
-        for (place, der) in header.certificates.enumerated() {
-            certificates.append(try parse(der, at: place))
-            trail.note(chain: certificates.map(CertificateFacts.init))
-        }
-        guard certificates.count == 3 else { return try verifyLocal(certificates[0]) }
+        let certificates = try parse(header.certificates, acceptsOldRoot: true)
+        guard certificates.count == 3 else { return try verifyLocal(certificates[0], .jws) }
         let policy = ChainPolicy(
             leaf: certificates[0],
             intermediate: certificates[1],
-            presentedRoot: certificates[2]
+            presentedRoot: certificates[2],
+            family: .jws
         )
-        let anchors = try policy.anchors(configuration.chainRoots)
+        let anchors = try policy.anchors(configuration.chainRoots(.jws))
         return VerifiedChain(policy, anchors: anchors)
     }
 
-    /// The third certificate may be of an old version, as in Apple's own mock data: it is believed
-    /// only where it is pinned or configured, and then it is of version 3.
-    private func parse(_ der: [UInt8], at place: Int) throws(Fault) -> Certificate {
+    /// All that parse are noted, also where one does not.
+    ///
+    /// - Parameter acceptsOldRoot: the third certificate may be of an old version, as in the JWS of
+    ///   Apple's own mock data: it is believed only where it is pinned or configured, and then it
+    ///   is of version 3.
+    func parse(
+        _ certificates: [[UInt8]],
+        acceptsOldRoot: Bool
+    ) throws(Fault) -> [Certificate] {
+        var parsed: [Certificate] = []
+        for (place, der) in certificates.enumerated() {
+            parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && place == 2))
+            trail.note(chain: parsed.map(CertificateFacts.init))
+        }
+        return parsed
+    }
+
+    private func parse(
+        _ der: [UInt8],
+        acceptsOldVersions: Bool
+    ) throws(Fault) -> Certificate {
         do throws(CertificateError) {
-            return try Certificate(der: der, acceptsOldVersions: place == 2)
+            return try Certificate(der: der, acceptsOldVersions: acceptsOldVersions)
         } catch {
             throw Fault(.certificateMalformed, "a certificate does not parse: \(error)")
         }
     }
 
     /// Xcode's certificate has to be a configured one, byte for byte; there is no chain.
-    private func verifyLocal(_ certificate: Certificate) throws(Fault) -> VerifiedChain {
+    func verifyLocal(
+        _ certificate: Certificate,
+        _ family: ChainFamily
+    ) throws(Fault) -> VerifiedChain {
         let isConfigured = configuration.localCertificates.contains {
             $0.fingerprint == certificate.fingerprint
         }
         guard isConfigured else {
             throw Fault(.rootUntrusted, "the single certificate is not a configured one")
         }
-        return VerifiedChain(local: certificate)
+        return VerifiedChain(local: certificate, family)
     }
 }

@@ -32,16 +32,7 @@ extension Verifier {
         guard let signedDate = fields.signedDate else {
             throw Fault(.payloadMalformed, "the payload has no signed date")
         }
-        let anchors = chain.anchors(validAt: signedDate.wholeSeconds)
-        guard !anchors.isEmpty else {
-            throw Fault(
-                .certificateNotValidAtSigning,
-                "a certificate was not valid at the signed date"
-            )
-        }
-        if let fault = chain.purposeFault {
-            throw Fault(.certificatePurpose, fault)
-        }
+        let anchors = try anchors(of: chain, at: signedDate)
         try check(signature, jws, token, chain)
         if known == nil {
             chains.insert(chain, for: token.bytes[jws.header])
@@ -61,6 +52,24 @@ extension Verifier {
             chain: chain,
             vouching: try vouching(for: fields, anchors)
         )
+    }
+
+    /// The anchors of a chain that is valid at a date and meant for what Apple signs here.
+    func anchors(
+        of chain: VerifiedChain,
+        at signedDate: Timestamp
+    ) throws(Fault) -> [Anchor] {
+        let anchors = chain.anchors(validAt: signedDate.wholeSeconds)
+        guard !anchors.isEmpty else {
+            throw Fault(
+                .certificateNotValidAtSigning,
+                "a certificate was not valid at the signed date"
+            )
+        }
+        if let fault = chain.purposeFault {
+            throw Fault(.certificatePurpose, fault)
+        }
+        return anchors
     }
 
     private func decodeHeader(_ jws: CompactJWS, _ token: Token) throws(Fault) -> [UInt8] {

@@ -8,7 +8,7 @@ import OpenSSL
 /// contexts and the cache of chains; each thread has one of its own, of one configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
-    package static let version = "1.0.0"
+    package static let version = "1.1.0"
 
     package let configuration: VerifierConfiguration
     var chains: VerifiedChainCache
@@ -35,6 +35,9 @@ package final class Verifier {
 
     private func verified(_ body: [UInt8]?) throws(Fault) -> VerifiedBody {
         let envelope = try Envelope(body, configuration.limits)
+        if let receipt = envelope.receipt {
+            return try verified(receipt, envelope)
+        }
         guard !envelope.items.isEmpty else { return .ignored(.emptyResponse) }
         var items: [[SignedStatement]] = []
         items.reserveCapacity(envelope.items.count)
@@ -52,6 +55,18 @@ package final class Verifier {
             try ClaimCheck(statements).check([envelope.claims, item.claims])
         }
         return .items(items.flatMap { VerifiedItem.items($0, claims: envelope.clientClaims) })
+    }
+
+    private func verified(
+        _ text: ReceiptText,
+        _ envelope: Envelope
+    ) throws(Fault) -> VerifiedBody {
+        let receipt = try verify(text)
+        if let claims = envelope.claims {
+            try ClaimCheck.check(claims, against: receipt)
+        }
+        guard !receipt.records.isEmpty else { return .ignored(.emptyReceipt) }
+        return .items(receipt.items(claims: envelope.clientClaims))
     }
 
     /// The item's JWS in the order of the body, a notification before what it holds.

@@ -120,7 +120,7 @@ actor DemoRun {
             _ = try await CatalogApplication.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         }
-        try folder.write(traffic.authority.rootPEM.utf8, to: Self.rootFile)
+        try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)
         try folder.write(await settings(traffic.apps).json, to: Self.settingsFile)
         progress.show("starting the four workers")
         fleet = try WorkerFleet(

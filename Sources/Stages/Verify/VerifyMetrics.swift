@@ -62,6 +62,7 @@ package final class VerifyMetrics: Sendable {
 extension VerifiedItem {
     /// A label from a bounded set.
     fileprivate var kind: String {
+        if receipt != nil { return "receipt_record" }
         if transaction != nil { return "transaction" }
         if renewalInfo != nil { return "renewal_info" }
         if appTransaction != nil { return "app_transaction" }

@@ -29,7 +29,7 @@ extension DemoScript {
     private mutating func writeForgery(_ index: Int) throws(KeyError) {
         var purchase = desired()
         let payload = purchase.transaction.json
-        switch index % 8 {
+        switch index % 9 {
         case 0:
             let jws = try authority.forge(payload, .flippedSignature)
             publish(jws, as: .forgedSignature, refusal: .signatureInvalid)
@@ -53,9 +53,12 @@ extension DemoScript {
             purchase.sign(at: (begin - 1) * 1_000)
             let jws = try authority.sign(purchase.transaction.json)
             publish(jws, as: .expiredChain, refusal: .certificateNotValidAtSigning)
-        default:
+        case 7:
             let jws = try authority.forge(payload, .withoutCertificates)
             publish(jws, as: .missingChain, refusal: .x5cMissing)
+        default:
+            let body = try forgedReceipt(of: purchase)
+            publish(body, as: .forgedReceipt, refusal: .receiptSignatureInvalid)
         }
     }
 
@@ -98,7 +101,7 @@ extension DemoScript {
 
     private mutating func writeCorrupted(_ index: Int) throws(KeyError) {
         let purchase = desired()
-        switch index % 5 {
+        switch index % 6 {
         case 0:
             let jws = try authority.forge(purchase.transaction.json, .truncated)
             publish(jws, as: .truncatedToken, refusal: .jwsMalformed)
@@ -113,6 +116,8 @@ extension DemoScript {
             let bytes = (0..<200).map { _ in UInt8.random(in: 0x80...0xFF, using: &generator) }
             publish(bytes, as: .garbage, key: bytes, refusal: .bodyUnrecognized)
         case 3:
+            publish(legacyReceipt(of: purchase), as: .legacyReceipt, refusal: .receiptUnsupported)
+        case 4:
             publish([], as: .emptyValue, refusal: .bodyUnrecognized)
         default:
             publish(nil, as: .nullValue, refusal: .bodyUnrecognized)

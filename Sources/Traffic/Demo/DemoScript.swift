@@ -6,6 +6,7 @@ struct DemoScript {
     static let day: Int64 = 86_400_000
 
     let authority: CertificateAuthority
+    let receiptAuthority: CertificateAuthority
     let impostors: DemoImpostors
     /// Whole seconds, in milliseconds.
     let now: Int64
@@ -26,6 +27,7 @@ struct DemoScript {
             validity: CertificateAuthority.standardValidity
         )
         authority = try CertificateAuthority(blueprint)
+        receiptAuthority = try CertificateAuthority(.receipts(name: "Demo"))
         impostors = try DemoImpostors(of: blueprint)
     }
 

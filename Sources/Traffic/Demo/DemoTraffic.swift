@@ -6,8 +6,10 @@ package import OpenSSL
 /// always the same; keys and signatures are new each time. The lives of the customers are whole, so
 /// that `users` says what each has to end up with, in whatever order the records are read.
 package struct DemoTraffic: Sendable {
-    /// Signs all that is genuine; its root goes into the settings of each app.
+    /// Signs all that is genuine but receipts.
     package let authority: CertificateAuthority
+    /// Signs the receipts, with RSA keys as Apple does.
+    package let receiptAuthority: CertificateAuthority
     package let apps = DemoApp.all
     package let catalog = DemoProduct.catalog
     package let items: [DemoItem]
@@ -27,10 +29,17 @@ package struct DemoTraffic: Sendable {
         var script = try DemoScript(seed: seed, now: now)
         try script.write(bodyCount: bodyCount)
         authority = script.authority
+        receiptAuthority = script.receiptAuthority
         items = script.items
         users = script.users
         links = script.links
     }
+
+    /// What the settings of each app have to trust, in DER.
+    package var roots: [[UInt8]] { [authority.root, receiptAuthority.root] }
+
+    /// The same as a file.
+    package var rootPEM: String { authority.rootPEM + receiptAuthority.rootPEM }
 
     /// Room for one of each kind.
     package static let bodyCountMin = 200

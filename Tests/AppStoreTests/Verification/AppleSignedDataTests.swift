@@ -118,9 +118,15 @@ struct AppleSignedDataTests {
         #expect(accepted.first?.environment == .sandbox)
     }
 
-    @Test func `the old receipt text is no body of ours`() throws {
+    @Test func `R3 legacyTransaction: known where it stands as a receipt, and not verified`()
+        throws
+    {
         let verifier = try AppleLibrary.verifier()
-        #expect(verifier.reason(try Self.mock("legacyTransaction")) == .bodyUnrecognized)
+        let text = try Self.mock("legacyTransaction")
+        #expect(verifier.reason(text) == .bodyUnrecognized)
+        let refusal = try verifier.refusal(Body.receipt(text))
+        #expect(refusal.reason == .receiptUnsupported)
+        #expect(refusal.unverified.transactionID == "33993399")
     }
 
     @Test(

@@ -76,19 +76,31 @@ struct GenuineNotificationTests {
         #expect(verifier.reason(try Self.body()) == .rootUntrusted)
     }
 
-    @Test func `no flipped bit is accepted, cold or warm`() throws {
+    /// One verifier for all: a header that differs is verified like a first one, as nothing but a
+    /// good signature makes it known.
+    @Test func `every flipped bit is refused`() throws {
         let token = try Self.token()
-        let warm = Self.verifier()
-        _ = try warm.items(token)
-        for index in stride(from: 0, to: token.count, by: 23) {
-            for bit in [0, 3] {
-                var forged = token
-                forged[index] ^= 1 << UInt8(bit)
-                #expect(warm.reason(forged) != nil, "byte \(index), bit \(bit)")
-                #expect(Self.verifier().reason(forged) != nil, "byte \(index), bit \(bit)")
+        let verifier = Self.verifier()
+        _ = try verifier.items(token)
+        var accepted: [Int] = []
+        for bit in 0..<token.count * 8 {
+            var forged = token
+            forged[bit / 8] ^= 1 << UInt8(bit % 8)
+            if verifier.reason(forged) == nil {
+                accepted.append(bit)
             }
         }
-        #expect(warm.chainsCached == 1)
+        #expect(accepted == [])
+        #expect(verifier.chainsCached == 1)
+    }
+
+    @Test func `a flipped bit is refused by a verifier that knows no chain, too`() throws {
+        let token = try Self.token()
+        for index in stride(from: 0, to: token.count, by: 53) {
+            var forged = token
+            forged[index] ^= 1
+            #expect(Self.verifier().reason(forged) != nil, "byte \(index)")
+        }
     }
 
     @Test func `every cut is refused`() throws {

@@ -5,9 +5,9 @@ import Traffic
 
 /// Reasons, their order, and what a refusal tells an auditor.
 struct RefusalTests {
-    /// Those of other stages, of receipts, and of revocation, which is not asked yet.
+    /// Those of other stages, of receipts, and of revocation.
     static let elsewhere: Set<RefusalReason> = [
-        .certificateRevoked, .receiptMalformed, .receiptSignatureInvalid, .transactionConflict,
+        .certificateRevoked, .receiptSignatureInvalid, .transactionConflict,
         .observationMalformed, .notStorable,
     ]
 
@@ -39,7 +39,10 @@ struct RefusalTests {
             let renewal = try Minted.renewal { $0.originalTransactionID = "7" }
             return try Minted.notification(transaction: token, renewal: renewal)
         case .claimMismatch: return Body.transaction(token, claims: ["transactionID": #""7""#])
-        case .receiptUnsupported: return Array("MIIT".utf8)
+        case .receiptMalformed: return Array("MIIT".utf8)
+        case .receiptUnsupported:
+            let text = Array("{\n\"purchase-info\" = \"AAAA\";\n}".utf8)
+            return Body.receipt(Base64Text.standard(text))
         case .certificateNotValidAtSigning: return try Minted.transaction { $0.signedDate = 1 }
         default: return nil
         }

@@ -129,10 +129,4 @@ struct XcodeTests {
             #expect(verifier.reason(try local.sign(fields.json)) == reason)
         }
     }
-
-    @Test(arguments: ["app-receipt-empty", "app-receipt-with-transaction"])
-    func `its receipts wait for the version that verifies receipts`(name: String) throws {
-        let verifier = Self.verifier(roots: [])
-        #expect(verifier.reason(try Self.file(name)) == .receiptUnsupported)
-    }
 }

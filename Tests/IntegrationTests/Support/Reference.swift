@@ -60,14 +60,14 @@ struct Reference: Sendable {
 extension DemoTraffic {
     var verifierConfiguration: VerifierConfiguration {
         get throws {
-            let root = try Certificate(der: authority.root)
+            let roots = try roots.map { try Certificate(der: $0) }
             return VerifierConfiguration(
                 apps: apps.map { app in
                     ConfiguredApp(
                         bundleID: app.bundleID,
                         environment: Environment(rawValue: app.environment),
                         appAppleID: app.appAppleID,
-                        roots: [root],
+                        roots: roots,
                         hasTestRootInProduction: app.environment == "Production"
                     )
                 }

@@ -104,7 +104,7 @@ final class RunningPipeline: Sendable {
             apps: traffic.apps,
             rootFile: root
         )
-        _ = files.createFile(atPath: root, contents: Data(traffic.authority.rootPEM.utf8))
+        _ = files.createFile(atPath: root, contents: Data(traffic.rootPEM.utf8))
         _ = files.createFile(atPath: settingsPath, contents: Data(demo.json))
     }
 

@@ -1,0 +1,70 @@
+import OpenSSL
+
+/// One attribute of a receipt, or of an in-app record in it: `ReceiptField` says what its number
+/// means.
+struct ReceiptAttribute: Equatable {
+    let number: Int64
+    let version: Int64
+    /// The content of its OCTET STRING.
+    let value: ArraySlice<UInt8>
+
+    /// How many attributes a receipt or a record may have, in-app records not counted.
+    ///
+    /// Apple writes about twenty-five.
+    private static let countMax = 256
+
+    /// Reads a SET of attributes that fills the range.
+    ///
+    /// - Parameter recordsMax: how many of them may be in-app records.
+    static func all(
+        in bytes: [UInt8],
+        _ range: Range<Int>,
+        recordsMax: Int
+    ) throws(Fault) -> [ReceiptAttribute] {
+        var outer = ASN1Reader(bytes, range)
+        guard let set = outer.next(.set), outer.isAtEnd else {
+            throw Fault(.receiptMalformed, "what is signed is no set of attributes")
+        }
+        var reader = ASN1Reader(bytes, set)
+        var attributes: [ReceiptAttribute] = []
+        var recordsCount = 0
+        while !reader.isAtEnd {
+            guard let attribute = ReceiptAttribute(&reader) else {
+                throw Fault(.receiptMalformed, "an attribute is not as it must be")
+            }
+            if attribute.number == ReceiptField.inAppRecord {
+                recordsCount += 1
+                guard recordsCount <= recordsMax else {
+                    throw Fault(
+                        .payloadTooLarge,
+                        "the receipt holds more than \(recordsMax) in-app records"
+                    )
+                }
+            }
+            attributes.append(attribute)
+            guard attributes.count - recordsCount <= countMax else {
+                throw Fault(.receiptMalformed, "there are more than \(countMax) attributes")
+            }
+        }
+        return attributes
+    }
+
+    /// Nil for anything but a SEQUENCE of type, version and value.
+    private init?(_ reader: inout ASN1Reader) {
+        guard let content = reader.next(.sequence) else { return nil }
+        var fields = ASN1Reader(reader.bytes, content)
+        guard let number = fields.nextInt64(), let version = fields.nextInt64(),
+            let value = fields.next(.octetString), fields.isAtEnd
+        else { return nil }
+        self.number = number
+        self.version = version
+        self.value = reader.bytes[value]
+    }
+
+    /// An order that depends on nothing but the attributes themselves.
+    func precedes(_ other: ReceiptAttribute) -> Bool {
+        if number != other.number { return number < other.number }
+        if version != other.version { return version < other.version }
+        return value.lexicographicallyPrecedes(other.value)
+    }
+}

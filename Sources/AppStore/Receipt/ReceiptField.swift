@@ -1,0 +1,64 @@
+/// What the product reads of a receipt: Apple's "Receipt Fields", and what genuine ones showed.
+///
+/// The names are those that a JWS has for the same thing, where it has one.
+struct ReceiptField {
+    enum Form {
+        case text
+        case date
+        case integer
+        /// An integer that a JWS writes as a string; zero is none.
+        case identifier
+        case flag
+        /// Only 3 is known for sure: an auto-renewable subscription.
+        case productType
+        case bytes
+    }
+
+    let name: StaticString
+    let form: Form
+
+    private init(_ name: StaticString, _ form: Form) {
+        self.name = name
+        self.form = form
+    }
+
+    /// The one attribute that repeats.
+    static let inAppRecord: Int64 = 17
+    static let transactionID: Int64 = 1703
+    static let originalTransactionID: Int64 = 1705
+
+    static let ofReceipt: [Int64: ReceiptField] = [
+        0: ReceiptField("receiptType", .text),
+        1: ReceiptField("appAppleId", .integer),
+        2: ReceiptField("bundleId", .text),
+        3: ReceiptField("applicationVersion", .text),
+        4: ReceiptField("opaqueValue", .bytes),
+        5: ReceiptField("deviceHash", .bytes),
+        8: ReceiptField("transactionDate", .date),
+        9: ReceiptField("fulfilmentToolVersion", .integer),
+        10: ReceiptField("ageRating", .text),
+        11: ReceiptField("developerId", .integer),
+        12: ReceiptField("receiptCreationDate", .date),
+        15: ReceiptField("downloadId", .integer),
+        16: ReceiptField("versionExternalIdentifier", .integer),
+        18: ReceiptField("originalPurchaseDate", .date),
+        19: ReceiptField("originalApplicationVersion", .text),
+        21: ReceiptField("expirationDate", .date),
+    ]
+
+    static let ofRecord: [Int64: ReceiptField] = [
+        1701: ReceiptField("quantity", .integer),
+        1702: ReceiptField("productId", .text),
+        transactionID: ReceiptField("transactionId", .text),
+        1704: ReceiptField("purchaseDate", .date),
+        originalTransactionID: ReceiptField("originalTransactionId", .text),
+        1706: ReceiptField("originalPurchaseDate", .date),
+        1707: ReceiptField("type", .productType),
+        1708: ReceiptField("expiresDate", .date),
+        1711: ReceiptField("webOrderLineItemId", .identifier),
+        1712: ReceiptField("revocationDate", .date),
+        1713: ReceiptField("isTrialPeriod", .flag),
+        1719: ReceiptField("isInIntroOfferPeriod", .flag),
+        1721: ReceiptField("offerIdentifier", .text),
+    ]
+}

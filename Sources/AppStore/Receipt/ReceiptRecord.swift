@@ -1,0 +1,83 @@
+import JSON
+
+/// One in-app record of a receipt, in the shape of a transaction that came as a JWS.
+///
+/// What a receipt does not have is absent. Its date of signing is the receipt's.
+struct ReceiptRecord {
+    let json: JSONValue
+    let fields: TransactionPayload
+    /// Attributes of a wrong form, besides those that `fields` counts.
+    let malformedFields: Int
+
+    /// - Parameter value: of an attribute 17.
+    init(_ value: ArraySlice<UInt8>, of receipt: ReceiptContents) throws(Fault) {
+        let bytes = Array(value)
+        let attributes = try ReceiptAttribute.all(in: bytes, bytes.indices, recordsMax: 0)
+        var object = try ReceiptObject(attributes, ReceiptField.ofRecord)
+        var writer = JSONWriter(reserving: 1_024)
+        writer.beginObject()
+        object.writeNamed(to: &writer)
+        if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil
+        {
+            // Xcode leaves it out; its JWS of the same purchase have the ID of the transaction.
+            let id = object.text(of: ReceiptField.transactionID)
+            writer.optionalString("originalTransactionId", id)
+        }
+        Self.write(receipt, to: &writer)
+        object.writeOthers(as: "receiptAttributes", to: &writer)
+        writer.endObject()
+        guard let json = writer.value() else {
+            throw Fault(.receiptMalformed, "an in-app record holds what no text may hold")
+        }
+        self.json = json
+        fields = TransactionPayload(json)
+        malformedFields = object.malformedFields
+    }
+
+    /// What a JWS says in each transaction and a receipt once.
+    private static func write(_ receipt: ReceiptContents, to writer: inout JSONWriter) {
+        writer.optionalString("bundleId", receipt.app.bundleID?.string)
+        writer.optionalString("environment", receipt.environment?.rawValue)
+        for (name, date) in [
+            ("signedDate" as StaticString, receipt.app.signedDate?.milliseconds),
+            ("receiptExpirationDate", receipt.json["expirationDate"]?.int64),
+        ] {
+            guard let date else { continue }
+            writer.key(name)
+            writer.int(date)
+        }
+    }
+
+    /// Refuses a record without what makes it a purchase.
+    func checkRequired() throws(Fault) {
+        try Self.require(fields.transactionID != nil, "transaction ID")
+        try Self.require(fields.originalTransactionID != nil, "original transaction ID")
+        try Self.require(fields.productID != nil, "product")
+        try Self.require(fields.purchaseDate != nil, "purchase date")
+    }
+
+    private static func require(_ isPresent: Bool, _ name: String) throws(Fault) {
+        guard isPresent else {
+            throw Fault(.receiptMalformed, "an in-app record has no \(name)")
+        }
+    }
+
+    /// The records of a receipt, equal ones once, in its order.
+    static func all(of receipt: ReceiptContents) throws(Fault) -> [ReceiptRecord] {
+        var records: [ReceiptRecord] = []
+        var known: [[UInt8]: ArraySlice<UInt8>] = [:]
+        for value in receipt.records {
+            let record = try ReceiptRecord(value, of: receipt)
+            try record.checkRequired()
+            let id = record.fields.transactionID?.bytes ?? []
+            if let other = known.updateValue(record.json.rawBytes, forKey: id) {
+                guard other == record.json.rawBytes else {
+                    throw Fault(.receiptMalformed, "two in-app records of one ID differ")
+                }
+            } else {
+                records.append(record)
+            }
+        }
+        return records
+    }
+}

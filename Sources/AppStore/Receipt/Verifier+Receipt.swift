@@ -1,0 +1,143 @@
+import JSON
+import OpenSSL
+
+extension Verifier {
+    /// Verifies a receipt: the rules for a JWS in their order, as far as they have a counterpart.
+    func verify(_ receipt: ReceiptText) throws(Fault) -> VerifiedReceipt {
+        trail.beginReceipt()
+        let outline = try outline(of: receipt)
+        let message = try parse(outline)
+        trail.note(receipt: message.content)
+        guard message.digest != nil else {
+            throw Fault(
+                .algorithmNotAllowed,
+                "the receipt is not signed by RSA PKCS #1 v1.5 over SHA-1 or SHA-256"
+            )
+        }
+        let certificates = try parse(outline.certificates, acceptsOldRoot: false)
+        let (leaf, chain) = try verifyChain(of: message, certificates)
+        trail.note(chain: chain.certificates)
+        let contents = try ReceiptContents(
+            message.content,
+            recordsMax: configuration.limits.itemsMax
+        )
+        guard let signedDate = contents.app.signedDate else {
+            throw Fault(.receiptMalformed, "the receipt has no creation date")
+        }
+        let anchors = try anchors(of: chain, at: signedDate)
+        try check(message, leaf)
+        let records = try ReceiptRecord.all(of: contents)
+        let vouching = try vouching(forReceipt: contents, anchors)
+        return VerifiedReceipt(
+            contents: contents,
+            records: records,
+            environment: vouching.environment,
+            bundleID: vouching.app?.bundleID,
+            verification: VerificationFacts(
+                signedDate: signedDate,
+                leaf: chain.leaf,
+                root: vouching.anchor.fingerprint,
+                trust: vouching.anchor.trust,
+                method: chain.method,
+                verifier: Verifier.version
+            )
+        )
+    }
+
+    private func outline(of receipt: ReceiptText) throws(Fault) -> MessageOutline {
+        let ber = try receipt.decoded()
+        if let legacy = LegacyReceipt(ber) {
+            trail.note(legacy)
+            throw Fault(.receiptUnsupported, LegacyReceipt.advice)
+        }
+        do throws(SignedMessageError) {
+            return try MessageOutline(
+                ber: ber,
+                certificateCounts: configuration.localCertificates.isEmpty ? [3] : [1, 3],
+                certificateBytesMax: configuration.limits.certificateBytesMax
+            )
+        } catch {
+            throw Fault(error)
+        }
+    }
+
+    private func parse(_ outline: MessageOutline) throws(Fault) -> SignedMessage {
+        do throws(SignedMessageError) {
+            return try SignedMessage(outline)
+        } catch {
+            if error == .notSignedData {
+                // OpenSSL reads no message with a malformed certificate in it: that says more.
+                _ = try parse(outline.certificates, acceptsOldRoot: false)
+            }
+            throw Fault(error)
+        }
+    }
+
+    /// The certificates may stand in any order: the signer's is the leaf, its issuer comes next.
+    private func verifyChain(
+        of message: SignedMessage,
+        _ certificates: [Certificate]
+    ) throws(Fault) -> (leaf: Certificate, chain: VerifiedChain) {
+        guard let place = certificates.firstIndex(where: message.isSigned(in:)) else {
+            throw Fault(.receiptMalformed, "none of the certificates is the signer's")
+        }
+        let leaf = certificates[place]
+        guard certificates.count == 3 else { return (leaf, try verifyLocal(leaf, .receipts)) }
+        var issuers = certificates
+        issuers.remove(at: place)
+        if leaf.issuance(by: issuers[0]) == .nameMismatch,
+            leaf.issuance(by: issuers[1]) != .nameMismatch
+        {
+            issuers.swapAt(0, 1)
+        }
+        trail.note(chain: ([leaf] + issuers).map(CertificateFacts.init))
+        let policy = ChainPolicy(
+            leaf: leaf,
+            intermediate: issuers[0],
+            presentedRoot: issuers[1],
+            family: .receipts
+        )
+        let anchors = try policy.anchors(configuration.chainRoots(.receipts))
+        return (leaf, VerifiedChain(policy, anchors: anchors))
+    }
+
+    private func check(_ message: SignedMessage, _ leaf: Certificate) throws(Fault) {
+        switch message.check(with: leaf) {
+        case .valid: break
+        case .invalid:
+            throw Fault(.receiptSignatureInvalid, "the leaf's key has not signed the receipt")
+        case .wrongAttributes:
+            throw Fault(
+                .receiptSignatureInvalid,
+                "the signed attributes do not name the content's type and digest"
+            )
+        case .wrongKey:
+            throw Fault(.receiptSignatureInvalid, "the leaf's key is no RSA key")
+        }
+    }
+}
+
+extension Fault {
+    fileprivate init(_ error: SignedMessageError) {
+        switch error {
+        case .notBER:
+            self.init(.receiptMalformed, "the receipt is no BER within the bounds of its form")
+        case .trailingBytes:
+            self.init(.receiptMalformed, "bytes follow the receipt")
+        case .notSignedData:
+            self.init(.receiptMalformed, "the receipt is no PKCS #7 SignedData")
+        case .noContent:
+            self.init(.receiptMalformed, "the receipt does not hold what it signs")
+        case .signerCount(let count):
+            self.init(.receiptMalformed, "the receipt has \(count) signers instead of 1")
+        case .certificateCount(let count):
+            self.init(
+                .receiptMalformed,
+                "the receipt holds \(count) certificates instead of 3; one alone, Xcode's, needs an"
+                    + " app entry of the environment Xcode"
+            )
+        case .certificateTooLarge:
+            self.init(.certificateMalformed, "a certificate is too large")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import COpenSSL
+
+/// The signed attributes of a PKCS #7 signer (RFC 2315 §9.2), borrowed from its message.
+@safe
+struct SignedAttributes {
+    private let list: OpaquePointer
+
+    init(_ list: OpaquePointer) {
+        unsafe self.list = unsafe list
+    }
+
+    /// What is signed: the SET OF in DER, under its universal tag.
+    var encoded: [UInt8] {
+        var output: UnsafeMutablePointer<UInt8>?
+        let count = unsafe ASN1_item_i2d(list, &output, PKCS7_ATTR_VERIFY_it())
+        guard let start = unsafe output, count > 0 else { return [] }
+        defer { unsafe CRYPTO_free(start, #file, #line) }
+        return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// Whether they say that the content is data and has this digest, each once.
+    func name(digest: SignatureDigest, of content: [UInt8]) -> Bool {
+        guard let type = unsafe value(of: NID_pkcs9_contentType, as: V_ASN1_OBJECT),
+            unsafe OBJ_obj2nid(type.pointee.value.object) == NID_pkcs7_data,
+            let named = unsafe value(of: NID_pkcs9_messageDigest, as: V_ASN1_OCTET_STRING)
+        else { return false }
+        return unsafe OctetBytes.of(named.pointee.value.octet_string)
+            == Self.digest(content, digest)
+    }
+
+    /// The one value of an attribute that is there once.
+    private func value(of kind: Int32, as type: Int32) -> UnsafeMutablePointer<ASN1_TYPE>? {
+        var found: UnsafeMutablePointer<ASN1_TYPE>?
+        for index in 0..<max(0, unsafe OPENSSL_sk_num(list)) {
+            let attribute = unsafe OpaquePointer(OPENSSL_sk_value(list, index))
+            guard unsafe OBJ_obj2nid(X509_ATTRIBUTE_get0_object(attribute)) == kind else {
+                continue
+            }
+            guard unsafe found == nil, unsafe X509_ATTRIBUTE_count(attribute) == 1 else {
+                return nil
+            }
+            unsafe found = unsafe X509_ATTRIBUTE_get0_type(attribute, 0)
+        }
+        guard let found = unsafe found, unsafe found.pointee.type == type else { return nil }
+        return unsafe found
+    }
+
+    private static func digest(_ content: [UInt8], _ digest: SignatureDigest) -> [UInt8] {
+        guard let name = digest.opensslName else { return [] }
+        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count = 0
+        let status = unsafe EVP_Q_digest(
+            nil,
+            name,
+            nil,
+            content,
+            content.count,
+            &output,
+            &count
+        )
+        return status == 1 ? Array(output.prefix(count)) : []
+    }
+}

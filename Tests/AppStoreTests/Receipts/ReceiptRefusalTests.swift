@@ -1,0 +1,94 @@
+import AppStore
+import OpenSSL
+import Testing
+import Traffic
+
+/// What the refusal of a receipt tells an auditor, and which rule it names.
+struct ReceiptRefusalTests {
+    /// A receipt that breaks the rules from one on, all at once: the first of them is named.
+    ///
+    /// Each step of the list mends one more defect.
+    @Test func `the first rule broken, in their order, is the reason`() throws {
+        var broken = BrokenReceipt()
+        var reasons: [RefusalReason?] = []
+        for mend in BrokenReceipt.mends {
+            reasons.append(try broken.verdict())
+            mend(&broken)
+        }
+        reasons.append(try broken.verdict())
+        #expect(
+            reasons == [
+                .payloadTooLarge, .receiptMalformed, .receiptMalformed, .algorithmNotAllowed,
+                .certificateMalformed, .rootUntrusted, .chainInvalid, .receiptMalformed,
+                .certificateNotValidAtSigning, .certificatePurpose, .receiptSignatureInvalid,
+                .receiptMalformed, .bundleMismatch, .appMismatch, .environmentMismatch,
+                .rootUntrusted, .claimMismatch, nil,
+            ]
+        )
+    }
+
+    @Test func `certificates and identifiers are told, also where the chain is bad`() throws {
+        let foreign = try CertificateAuthority(.receipts(name: "Foreign"))
+        var form = ReceiptForm()
+        form.certificates = [foreign.root, foreign.leaf, foreign.intermediate]
+        let text = try foreign.receiptText(MintedReceipts.fields(), form)
+        let refusal = try MintedReceipts.verifier().refusal(Body.receipt(text))
+        #expect(refusal.reason == .rootUntrusted)
+        let expected = [foreign.leaf, foreign.intermediate, foreign.root].map(SHA256.digest)
+        #expect(refusal.chain.map(\.fingerprint) == expected)
+        #expect(refusal.unverified.bundleID == Minted.bundleID)
+        #expect(refusal.unverified.environment == "Production")
+        #expect(refusal.unverified.transactionID == "2000000000000001")
+        #expect(refusal.unverified.originalTransactionID == "2000000000000001")
+        #expect(refusal.unverified.productID == "com.example.pro.monthly")
+        #expect(refusal.unverified.signedDate?.milliseconds == 1_767_225_601_000)
+    }
+
+    @Test func `a detail holds nothing of the receipt and says what to do`() throws {
+        let marker = "com.example.secret"
+        let faults: [(inout ReceiptFields) -> Void] = [
+            { $0.bundleID = marker }, { $0.receiptType = marker },
+            { $0.records[0].purchaseDate = nil }, { $0.creationDate = nil },
+        ]
+        for fault in faults {
+            let fields = MintedReceipts.fields {
+                $0.records[0].productID = marker
+                fault(&$0)
+            }
+            let refusal = try MintedReceipts.verifier().refusal(MintedReceipts.text(fields))
+            #expect(!refusal.detail.contains(marker) && !refusal.detail.isEmpty)
+            #expect(refusal.detail.utf8.count <= 200)
+        }
+    }
+
+    @Test func `a receipt in the style of iOS 6 is known, with a detail that says what to do`()
+        throws
+    {
+        let info = """
+            {
+            "transaction-id" = "33993399";
+            "original-transaction-id" = "33993300";
+            "bid" = "com.example.pro";
+            "product-id" = "pro";
+            }
+            """
+        let purchase = String(decoding: Base64Text.standard(Array(info.utf8)), as: UTF8.self)
+        let list = "{\n\"signature\" = \"AA==\";\n\"purchase-info\" = \"\(purchase)\";\n}"
+        let body = Body.receipt(Base64Text.standard(Array(list.utf8)))
+        let refusal = try MintedReceipts.verifier().refusal(body)
+        #expect(refusal.reason == .receiptUnsupported)
+        #expect(refusal.detail.contains("Get Transaction Info"))
+        #expect(refusal.detail.utf8.count <= 200)
+        #expect(refusal.unverified.transactionID == "33993399")
+        #expect(refusal.unverified.originalTransactionID == "33993300")
+        #expect(refusal.unverified.bundleID == "com.example.pro")
+        #expect(refusal.unverified.productID == "pro")
+    }
+
+    @Test func `other text in the place of a receipt is malformed`() throws {
+        for text in ["{}", "{\"a\" = \"b\";}", "hello", "<plist/>"] {
+            let body = Body.receipt(Base64Text.standard(Array(text.utf8)))
+            #expect(try MintedReceipts.verifier().reason(body) == .receiptMalformed)
+        }
+    }
+}
