@@ -13,7 +13,8 @@ package enum DatabaseSettings {
         "database.connections_max",
         .int(1...100),
         default: 4,
-        "Connections that one process opens at most."
+        "Connections for one process's work at most; workers that write without a record in open "
+            + "one more."
     )
     package static let connectDeadline = Setting(
         "database.connect_deadline",

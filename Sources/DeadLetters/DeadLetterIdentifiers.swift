@@ -31,7 +31,7 @@ package struct DeadLetterIdentifiers: Hashable, Sendable {
         bundleID = observation.bundleID
         environment = observation.environment.rawValue
         productID = payload?["productId"]?.string
-        signedDate = String(observation.verification.signedDate.milliseconds)
+        signedDate = observation.verification.map { String($0.signedDate.milliseconds) }
     }
 
     package var isEmpty: Bool { self == DeadLetterIdentifiers() }

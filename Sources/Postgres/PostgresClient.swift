@@ -5,11 +5,27 @@
 /// knows whether it may be.
 package final class PostgresClient: Sendable {
     private let pool: ConnectionPool
+    private let options: PostgresOptions
 
     /// Opens nothing yet; the first call connects.
     package init(_ options: PostgresOptions, connectionsMax: Int = 2) {
         pool = ConnectionPool(options, connectionsMax: connectionsMax)
+        self.options = options
     }
+
+    /// Opens a connection beside those that are lent, for who listens or holds a lock of the
+    /// session; the caller closes it.
+    ///
+    /// The server notices within seconds when this process is gone without a word.
+    package func connect() async throws(PostgresError) -> PostgresConnection {
+        var options = options
+        options.sessionSettings.merge(Self.keepalives) { known, _ in known }
+        return try await PostgresConnection.connect(options)
+    }
+
+    private static let keepalives = [
+        "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+    ]
 
     /// Lends a connection to `body`, waiting for a free or new one up to the connect deadline.
     package func withConnection<T>(

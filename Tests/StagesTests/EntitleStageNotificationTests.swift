@@ -33,7 +33,7 @@ struct EntitleStageNotificationTests {
     @Test func `a transaction is a fact, whatever notification brings it`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source.offset
+            let number = observation.source?.offset ?? 0
             observation.transaction =
                 try Signed.transaction("t\(number)", signed: 1).transaction
         }
@@ -46,7 +46,7 @@ struct EntitleStageNotificationTests {
     @Test func `a renewal info is a fact, whatever notification brings it`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source.offset
+            let number = observation.source?.offset ?? 0
             observation.renewalInfo =
                 try Signed.renewal("r\(number)", signed: 1, graceExpires: nil).renewalInfo
         }
@@ -69,7 +69,7 @@ struct EntitleStageNotificationTests {
     ) throws -> [Observation] {
         try pairs.enumerated().map { number, pair in
             var observation = try Signed.notification(pair.type, signed: 1)
-            observation.source.offset = Int64(number)
+            observation.source?.offset = Int64(number)
             observation.notification?.subtype = pair.subtype
             observation.notification?.uuid = "uuid-\(number)"
             try change(&observation)

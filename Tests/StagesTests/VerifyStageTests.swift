@@ -72,10 +72,10 @@ import Worker
         for (record, verdict) in zip(records, verdicts) {
             for (index, output) in verdict.outputs.enumerated() {
                 let observation = try Observation(decoding: output.value)
-                #expect(observation.source.offset == record.offset)
-                #expect(observation.source.partition == 2)
-                #expect(observation.source.index == index)
-                #expect(observation.source.count == verdict.outputs.count)
+                #expect(observation.source?.offset == record.offset)
+                #expect(observation.source?.partition == 2)
+                #expect(observation.source?.index == index)
+                #expect(observation.source?.count == verdict.outputs.count)
                 #expect(output.key == observation.partitionKey)
                 #expect(output.topic == "storekit.verified")
                 #expect(output.partition == nil)

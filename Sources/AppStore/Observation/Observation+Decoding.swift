@@ -22,8 +22,11 @@ extension Observation {
     private init(root: ObservationReader) throws(ObservationError) {
         let version = try root.int("schemaVersion")
         guard version == Self.schemaVersion else { throw .schemaVersion(version) }
+        let relinked = try root.optionalString("relinkedPurchase")
+        // Only what no body says goes without its source and its signature.
+        let isUnsigned = relinked != nil && root.value["source"] == nil
         try self.init(
-            source: ObservationSource(reading: root.object("source")),
+            source: isUnsigned ? nil : ObservationSource(reading: root.object("source")),
             environment: Environment(rawValue: root.string("environment")),
             bundleID: root.optionalString("bundleID"),
             transaction: root.optionalObject("transaction")?.value,
@@ -31,10 +34,11 @@ extension Observation {
             appTransaction: root.optionalObject("appTransaction")?.value,
             receipt: root.optionalObject("receipt")?.value,
             notification: ObservedNotification(reading: root.optionalObject("notification")),
-            verification: VerificationFacts(reading: root.object("verification")),
+            verification: isUnsigned
+                ? nil : VerificationFacts(reading: root.object("verification")),
             claims: ObservationClaims(reading: root.optionalObject("claims")),
             owner: ObservedOwner(reading: root.optionalObject("owner")),
-            relinkedPurchase: root.optionalString("relinkedPurchase"),
+            relinkedPurchase: relinked,
             isDuplicate: root.value["isDuplicate"]?.bool ?? false
         )
     }

@@ -8,7 +8,9 @@ extension Observation {
         writer.beginObject()
         writer.key("schemaVersion")
         writer.int(Self.schemaVersion)
-        write(source, to: &writer)
+        if let source {
+            write(source, to: &writer)
+        }
         writer.key("environment")
         writer.string(environment.rawValue)
         writer.key("bundleID")
@@ -18,7 +20,9 @@ extension Observation {
             writer.key("notification")
             write(notification: notification, to: &writer)
         }
-        write(verification, to: &writer)
+        if let verification {
+            write(verification, to: &writer)
+        }
         write(claims, to: &writer)
         writeOutcome(to: &writer)
         writer.endObject()

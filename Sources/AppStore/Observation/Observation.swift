@@ -8,7 +8,8 @@ package import JSON
 /// Apple signed: fields that Apple adds later survive all stages. A receipt's record, which Apple
 /// signs as ASN.1, is a transaction of the same shape.
 package struct Observation: Sendable {
-    package var source: ObservationSource
+    /// Nil where no body says it: the name of a purchase whose owner changed.
+    package var source: ObservationSource?
     package var environment: Environment
     /// Nil for a renewal info alone, which names no app.
     package var bundleID: String?
@@ -19,7 +20,8 @@ package struct Observation: Sendable {
     /// the names of an app transaction's members, the others in base64.
     package var receipt: JSONValue?
     package var notification: ObservedNotification?
-    package var verification: VerificationFacts
+    /// Nil where nobody signed it: the name of a purchase whose owner changed.
+    package var verification: VerificationFacts?
     package var claims: ObservationClaims
     /// Set from `link-worker` on.
     package var owner: ObservedOwner?
@@ -29,7 +31,7 @@ package struct Observation: Sendable {
     package var isDuplicate: Bool
 
     package init(
-        source: ObservationSource,
+        source: ObservationSource?,
         environment: Environment,
         bundleID: String?,
         transaction: JSONValue? = nil,
@@ -37,7 +39,7 @@ package struct Observation: Sendable {
         appTransaction: JSONValue? = nil,
         receipt: JSONValue? = nil,
         notification: ObservedNotification? = nil,
-        verification: VerificationFacts,
+        verification: VerificationFacts?,
         claims: ObservationClaims = ObservationClaims(),
         owner: ObservedOwner? = nil,
         relinkedPurchase: String? = nil,

@@ -13,11 +13,13 @@ struct ObservedOrigin {
             identifiers = nil
             return
         }
-        raw = RecordPosition(
-            topic: observation.source.topic,
-            partition: observation.source.partition,
-            offset: observation.source.offset
-        )
+        raw = observation.source.map { source in
+            RecordPosition(
+                topic: source.topic,
+                partition: source.partition,
+                offset: source.offset
+            )
+        }
         identifiers = DeadLetterIdentifiers(observation)
     }
 }

@@ -1,7 +1,6 @@
 package import AppStore
 import JSON
 import OpenSSL
-import OpenSSL
 
 /// The parts of an observation that are judged one by one.
 package struct ObservationParts: Sendable {
@@ -14,15 +13,8 @@ package struct ObservationParts: Sendable {
     package var hasUnidentified = false
 
     package init(_ observation: Observation) {
-        let track = Track(observation.verification.method)
-        if let payload = observation.transaction {
-            add(transaction: payload, of: observation, track)
-        }
-        if let payload = observation.renewalInfo {
-            add(renewal: payload, of: observation, track)
-        }
-        if let payload = observation.appTransaction {
-            add(appTransaction: payload, of: observation, track)
+        if let verification = observation.verification {
+            addPayloads(of: observation, verification)
         }
         if let notification = observation.notification {
             if let uuid = notification.uuid {
@@ -33,6 +25,22 @@ package struct ObservationParts: Sendable {
             } else {
                 hasUnidentified = true
             }
+        }
+    }
+
+    private mutating func addPayloads(
+        of observation: Observation,
+        _ verification: VerificationFacts
+    ) {
+        let track = Track(verification.method)
+        if let payload = observation.transaction {
+            add(transaction: payload, of: observation, track)
+        }
+        if let payload = observation.renewalInfo {
+            add(renewal: payload, of: observation, verification.trust, track)
+        }
+        if let payload = observation.appTransaction {
+            add(appTransaction: payload, of: observation, track)
         }
     }
 
@@ -77,6 +85,7 @@ package struct ObservationParts: Sendable {
     private mutating func add(
         renewal payload: JSONValue,
         of observation: Observation,
+        _ trust: Trust,
         _ track: Track
     ) {
         let renewal = RenewalPayload(payload)
@@ -88,7 +97,7 @@ package struct ObservationParts: Sendable {
         let key = RenewalKey(
             environment: observation.environment,
             originalTransactionID: original.string,
-            trust: observation.verification.trust
+            trust: trust
         )
         add(.renewal(key), payload, signedDate, track)
     }

@@ -33,27 +33,28 @@ extension FactSet {
         _ observation: Observation
     ) -> TransactionFact? {
         let transaction = TransactionPayload(payload)
-        guard let signedDate = transaction.signedDate, let bundleID = observation.bundleID else {
-            return nil
-        }
+        guard let signedDate = transaction.signedDate, let bundleID = observation.bundleID,
+            let verification = observation.verification
+        else { return nil }
         return TransactionFact(
             transaction,
             revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
             environment: observation.environment,
             bundleID: bundleID,
-            track: Track(observation.verification.method),
-            trust: observation.verification.trust
+            track: Track(verification.method),
+            trust: verification.trust
         )
     }
 
     private func renewalFact(_ payload: JSONValue, _ observation: Observation) -> RenewalFact? {
         let renewal = RenewalPayload(payload)
-        guard let signedDate = renewal.signedDate else { return nil }
+        guard let signedDate = renewal.signedDate, let verification = observation.verification
+        else { return nil }
         return RenewalFact(
             renewal,
             revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
             environment: observation.environment,
-            trust: observation.verification.trust
+            trust: verification.trust
         )
     }
 }

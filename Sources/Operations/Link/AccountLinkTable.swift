@@ -1,6 +1,7 @@
 package import Postgres
 
-/// The table `account_links`, which `link-worker` asks with every record of a purchase.
+/// The table `account_links`, which `link-worker` asks with every record of a purchase; of what
+/// changes in it a trigger tells `link-worker`.
 package enum AccountLinkTable {
     /// Writes links; one that stands already is changed to the new user, and nothing is written
     /// where it names that user.

@@ -7,7 +7,7 @@ extension PipelineCommand {
     static let linkAdd = PipelineCommand(
         syntax: linkSyntax(
             "add",
-            "Says who is behind a purchase, from its next record on.\n\n"
+            "Says who is behind purchases; running workers entitle them within a second.\n\n"
                 + "KIND is account_token, app_transaction_id or original_transaction_id. With "
                 + "--from, links come from a file, or from standard input for \"-\": each line is "
                 + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
@@ -21,7 +21,7 @@ extension PipelineCommand {
     static let linkRemove = PipelineCommand(
         syntax: linkSyntax(
             "remove",
-            "Takes links back; a purchase is judged anew with its next record.\n\n"
+            "Takes links back; purchases pass on, or to nobody, within a second.\n\n"
                 + "KIND is account_token, app_transaction_id or original_transaction_id. With "
                 + "--from, links come from a file as for 'link add', with or without a user; one "
                 + "that names another user than the line stays.",

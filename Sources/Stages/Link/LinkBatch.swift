@@ -20,6 +20,14 @@ struct LinkBatch {
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
 
+    init() {}
+
+    /// A batch that says nothing new of these purchases, and has them judged all the same.
+    init(judging scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
+        self.scopes = Set(scopes)
+        self.groups = groups
+    }
+
     /// Whether nothing in it is about a purchase or an account.
     var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
 
@@ -41,9 +49,9 @@ struct LinkBatch {
     }
 
     private mutating func addTransaction(of observation: Observation) -> TransactionFact? {
-        guard let value = observation.transaction, let bundleID = observation.bundleID else {
-            return nil
-        }
+        guard let value = observation.transaction, let bundleID = observation.bundleID,
+            let verification = observation.verification
+        else { return nil }
         let payload = TransactionPayload(value)
         let fact = payload.signedDate.flatMap { signedDate in
             TransactionFact(
@@ -51,8 +59,8 @@ struct LinkBatch {
                 revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
                 environment: observation.environment,
                 bundleID: bundleID,
-                track: Track(observation.verification.method),
-                trust: observation.verification.trust
+                track: Track(verification.method),
+                trust: verification.trust
             )
         }
         guard let fact else { return nil }
@@ -82,14 +90,15 @@ struct LinkBatch {
     }
 
     private mutating func addRenewal(of observation: Observation) -> RenewalFact? {
-        guard let value = observation.renewalInfo else { return nil }
+        guard let value = observation.renewalInfo, let verification = observation.verification
+        else { return nil }
         let payload = RenewalPayload(value)
         let fact = payload.signedDate.flatMap { signedDate in
             RenewalFact(
                 payload,
                 revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
                 environment: observation.environment,
-                trust: observation.verification.trust
+                trust: verification.trust
             )
         }
         guard let fact else { return nil }

@@ -7,19 +7,16 @@ struct LinkOutcome {
     private let scopes: [PurchaseScope: [PurchaseKey]]
     private let owners: [PurchaseKey: StoredOwner]
     private let accounts: [AppTransactionGroup: ObservedOwner]
-    let relinks: [Relink]
 
     init(
         purchases: [PurchaseKey: PurchaseState] = [:],
         owners: [PurchaseKey: StoredOwner] = [:],
-        accounts: [AppTransactionGroup: ObservedOwner] = [:],
-        relinks: [Relink] = []
+        accounts: [AppTransactionGroup: ObservedOwner] = [:]
     ) {
         self.purchases = purchases
         scopes = Dictionary(grouping: purchases.keys, by: \.scope).mapValues { $0.sorted() }
         self.owners = owners
         self.accounts = accounts
-        self.relinks = relinks
     }
 
     func owner(of subject: LinkSubject) -> ObservedOwner {

@@ -3,35 +3,31 @@ import Database
 package import Entitlements
 package import Kafka
 package import Postgres
-import Synchronization
 package import Worker
 
 /// Finds the user behind each purchase.
 ///
 /// The facts, the links and the policy decide, never what was known when a message passed by: the
 /// result stands in the table `owners`, and the message is the occasion to find it. What nobody
-/// owns goes on like anything else.
+/// owns goes on like anything else, and a purchase that gets another owner without a record of its
+/// own is told of by the outbox.
 package final class LinkStage: Stage {
     package let name = StageName.link
+    package let outbox: (any Outbox)?
 
-    private let client: PostgresClient
-    private let rules: OwnershipRules
+    private let linking: Linking
     private let linkedTopic: String
-    /// The relinked observations that went on with a record, until they are acknowledged.
-    private let relinks = Mutex<[TopicPartition: [Int64: [Relink]]]>([:])
-
-    /// How often a batch that turns out to concern more accounts than were locked is begun again.
-    private static let attemptsMax = 5
 
     /// - Parameter linkedTopic: where to the observations go on.
     package init(client: PostgresClient, rules: OwnershipRules, linkedTopic: String) {
-        self.client = client
-        self.rules = rules
+        let linking = Linking(client: client, rules: rules)
+        self.linking = linking
         self.linkedTopic = linkedTopic
+        outbox = LinkOutbox(linking, topic: linkedTopic)
     }
 
     package func probe() async throws {
-        try await SchemaVersion.require(client)
+        try await SchemaVersion.require(linking.client)
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
@@ -39,33 +35,6 @@ package final class LinkStage: Stage {
             try await link(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
-        }
-    }
-
-    /// Clears the marks of the changes that the next stage has been told of now.
-    package func acknowledged(
-        _ records: [ConsumerRecord],
-        _ verdicts: [Verdict]
-    ) async throws {
-        let told = relinks.withLock { relinks in
-            records.flatMap { relinks[$0.topicPartition]?[$0.offset] ?? [] }
-        }
-        guard !told.isEmpty else { return }
-        _ = try await client.withConnection { connection in
-            try await connection.pipeline([OwnerWriting.told(told)])
-        }
-        relinks.withLock { relinks in
-            for record in records {
-                relinks[record.topicPartition]?[record.offset] = nil
-            }
-        }
-    }
-
-    package func abandoned(_ partitions: [TopicPartition]) async {
-        relinks.withLock { relinks in
-            for partition in partitions {
-                relinks[partition] = nil
-            }
         }
     }
 }
@@ -85,37 +54,10 @@ extension LinkStage {
                 )
             }
         }
-        let outcome = batch.isEmpty ? LinkOutcome() : try await settle(batch)
-        var verdicts = readings.map { verdict(on: $0, outcome) }
-        tell(outcome.relinks, in: &verdicts, readings)
-        return verdicts
-    }
-
-    private func settle(_ batch: LinkBatch) async throws -> LinkOutcome {
-        var groups: Set<AppTransactionGroup> = []
-        for _ in 1..<Self.attemptsMax {
-            do {
-                return try await settle(batch, locking: groups)
-            } catch let missing as LocksMissing {
-                groups.formUnion(missing.groups)
-            }
-        }
-        return try await settle(batch, locking: groups)
-    }
-
-    private func settle(
-        _ batch: LinkBatch,
-        locking groups: Set<AppTransactionGroup>
-    ) async throws -> LinkOutcome {
-        try await client.transaction { [rules] connection in
-            var transaction = LinkTransaction(
-                connection: connection,
-                batch: batch,
-                rules: rules,
-                locking: groups
-            )
-            return try await transaction.run()
-        }
+        let outcome =
+            batch.isEmpty
+            ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
+        return readings.map { verdict(on: $0, outcome) }
     }
 
     private func verdict(on reading: Reading, _ outcome: LinkOutcome) -> Verdict {
@@ -128,25 +70,6 @@ extension LinkStage {
                 owner.userID == nil ? .unresolved : .resolved,
                 outputs: [linked.forwarded(to: linkedTopic, owner: owner)]
             )
-        }
-    }
-
-    /// Sends the relinked observations with the first record of the batch: they are acknowledged
-    /// before its offset is committed, and found untold where it is read again.
-    private func tell(
-        _ relinked: [Relink],
-        in verdicts: inout [Verdict],
-        _ readings: [Reading]
-    ) {
-        guard !relinked.isEmpty else { return }
-        for (index, reading) in readings.enumerated() {
-            guard case .success(let cause) = reading else { continue }
-            verdicts[index].outputs += relinked.map { cause.relinked($0, to: linkedTopic) }
-            let record = cause.record
-            relinks.withLock {
-                $0[record.topicPartition, default: [:]][record.offset] = relinked
-            }
-            return
         }
     }
 }

@@ -11,6 +11,8 @@ struct LinkTransaction {
     private let connection: PostgresConnection
     private let batch: LinkBatch
     private let rules: OwnershipRules
+    /// Whether records of the batch's own purchases go on and tell of their owners.
+    private let hasRecords: Bool
 
     private var locked: Set<AppTransactionGroup>
     private var purchases: [PurchaseKey: PurchaseState] = [:]
@@ -18,39 +20,38 @@ struct LinkTransaction {
     private var direct: [PurchaseKey: Ownership] = [:]
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
-    private var untold: [Relink] = []
 
     init(
         connection: PostgresConnection,
         batch: LinkBatch,
         rules: OwnershipRules,
+        hasRecords: Bool,
         locking groups: Set<AppTransactionGroup>
     ) {
         self.connection = connection
         self.batch = batch
         self.rules = rules
+        self.hasRecords = hasRecords
         locked = batch.groups.union(groups)
     }
 
     mutating func run() async throws -> LinkOutcome {
         try await lockAndRead()
         try await readLinksAndGroups()
-        let ours = Set(purchases.keys)
+        let ours = hasRecords ? Set(purchases.keys) : []
         let changed = try await settleGroups()
         try await readDependants(of: changed)
         let owners = purchases.mapValues { owner(of: $0.key) }
-        let relinks = try await write(owners, ours: ours)
-        return LinkOutcome(
-            purchases: purchases,
-            owners: owners,
-            accounts: accounts(),
-            relinks: relinks
-        )
+        try await write(owners, ours: ours)
+        return LinkOutcome(purchases: purchases, owners: owners, accounts: accounts())
     }
 
     private mutating func lockAndRead() async throws {
         let scopes = Array(batch.scopes)
-        let locks = [OwnershipLocks.accounts(locked), OwnershipLocks.purchases(scopes)]
+        let locks = [
+            OwnershipLocks.sharedLinks, OwnershipLocks.accounts(locked),
+            OwnershipLocks.purchases(scopes),
+        ]
         let reading = OwnershipReading.statements(scopes)
         let answers = try await connection.pipeline(
             locks + OwnershipWriting.statements(batch) + reading
@@ -74,14 +75,10 @@ struct LinkTransaction {
         }
         let questions = questions(about: purchases.keys)
         let answers = try await connection.pipeline([
-            questions.statement, GroupReading.owners(of: groups), OwnerWriting.untold,
+            questions.statement, GroupReading.owners(of: groups),
         ])
         links = questions.links(answers[0])
         siblings = GroupReading.owners(answers[1], of: groups)
-        untold = answers[2].filter { row in
-            let relink = Relink(row)
-            return row.bool(7) || relink.group.map(locked.contains) ?? false
-        }.map { Relink($0) }
         judgeDirectly(purchases.keys)
     }
 
@@ -229,13 +226,12 @@ extension LinkTransaction {
         return accounts
     }
 
-    /// Writes the owners that are others than before.
-    ///
-    /// - Returns: the purchases outside of the batch of which somebody has to be told.
+    /// Writes the owners that are others than before, and marks those of which no record in hand
+    /// tells.
     private func write(
         _ owners: [PurchaseKey: StoredOwner],
         ours: Set<PurchaseKey>
-    ) async throws -> [Relink] {
+    ) async throws {
         let rows = owners.compactMap { key, owner -> OwnerWriting.Row? in
             let stored = purchases[key]?.stored
             guard stored != owner else { return nil }
@@ -246,28 +242,9 @@ extension LinkTransaction {
                 isUntold: !isSame && !ours.contains(key)
             )
         }
-        guard !rows.isEmpty else { return untold }
-        let answers = try await connection.pipeline([OwnerWriting.statement(rows)])
-        var marks: [PurchaseKey: Int64] = [:]
-        for row in answers.joined() {
-            let key = PurchaseKey(
-                environment: Environment(rawValue: row.text(1)),
-                bundleID: row.text(2),
-                originalTransactionID: row.text(0)
-            )
-            marks[key] = row.optionalInt8(3)
-        }
-        let relinks = rows.filter(\.isUntold).compactMap { row in
-            marks[row.key].map { mark in
-                Relink(
-                    key: row.key,
-                    owner: ObservedOwner(row.owner),
-                    group: group(of: row.key),
-                    mark: mark
-                )
-            }
-        }
-        let told = Set(relinks.map(\.key))
-        return relinks + untold.filter { !told.contains($0.key) }
+        guard !rows.isEmpty else { return }
+        // With the commit everybody who listens hears that there is something to tell.
+        let news = rows.contains(where: \.isUntold) ? [OwnerWriting.news] : []
+        _ = try await connection.pipeline([OwnerWriting.statement(rows)] + news)
     }
 }

@@ -13,7 +13,6 @@ enum OwnerWriting {
         let isUntold: Bool
     }
 
-    /// The answer has a row for each, with its mark.
     static func statement(_ rows: [Row]) -> PostgresStatement {
         var originals = PostgresArray(of: .text)
         var environments = PostgresArray(of: .text)
@@ -61,19 +60,19 @@ enum OwnerWriting {
             direct_user_id = excluded.direct_user_id,
             app_transaction_id = excluded.app_transaction_id,
             untold_since_us = coalesce(excluded.untold_since_us, known.untold_since_us)
-        RETURNING original_transaction_id, environment, bundle_id, untold_since_us
         """
 
-    /// The changes that nobody has been told of, with whether that is so for a suspicious while.
-    ///
-    /// The worker that made the change may have died over it.
+    /// The channel on which writers of links and of owners say that there is something to do.
+    static let channel = "account_links"
+
+    static let news = PostgresStatement("SELECT pg_notify('\(channel)', '')")
+
+    /// Owners of which nobody has been told, those that wait longest first.
     static let untold = PostgresStatement(
         """
-        SELECT environment, bundle_id, original_transaction_id, user_id, rule,
-               app_transaction_id, untold_since_us,
-               untold_since_us < (extract(epoch FROM now()) * 1000000)::int8 - 10000000
+        SELECT environment, bundle_id, original_transaction_id, user_id, rule, untold_since_us
         FROM owners WHERE untold_since_us IS NOT NULL
-        LIMIT 1000
+        ORDER BY untold_since_us LIMIT 500
         """
     )
 

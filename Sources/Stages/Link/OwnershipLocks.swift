@@ -5,6 +5,19 @@ import Postgres
 /// The statements that lock what a batch concerns, until the end of its transaction: the accounts
 /// first, then the purchases, which `entitle-worker` locks too.
 enum OwnershipLocks {
+    /// Held by whoever judges purchases by the links, and shared among them; before all others.
+    static let sharedLinks = PostgresStatement(
+        "SELECT pg_advisory_xact_lock_shared(hashtextextended('links', 0))"
+    )
+
+    /// Waits until everybody who judges by links as they were has committed.
+    ///
+    /// What they have recorded is seen afterwards, and who begins later sees the links as they are.
+    static let afterSharedLinks = [
+        PostgresStatement("SELECT pg_advisory_lock(hashtextextended('links', 0))"),
+        PostgresStatement("SELECT pg_advisory_unlock(hashtextextended('links', 0))"),
+    ]
+
     static func accounts(_ groups: some Sequence<AppTransactionGroup>) -> PostgresStatement {
         var environments = PostgresArray(of: .text)
         var bundleIDs = PostgresArray(of: .text)

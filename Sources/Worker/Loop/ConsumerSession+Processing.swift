@@ -56,6 +56,7 @@ extension ConsumerSession {
                 )
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
+                loop.lastAnswer.withLock { $0 = .now }
                 return JudgedBatch(
                     batch: rest,
                     verdicts: verdicts,

@@ -1,12 +1,13 @@
 /// The steps at which the infrastructure can fail; also the label `step` of the faults' counter.
 enum FaultKind: String, Sendable, CaseIterable {
-    case probe, process, deliver, acknowledge, commit, offsets, connection
+    case probe, process, deliver, acknowledge, commit, offsets, connection, outbox, publish
 
     /// What is not reachable while it fails.
     func condition(among conditions: [HealthCondition]) -> HealthCondition {
         switch self {
-        case .probe, .process, .acknowledge: conditions.contains(.database) ? .database : .broker
-        case .deliver, .commit, .offsets, .connection: .broker
+        case .probe, .process, .acknowledge, .outbox:
+            conditions.contains(.database) ? .database : .broker
+        case .deliver, .commit, .offsets, .connection, .publish: .broker
         }
     }
 }

@@ -21,6 +21,8 @@ package final class WorkerLoop: Sendable {
     private let nextJudging = Mutex<Judging?>(nil)
     private let isStopping = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
+    /// When the stage was asked last, and answered.
+    let lastAnswer = Mutex(ContinuousClock.now)
 
     /// Makes the producer; no connection is waited for.
     package init(
@@ -52,7 +54,12 @@ package final class WorkerLoop: Sendable {
         await waitForStage()
         guard let cluster = try await waitForCluster() else { return }
         let checking = Task { await checkTopics() }
-        defer { checking.cancel() }
+        let probing = Task { await probeWhileIdle() }
+        defer {
+            checking.cancel()
+            probing.cancel()
+        }
+        let outbox = try startOutbox()
         var backoff = configuration.backoff
         while !mustStop {
             let session = try ConsumerSession(self, cluster: cluster)
@@ -65,6 +72,7 @@ package final class WorkerLoop: Sendable {
                 try? await Task.sleep(for: backoff.nextDelay())
             }
         }
+        await end(outbox)
         await deliverer.close(deadline: configuration.closeDeadline)
     }
 

@@ -2,6 +2,7 @@
 final class WorkerMetrics: Sendable {
     let records: MetricFamily<Counter>
     let outputs: MetricFamily<Counter>
+    let outboxRecords: MetricFamily<Counter>
     let deadLetters: MetricFamily<Counter>
     let faults: MetricFamily<Counter>
     let commits: MetricFamily<Counter>
@@ -21,6 +22,10 @@ final class WorkerMetrics: Sendable {
             labels: ["disposition"]
         )
         outputs = registry.counter("output_records", "Records written and acknowledged.")
+        outboxRecords = registry.counter(
+            "outbox_records",
+            "Records written without a record in, and acknowledged."
+        )
         deadLetters = registry.counter(
             "dead_letters",
             "Records dead-lettered, by reason.",

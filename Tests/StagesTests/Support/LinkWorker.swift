@@ -3,6 +3,7 @@ import Entitlements
 import Kafka
 import LinkStage
 import Postgres
+import Synchronization
 import Traffic
 import Worker
 
@@ -44,14 +45,26 @@ final class LinkWorker {
         return (records, try await stage.process(records))
     }
 
-    /// Processes and acknowledges one batch.
+    /// Processes and acknowledges one batch, and lets the outbox tell of the rest.
     ///
-    /// - Returns: who owns what went on, in order, relinked purchases as `id=user`.
+    /// - Returns: who owns what went on, in order, then relinked purchases as `id=user`.
     @discardableResult
     func settle(_ samples: [Sample]) async throws -> [String?] {
         let (records, verdicts) = try await process(samples)
         try await stage.acknowledged(records, verdicts)
-        return try Self.owners(verdicts)
+        return try await Self.owners(verdicts.flatMap(\.outputs)) + told()
+    }
+
+    /// Gives the outbox an occasion.
+    ///
+    /// - Returns: the purchases that it tells of, as `id=user`.
+    @discardableResult
+    func told() async throws -> [String?] {
+        let written = Mutex<[ProducerRecord]>([])
+        try await stage.outbox?.empty { records in
+            written.withLock { $0 += records }
+        }
+        return try Self.owners(written.withLock { $0 })
     }
 
     @discardableResult
@@ -59,8 +72,8 @@ final class LinkWorker {
         try await settle([sample])
     }
 
-    static func owners(_ verdicts: [Verdict]) throws -> [String?] {
-        try verdicts.flatMap(\.outputs).map { output in
+    static func owners(_ outputs: [ProducerRecord]) throws -> [String?] {
+        try outputs.map { output in
             let observation = try Observation(decoding: output.value)
             let user = observation.owner?.userID
             return observation.relinkedPurchase.map { "\($0)=\(user ?? "nobody")" } ?? user

@@ -19,19 +19,30 @@ final class FakeStage: Stage {
         /// While closed, `process` does not return.
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+        /// While set, `probe` fails.
+        var isUnreachable = false
     }
 
     struct Fault: Error {}
 
     private let state = Mutex(State())
     private let judge: @Sendable (ConsumerRecord) -> Verdict
+    let outbox: (any Outbox)?
 
-    init(_ judge: @escaping @Sendable (ConsumerRecord) -> Verdict) {
+    init(
+        outbox: (any Outbox)? = nil,
+        _ judge: @escaping @Sendable (ConsumerRecord) -> Verdict
+    ) {
+        self.outbox = outbox
         self.judge = judge
     }
 
-    convenience init(forwardingTo topic: String) {
-        self.init { record in
+    func probe() async throws {
+        if seen.isUnreachable { throw Fault() }
+    }
+
+    convenience init(forwardingTo topic: String, outbox: (any Outbox)? = nil) {
+        self.init(outbox: outbox) { record in
             Verdict(
                 .forwarded,
                 outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)]

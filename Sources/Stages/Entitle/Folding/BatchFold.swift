@@ -138,10 +138,10 @@ struct BatchFold {
 
     private mutating func takeHistory(of record: EntitleRecord) {
         let observation = record.observation
-        if let payload = observation.appTransaction {
-            revisions.append(appTransaction: payload, observation)
+        if let payload = observation.appTransaction, let verification = observation.verification {
+            revisions.append(appTransaction: payload, verification, observation)
         }
-        if let notification = observation.notification {
+        if let notification = observation.notification, observation.source != nil {
             let meaning = NotificationMeaning(
                 type: notification.type,
                 subtype: notification.subtype

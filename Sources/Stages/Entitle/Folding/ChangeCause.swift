@@ -9,7 +9,8 @@ struct ChangeCause {
 
     let kind: Kind
     let id: String?
-    let source: ObservationSource
+    /// Nil where no body brought it, as with a link that was written late.
+    let source: ObservationSource?
 
     init(_ record: EntitleRecord) {
         let observation = record.observation
@@ -25,7 +26,7 @@ struct ChangeCause {
             id = renewal.key.originalTransactionID
         } else {
             kind = .link
-            id = observation.relinkedPurchase
+            id = observation.owner?.rule
         }
     }
 }

@@ -48,14 +48,15 @@ struct EntitleRecord {
         guard let payload = observation.transaction else { return nil }
         let transaction = TransactionPayload(payload)
         guard let bundleID = observation.bundleID else { throw .member("bundleID") }
+        guard let verification = observation.verification else { throw .member("verification") }
         guard let signedDate = transaction.signedDate,
             let fact = TransactionFact(
                 transaction,
                 revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
                 environment: observation.environment,
                 bundleID: bundleID,
-                track: Track(observation.verification.method),
-                trust: observation.verification.trust
+                track: Track(verification.method),
+                trust: verification.trust
             )
         else { throw .member("transaction") }
         return fact
@@ -65,13 +66,14 @@ struct EntitleRecord {
         _ observation: Observation
     ) throws(ObservationError) -> RenewalFact? {
         guard let payload = observation.renewalInfo else { return nil }
+        guard let verification = observation.verification else { throw .member("verification") }
         let renewal = RenewalPayload(payload)
         guard let signedDate = renewal.signedDate,
             let fact = RenewalFact(
                 renewal,
                 revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(payload)),
                 environment: observation.environment,
-                trust: observation.verification.trust
+                trust: verification.trust
             )
         else { throw .member("renewalInfo") }
         return fact

@@ -22,7 +22,7 @@ struct NotificationColumns {
         _ record: EntitleRecord
     ) {
         let source = record.observation.source
-        let position = "\(source.topic)/\(source.partition)/\(source.offset)/\(source.index)"
+        let position = source.map { "\($0.topic)/\($0.partition)/\($0.offset)/\($0.index)" }
         environments.append(record.observation.environment.rawValue)
         uuids.append(notification.uuid?.lowercased() ?? position)
         bundleIDs.append(record.observation.bundleID)

@@ -44,16 +44,20 @@ struct RevisionColumns {
         append(fact.revision, payload, observation)
     }
 
-    mutating func append(appTransaction payload: JSONValue, _ observation: Observation) {
+    mutating func append(
+        appTransaction payload: JSONValue,
+        _ verification: VerificationFacts,
+        _ observation: Observation
+    ) {
         let transaction = AppTransactionPayload(payload)
         let hash = ContentHash.of(payload)
         kinds.append("app_transaction")
         bundleIDs.append(observation.bundleID ?? "")
         ids.append(transaction.appTransactionID?.string ?? "sha256:" + hash.hex)
         trusts.append("")
-        tracks.append(Track(observation.verification.method).rawValue)
+        tracks.append(Track(verification.method).rawValue)
         let revision = Revision(
-            signedDate: transaction.signedDate ?? observation.verification.signedDate,
+            signedDate: transaction.signedDate ?? verification.signedDate,
             contentHash: hash
         )
         append(revision, payload, observation)

@@ -8,10 +8,10 @@ struct SourceColumns {
     private(set) var offsets = PostgresArray(of: .int8)
     private(set) var indices = PostgresArray(of: .int8)
 
-    mutating func append(_ source: ObservationSource) {
-        topics.append(source.topic)
-        partitions.append(Int64(source.partition))
-        offsets.append(source.offset)
-        indices.append(Int64(source.index))
+    mutating func append(_ source: ObservationSource?) {
+        topics.append(source?.topic)
+        partitions.append(source.map { Int64($0.partition) })
+        offsets.append(source?.offset)
+        indices.append(source.map { Int64($0.index) })
     }
 }

@@ -1,0 +1,150 @@
+import Entitlements
+import Kafka
+import Postgres
+import Synchronization
+import Worker
+
+/// What `link-worker` does without a record: it judges purchases anew whose links became different,
+/// and tells the next stage of owners that no record tells of.
+///
+/// A connection of its own listens. One copy of the worker works at a time, under a lock of that
+/// connection's session: another takes over as soon as the server misses it, and what was not
+/// finished is found in the tables.
+actor LinkOutbox: Outbox {
+    private let linking: Linking
+    private let topic: String
+    private var connection: PostgresConnection?
+    /// Whether to look at once, because the tables were not empty or somebody else was at it.
+    private var isDue = true
+
+    /// How long to wait for a notification before the tables are looked at all the same.
+    private static let sweepInterval = Duration.milliseconds(500)
+    /// How many purchases are judged in one transaction.
+    private static let purchasesMax = 200
+
+    init(_ linking: Linking, topic: String) {
+        self.linking = linking
+        self.topic = topic
+    }
+
+    func waitForOccasion() async throws {
+        let connection = try await listening()
+        guard !isDue else {
+            isDue = false
+            return
+        }
+        _ = try await using(connection) {
+            try await connection.notifications(deadline: Self.sweepInterval)
+        }
+    }
+
+    func empty(_ deliver: OutboxDelivery) async throws {
+        let connection = try await listening()
+        try await using(connection) {
+            guard try await isLeftToDo(connection) else { return }
+            guard try await lock(connection) else {
+                try await Task.sleep(for: .milliseconds(50))
+                isDue = true
+                return
+            }
+            try await work(connection, deliver)
+            _ = try await connection.pipeline([Self.unlock])
+        }
+    }
+
+    func close() async {
+        await connection?.close()
+        connection = nil
+    }
+}
+
+extension LinkOutbox {
+    private func work(_ connection: PostgresConnection, _ deliver: OutboxDelivery) async throws {
+        var isMore = true
+        while isMore {
+            try Task.checkCancellation()
+            let isJudged = try await judgeChanges(connection)
+            let isTold = try await tell(connection, deliver)
+            isMore = isJudged || isTold
+        }
+    }
+
+    /// Judges the purchases of the oldest changes of links; false where there was none.
+    private func judgeChanges(_ connection: PostgresConnection) async throws -> Bool {
+        let rows = try await connection.pipeline([LinkChange.oldest])
+        let changes = rows.joined().map { LinkChange($0) }
+        guard !changes.isEmpty else { return false }
+        let answers = try await connection.pipeline(
+            OwnershipLocks.afterSharedLinks + [LinkChange.purchases(of: changes)]
+        )
+        var rest = LinkChange.scopes(answers[2])[...]
+        while !rest.isEmpty {
+            let batch = LinkBatch(judging: rest.prefix(Self.purchasesMax), and: [])
+            _ = try await linking.settle(batch, hasRecords: false)
+            rest = rest.dropFirst(Self.purchasesMax)
+        }
+        _ = try await connection.pipeline([LinkChange.applied(changes)])
+        return true
+    }
+
+    /// Sends a link observation for each owner of which nobody was told; false where there is none.
+    private func tell(
+        _ connection: PostgresConnection,
+        _ deliver: OutboxDelivery
+    ) async throws -> Bool {
+        let rows = try await connection.pipeline([OwnerWriting.untold])
+        let relinks = rows.joined().map { Relink($0) }
+        guard !relinks.isEmpty else { return false }
+        try await deliver(relinks.map { $0.record(for: topic) })
+        _ = try await connection.pipeline([OwnerWriting.told(relinks)])
+        return true
+    }
+
+    private func isLeftToDo(_ connection: PostgresConnection) async throws -> Bool {
+        let answers = try await connection.pipeline([Self.isAnythingLeft])
+        return answers[0][0].bool(0)
+    }
+
+    private func lock(_ connection: PostgresConnection) async throws -> Bool {
+        let answers = try await connection.pipeline([Self.tryLock])
+        return answers[0][0].bool(0)
+    }
+
+    private static let isAnythingLeft = PostgresStatement(
+        """
+        SELECT EXISTS (SELECT FROM account_link_changes)
+            OR EXISTS (SELECT FROM owners WHERE untold_since_us IS NOT NULL)
+        """
+    )
+    private static let tryLock = PostgresStatement(
+        "SELECT pg_try_advisory_lock(hashtextextended('link outbox', 0))"
+    )
+    private static let unlock = PostgresStatement(
+        "SELECT pg_advisory_unlock(hashtextextended('link outbox', 0))"
+    )
+}
+
+extension LinkOutbox {
+    /// The connection that listens; opened anew, and the tables looked at, where it was lost.
+    private func listening() async throws -> PostgresConnection {
+        if let connection { return connection }
+        let new = try await linking.client.connect()
+        try await new.listen(to: OwnerWriting.channel)
+        connection = new
+        isDue = true
+        return new
+    }
+
+    /// After a fault the connection is given up, and with it whatever it had locked.
+    private func using<T: Sendable>(
+        _ connection: PostgresConnection,
+        _ body: () async throws -> T
+    ) async throws -> T {
+        do {
+            return try await body()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Entitlements
+import Postgres
+
+/// Finds out whose purchases are, in a transaction that is begun again where it needs more locks.
+struct Linking: Sendable {
+    let client: PostgresClient
+    let rules: OwnershipRules
+
+    /// How often a batch that turns out to concern more accounts than were locked is begun again.
+    private static let attemptsMax = 5
+
+    /// - Parameter hasRecords: whether records of the purchases go on, which tell of their owners.
+    func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
+        var groups: Set<AppTransactionGroup> = []
+        for _ in 1..<Self.attemptsMax {
+            do {
+                return try await settle(batch, hasRecords, locking: groups)
+            } catch let missing as LocksMissing {
+                groups.formUnion(missing.groups)
+            }
+        }
+        return try await settle(batch, hasRecords, locking: groups)
+    }
+
+    private func settle(
+        _ batch: LinkBatch,
+        _ hasRecords: Bool,
+        locking groups: Set<AppTransactionGroup>
+    ) async throws -> LinkOutcome {
+        try await client.transaction { connection in
+            var transaction = LinkTransaction(
+                connection: connection,
+                batch: batch,
+                rules: rules,
+                hasRecords: hasRecords,
+                locking: groups
+            )
+            return try await transaction.run()
+        }
+    }
+}

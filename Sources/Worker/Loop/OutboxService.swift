@@ -1,0 +1,87 @@
+import Kafka
+
+/// Gives a stage's outbox its occasions, for as long as the worker runs.
+///
+/// It writes with a producer of its own, in which a record that fails lets none behind it pass:
+/// what is written again is always a continuation of what was.
+struct OutboxService: Sendable {
+    private let outbox: any Outbox
+    private let configuration: WorkerConfiguration
+    private let deliverer: Deliverer
+    private let faults: Faults
+    private let written: Counter
+    private let mustStop: @Sendable () -> Bool
+
+    init(
+        _ outbox: any Outbox,
+        _ configuration: WorkerConfiguration,
+        _ faults: Faults,
+        _ metrics: WorkerMetrics,
+        _ log: Log,
+        mustStop: @escaping @Sendable () -> Bool
+    ) throws(KafkaError) {
+        self.outbox = outbox
+        self.configuration = configuration
+        self.faults = faults
+        self.mustStop = mustStop
+        written = metrics.outboxRecords[]
+        deliverer = try Deliverer(
+            properties: configuration.producerProperties.merging(Self.properties) { $1 },
+            handlers: KafkaLogging.handlers(log, client: "outbox") { _ in },
+            log: log
+        )
+    }
+
+    /// How long librdkafka may try to write a record before it gives it back.
+    package static let deliveryMax = Duration.seconds(6)
+
+    private static let properties = [
+        "enable.gapless.guarantee": "true",
+        "message.timeout.ms": String(Int(deliveryMax / .milliseconds(1))),
+        "queue.buffering.max.kbytes": "4096",
+    ]
+
+    /// Runs until the worker is to stop; a cancellation ends it at once.
+    func run() async {
+        var backoff = configuration.backoff
+        while !mustStop(), !Task.isCancelled {
+            do {
+                try await outbox.waitForOccasion()
+                try await outbox.empty { try await deliver($0) }
+                faults.succeeded(.outbox)
+                backoff.reset()
+            } catch is UndeliveredRecord {
+                await pause(&backoff)
+            } catch {
+                guard !Task.isCancelled else { break }
+                faults.failed(.outbox, error)
+                await pause(&backoff)
+            }
+        }
+        await outbox.close()
+        await deliverer.close(deadline: .zero)
+    }
+
+    private func deliver(_ records: [ProducerRecord]) async throws {
+        let report = await deliverer.enqueue(records).report()
+        if let first = report.failures.min(by: { $0.key < $1.key }) {
+            faults.failed(.publish, first.value)
+            throw UndeliveredRecord(error: first.value)
+        }
+        faults.succeeded(.publish)
+        written.increment(by: records.count)
+    }
+
+    /// Short steps, so that the end is noticed.
+    private func pause(_ backoff: inout Backoff) async {
+        let end = ContinuousClock.now + backoff.nextDelay()
+        while ContinuousClock.now < end, !mustStop(), !Task.isCancelled {
+            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
+        }
+    }
+}
+
+/// A record of an outbox that the broker has not acknowledged.
+struct UndeliveredRecord: Error {
+    let error: KafkaError
+}

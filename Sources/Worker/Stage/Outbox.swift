@@ -1,0 +1,26 @@
+package import Kafka
+
+/// Records that a stage writes without having been given one.
+///
+/// They wait in the stage's database, committed together with what they tell of, until the broker
+/// has acknowledged them. The loop gives the occasions from its start to its end, one at a time,
+/// also while no record comes and while the worker owns no partition. Every copy of a worker does
+/// so: an outbox sees to it that they do not write at cross purposes.
+package protocol Outbox: Sendable {
+    /// Waits until there may be something to write: for news, or for a while.
+    ///
+    /// Returns within about a second: the end of the worker waits for it.
+    func waitForOccasion() async throws
+
+    /// Writes what waits, and marks as written only what `deliver` has returned for.
+    ///
+    /// Throwing means a fault of the infrastructure: there is another occasion after a while.
+    func empty(_ deliver: OutboxDelivery) async throws
+
+    /// Gives up what this copy holds, so that another need not wait for it.
+    func close() async
+}
+
+/// Writes and awaits the acknowledgement of every record, in their order; throws where one was not
+/// acknowledged, and then the records after it have not been written either.
+package typealias OutboxDelivery = @Sendable ([ProducerRecord]) async throws -> Void

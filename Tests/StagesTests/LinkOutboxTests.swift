@@ -1,0 +1,199 @@
+import AppStore
+import Entitlements
+import Kafka
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+@testable import LinkStage
+
+/// Links that come after their purchases.
+@Suite(.timeLimit(.minutes(10))) struct LinkOutboxTests {
+    private static let anna = LinkWorker.anna
+    private static let bob = LinkWorker.bob
+
+    /// Purchases that nobody owns yet: one by its token, one by its account, one by itself.
+    private static func unowned() async throws -> LinkWorker {
+        let worker = try await LinkWorker()
+        try await worker.settle([
+            .purchase("1", token: anna), .purchase("2", account: "A"), .purchase("3"),
+        ])
+        #expect(try await worker.owners().allSatisfy { $0.hasSuffix("nobody unlinked") })
+        return worker
+    }
+
+    @Test(arguments: [
+        ("account_token", LinkWorker.anna, "1 anna account_token"),
+        ("account_token", LinkWorker.anna.uppercased(), "1 anna account_token"),
+        ("app_transaction_id", "A", "2 anna app_transaction_link"),
+        ("original_transaction_id", "3", "3 anna original_transaction_link"),
+    ])
+    func `a link that comes late finds its purchase, and says by which rule`(
+        kind: String,
+        key: String,
+        owner: String
+    ) async throws {
+        let worker = try await Self.unowned()
+        try await worker.link(kind, key, "anna")
+        let id = String(owner.prefix(1))
+        #expect(try await worker.told() == ["\(id)=anna"])
+        #expect(try await worker.owners().contains(owner))
+        #expect(try await worker.told().isEmpty)
+        #expect(try await Self.changeCount(worker) == 0)
+        #expect(try await worker.untoldCount() == 0)
+    }
+
+    @Test func `what it writes is a link observation that nobody signed`() async throws {
+        let worker = try await Self.unowned()
+        try await worker.link("original_transaction_id", "3", "anna")
+        let written = Mutex<[ProducerRecord]>([])
+        try await worker.stage.outbox?.empty { records in written.withLock { $0 += records } }
+        let first = written.withLock { $0.first }
+        let record = try #require(first)
+        #expect(record.topic == "storekit.linked")
+        #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == "Production/3")
+        #expect(record.headers.isEmpty)
+        let verdict = try await TopicSchema.validate([record.value ?? []], against: "linked")
+        #expect(verdict.isValid, "\(verdict.report)")
+    }
+
+    @Test func `a link that is changed or removed moves or ends what is owned`() async throws {
+        let worker = try await Self.unowned()
+        try await worker.link("account_token", Self.anna, "anna")
+        try await worker.told()
+        _ = try await worker.client.query("UPDATE account_links SET user_id = 'carl'")
+        #expect(try await worker.told() == ["1=carl"])
+        _ = try await worker.client.query("DELETE FROM account_links")
+        #expect(try await worker.told() == ["1=nobody"])
+        #expect(try await worker.owners()[0] == "1 nobody unlinked")
+    }
+
+    @Test func `purchases of the account follow the one that is linked`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.settle([
+            .purchase("1", token: Self.anna, account: "A"), .purchase("2", account: "A"),
+        ])
+        try await worker.link("account_token", Self.anna, "anna")
+        let told = try await worker.told().compactMap(\.self).sorted()
+        #expect(told == ["1=anna", "2=anna"])
+        #expect(try await worker.owners()[1] == "2 anna sibling_purchase")
+    }
+
+    @Test func `a link of another app or environment concerns nobody here`() async throws {
+        let worker = try await Self.unowned()
+        _ = try await worker.client.query(
+            """
+            INSERT INTO account_links (kind, environment, bundle_id, key, user_id) VALUES
+                ('original_transaction_id', 'Sandbox', '', '3', 'anna'),
+                ('original_transaction_id', '', 'com.example.other', '3', 'anna')
+            """
+        )
+        #expect(try await worker.told().isEmpty)
+        #expect(try await worker.owners()[2] == "3 nobody unlinked")
+    }
+
+    @Test(arguments: [
+        (OwnershipPolicy.transfer, "1 bob account_token"),
+        (.keep, "1 anna account_token"),
+        (.transferIfInactive, "1 anna account_token"),
+    ])
+    func `the policy decides about a late link as about an early one`(
+        policy: OwnershipPolicy,
+        owner: String
+    ) async throws {
+        let worker = try await LinkWorker(OwnershipRules(policy: policy))
+        try await worker.settle([
+            .purchase("1", "1", at: 1_000, token: Self.anna, until: 9_000),
+            .purchase("1", "2", at: 2_000, token: Self.bob, until: 9_000),
+        ])
+        try await worker.linkTokens()
+        try await worker.told()
+        #expect(try await worker.owners() == [owner])
+    }
+
+    @Test func `what was not acknowledged is told again`() async throws {
+        struct Refusal: Error {}
+        let worker = try await Self.unowned()
+        try await worker.link("account_token", Self.anna, "anna")
+        await #expect(throws: Refusal.self) {
+            try await worker.stage.outbox?.empty { _ in throw Refusal() }
+        }
+        #expect(try await worker.untoldCount() == 1)
+        let next = try await LinkWorker(on: worker.client)
+        // The server may not have noticed yet that the first one's connection is gone.
+        try await eventually { try await next.told() == ["1=anna"] }
+        #expect(try await worker.untoldCount() == 0)
+    }
+
+    @Test func `a notification is an occasion at once`() async throws {
+        let worker = try await Self.unowned()
+        let outbox = try #require(worker.stage.outbox)
+        // The first occasion is that nobody has looked yet.
+        try await outbox.waitForOccasion()
+        async let occasion: Void = outbox.waitForOccasion()
+        try await worker.link("account_token", Self.anna, "anna")
+        try await occasion
+        #expect(try await worker.told() == ["1=anna"])
+        await outbox.close()
+    }
+
+    @Test func `a link that is written while its purchase is judged is not missed`() async throws {
+        let worker = try await LinkWorker()
+        let options = worker.client
+        // Somebody judges by the links as they are; their purchase is not committed yet.
+        let judging = try await options.connect()
+        _ = try await judging.query("BEGIN")
+        _ = try await judging.pipeline([OwnershipLocks.sharedLinks])
+        try await worker.link("account_token", Self.anna, "anna")
+        async let told = worker.told()
+        try await eventually {
+            try await worker.client.query(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            )[0].int8(0) == 1
+        }
+        _ = try await judging.query(
+            """
+            INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
+                transaction_id, track, signed_date_ms, content_hash, trust, purchase_date_ms,
+                account_token)
+            VALUES ('Production', 'com.example.pro', '1', '1', 'jws', 1, sha256('x'), 'apple', 1,
+                $1)
+            """,
+            [.text(Self.anna)]
+        )
+        _ = try await judging.query("COMMIT")
+        #expect(try await told == ["1=anna"])
+        await judging.close()
+    }
+
+    @Test func `many links at once, by several workers, leave nobody out`() async throws {
+        let worker = try await LinkWorker()
+        let count = 600
+        try await worker.settle((0..<count).map { .purchase("\($0)", account: "A\($0)") })
+        _ = try await worker.client.query(
+            """
+            INSERT INTO account_links (kind, key, user_id)
+            SELECT 'app_transaction_id', 'A' || n, 'user' || n
+            FROM generate_series(0, \(count - 1)) AS n
+            """
+        )
+        let client = worker.client
+        let told = try await withThrowingTaskGroup(of: [String?].self) { group in
+            for _ in 0..<3 {
+                group.addTask { try await LinkWorker(on: client).told() }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        let rest = try await worker.told()
+        #expect(Set(told + rest).count == count)
+        #expect(try await worker.owners().allSatisfy { $0.hasSuffix("app_transaction_link") })
+        #expect(try await Self.changeCount(worker) == 0)
+        #expect(try await worker.untoldCount() == 0)
+    }
+
+    private static func changeCount(_ worker: LinkWorker) async throws -> Int64 {
+        try await worker.client.query("SELECT count(*) FROM account_link_changes")[0].int8(0)
+    }
+}

@@ -1,0 +1,37 @@
+import Kafka
+import Synchronization
+import TestSupport
+import Worker
+
+/// An outbox whose records a test puts in.
+final class FakeOutbox: Outbox {
+    struct State {
+        var waiting: [ProducerRecord] = []
+        var occasions = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var seen: State { state.withLock { $0 } }
+
+    func put(_ records: [ProducerRecord]) {
+        state.withLock { $0.waiting += records }
+    }
+
+    func waitForOccasion() async throws {
+        _ = await becomesTrue(within: .milliseconds(20)) { !seen.waiting.isEmpty }
+        state.withLock { $0.occasions += 1 }
+    }
+
+    func empty(_ deliver: OutboxDelivery) async throws {
+        let records = state.withLock(\.waiting)
+        guard !records.isEmpty else { return }
+        try await deliver(records)
+        state.withLock { $0.waiting.removeFirst(records.count) }
+    }
+
+    func close() async {
+        state.withLock { $0.isClosed = true }
+    }
+}

@@ -1,0 +1,54 @@
+import Kafka
+import Testing
+import TestSupport
+import Worker
+
+@Suite(.timeLimit(.minutes(10)))
+struct LoopOutboxTests {
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `what waits is written without a record in, in its order`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let rig = try await LoopRig(kind)
+        let outbox = FakeOutbox()
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output, outbox: outbox))
+        worker.start()
+        let values = (0..<50).map { [UInt8($0)] }
+        outbox.put(values.map { ProducerRecord(topic: rig.output, key: [], value: $0) })
+        await eventually { outbox.seen.waiting.isEmpty }
+        #expect(try await rig.contents(rig.output).map(\.value) == values)
+        try await worker.stop()
+        #expect(outbox.seen.isClosed)
+    }
+
+    @Test func `what was not acknowledged waits, and the worker is not ready`() async throws {
+        let rig = try await LoopRig()
+        let outbox = FakeOutbox()
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output, outbox: outbox))
+        worker.start()
+        await eventually { worker.health.isReady }
+        // More often than the producer tries within the time that it has for a record.
+        try rig.cluster.mock?.fail(.produce, with: Array(repeating: .requestTimedOut, count: 999))
+        outbox.put([ProducerRecord(topic: rig.output, key: [], value: [1])])
+        await eventually { !worker.health.isReady }
+        #expect(outbox.seen.waiting.count == 1)
+        try rig.cluster.mock?.clearFailures(.produce)
+        await eventually { outbox.seen.waiting.isEmpty && worker.health.isReady }
+        try await worker.stop()
+    }
+
+    @Test func `a database that goes away while no record comes makes the worker unready`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        let worker = try rig.worker(stage)
+        worker.start()
+        await eventually { worker.health.isReady }
+        stage.order { $0.isUnreachable = true }
+        await eventually { !worker.health.isReady }
+        stage.order { $0.isUnreachable = false }
+        await eventually { worker.health.isReady }
+        try await worker.stop()
+    }
+}
