@@ -11,7 +11,15 @@ import Testing
             let bytes = plan.name == "storekit.dead-letter" ? "3145728" : "2097152"
             #expect(plan.configuration["max.message.bytes"] == bytes, "\(plan.name)")
         }
-        #expect(TopicLayout().plans.count == 5)
+        #expect(TopicLayout().plans.count == 7)
+    }
+
+    @Test func `of each user the newest state stays, whatever its age`() throws {
+        let plan = try plan("storekit.entitlements.current")
+        #expect(plan.configuration["cleanup.policy"] == "compact")
+        #expect(plan.configuration["retention.ms"] == "-1")
+        let changed = try self.plan("storekit.entitlements.changed")
+        #expect(changed.configuration["cleanup.policy"] == "delete")
     }
 
     @Test func `dead letters are kept for ever unless told otherwise`() throws {

@@ -11,6 +11,8 @@ package struct TopicLayout: Hashable, Sendable {
     package static let flow = StageName.allCases.map(\.inputTopic)
     package static let raw = StageName.verify.inputTopic
     package static let deadLetter = StageName.deadLetterTopic
+    package static let changed = StageName.changedTopic
+    package static let current = StageName.currentTopic
 
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.
@@ -31,15 +33,25 @@ package struct TopicLayout: Hashable, Sendable {
 
     package var plans: [TopicPlan] {
         Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }
-            + [plan(Self.deadLetter, Self.deadLetterBytesMax, deadLetterRetentionMilliseconds)]
+            + [
+                plan(Self.deadLetter, Self.deadLetterBytesMax, deadLetterRetentionMilliseconds),
+                plan(Self.changed, Self.recordBytesMax, retentionMilliseconds),
+                // The newest record of each user stays for ever, whatever its age.
+                plan(Self.current, Self.recordBytesMax, nil, cleanup: "compact"),
+            ]
     }
 
-    private func plan(_ name: String, _ bytesMax: Int, _ retention: Int64?) -> TopicPlan {
+    private func plan(
+        _ name: String,
+        _ bytesMax: Int,
+        _ retention: Int64?,
+        cleanup: String = "delete"
+    ) -> TopicPlan {
         var configuration = [
             "max.message.bytes": String(bytesMax),
             "retention.ms": String(retention ?? -1),
             "compression.type": compression,
-            "cleanup.policy": "delete",
+            "cleanup.policy": cleanup,
         ]
         // An acknowledged record has to survive the loss of one broker, and one broker that is
         // down must not stop the pipeline.

@@ -10,14 +10,24 @@ package import Worker
 /// Idempotent for ever: whatever is replayed, a fact counts once and its rows are what they were.
 package final class EntitleStage: Stage {
     package let name = StageName.entitle
+    package var outbox: (any Outbox)? { feed }
 
     private let client: PostgresClient
     private let catalogs: CatalogStore
     private let lanes: Int
     private let metrics: EntitleMetrics
+    private let feed: ChangeFeed?
 
-    /// - Parameter lanes: into how many transactions at once a batch is shared out by purchase.
-    package init(client: PostgresClient, lanes: Int = 2, metrics: EntitleMetrics) {
+    /// - Parameters:
+    ///   - lanes: into how many transactions at once a batch is shared out by purchase.
+    ///   - feed: where changes are published; nil leaves them in the outbox.
+    package init(
+        client: PostgresClient,
+        lanes: Int = 2,
+        feed: FeedTopics? = nil,
+        metrics: EntitleMetrics
+    ) {
+        self.feed = feed.map { ChangeFeed(client: client, topics: $0) }
         self.client = client
         self.lanes = lanes
         self.metrics = metrics
@@ -25,9 +35,7 @@ package final class EntitleStage: Stage {
     }
 
     package func probe() async throws {
-        _ = try await client.withConnection { connection in
-            try await connection.pipeline([CatalogStore.newestVersion])
-        }
+        try await SchemaVersion.require(client)
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
@@ -92,6 +100,9 @@ package final class EntitleStage: Stage {
                     return try await transaction.run()
                 }
                 metrics.settled(outcome)
+                if outcome.changes > 0 {
+                    feed?.ring()
+                }
                 return outcome.outcomes
             } catch let contradicted as ContradictedFacts {
                 refused.merge(contradicted.records) { known, _ in known }

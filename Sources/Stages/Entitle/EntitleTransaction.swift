@@ -45,7 +45,8 @@ struct EntitleTransaction {
         if projector.isStacking {
             try await projector.readStacks(connection)
         }
-        let changes = projector.changes()
+        var changes = projector.changes()
+        changes.catalogVersion = catalog.version
         try await write(fold, changes, projector)
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(

@@ -19,6 +19,10 @@ extension WorkerProgram {
                     parts.settings[EntitleSettings.lanes],
                     parts.settings[DatabaseSettings.connectionsMax]
                 ),
+                feed: FeedTopics(
+                    changed: parts.settings.topic(StageName.changedTopic),
+                    current: parts.settings.topic(StageName.currentTopic)
+                ),
                 metrics: EntitleMetrics(parts.metrics)
             )
         }

@@ -3,7 +3,7 @@ import Synchronization
 /// Lets one task wait until another has news, or for a while.
 ///
 /// A ring while nobody waits is kept for the next wait; several are one.
-final class Doorbell: Sendable {
+package final class Doorbell: Sendable {
     private struct State {
         var hasRung = false
         var number = 0
@@ -12,7 +12,9 @@ final class Doorbell: Sendable {
 
     private let state = Mutex(State())
 
-    func ring() {
+    package init() {}
+
+    package func ring() {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard let waiting = state.waiting else {
                 state.hasRung = true
@@ -25,7 +27,7 @@ final class Doorbell: Sendable {
     }
 
     /// Returns at a ring, or when the time is over; for one task at a time.
-    func wait(for time: Duration) async {
+    package func wait(for time: Duration) async {
         let number: Int? = state.withLock { state in
             if state.hasRung {
                 state.hasRung = false

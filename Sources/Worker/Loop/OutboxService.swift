@@ -32,12 +32,9 @@ struct OutboxService: Sendable {
         )
     }
 
-    /// How long librdkafka may try to write a record before it gives it back.
-    package static let deliveryMax = Duration.seconds(6)
-
     private static let properties = [
         "enable.gapless.guarantee": "true",
-        "message.timeout.ms": String(Int(deliveryMax / .milliseconds(1))),
+        "message.timeout.ms": String(Int(OutboxLimits.deliveryMax / .milliseconds(1))),
         "queue.buffering.max.kbytes": "4096",
     ]
 

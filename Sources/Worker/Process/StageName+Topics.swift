@@ -19,5 +19,17 @@ extension StageName {
         }
     }
 
+    /// What the stage writes besides, without the topics' prefix.
+    package var otherTopics: [String] {
+        switch self {
+        case .verify, .dedupe, .link: []
+        case .entitle: [Self.changedTopic, Self.currentTopic]
+        }
+    }
+
     package static let deadLetterTopic = "dead-letter"
+    /// Every change of what users may use.
+    package static let changedTopic = "entitlements.changed"
+    /// The newest state of each user.
+    package static let currentTopic = "entitlements.current"
 }

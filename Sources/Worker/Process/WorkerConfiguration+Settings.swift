@@ -4,7 +4,8 @@ extension WorkerConfiguration {
     init(_ settings: SettingsValues, _ stage: StageName) {
         self.init(
             inputTopics: [settings.topic(stage.inputTopic)],
-            outputTopics: stage.outputTopic.map { [settings.topic($0)] } ?? [],
+            outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics)
+                .map { settings.topic($0) },
             deadLetterTopic: settings.topic(StageName.deadLetterTopic),
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)

@@ -23,7 +23,15 @@ final class EntitleWorker: Sendable {
         }
         self.client = own
         registry = MetricsRegistry()
-        stage = EntitleStage(client: own, lanes: lanes, metrics: EntitleMetrics(registry))
+        stage = EntitleStage(
+            client: own,
+            lanes: lanes,
+            feed: FeedTopics(
+                changed: "storekit.entitlements.changed",
+                current: "storekit.entitlements.current"
+            ),
+            metrics: EntitleMetrics(registry)
+        )
     }
 
     func apply(catalog json: [UInt8]) async throws {

@@ -5,7 +5,10 @@ import Postgres
 /// The statement that appends to the history of what users may use.
 enum ChangeWriting {
     /// Gives each change of a user the next version of theirs, in the order of the list.
-    static func append(_ changes: [RowChanges.Changed]) -> PostgresStatement? {
+    static func append(
+        _ changes: [RowChanges.Changed],
+        catalogVersion: Int64?
+    ) -> PostgresStatement? {
         guard !changes.isEmpty else { return nil }
         var counts: [String: Int64] = [:]
         for change in changes {
@@ -25,7 +28,7 @@ enum ChangeWriting {
         }
         return PostgresStatement(
             insert,
-            ([users, steps] + columns.arrays).map { .array($0) }
+            ([users, steps] + columns.arrays).map { .array($0) } + [.int8(catalogVersion)]
         )
     }
 
@@ -40,11 +43,11 @@ enum ChangeWriting {
         INSERT INTO changes (
             user_id, version, environment, bundle_id, original_transaction_id, entitlement_key,
             old_periods, new_periods, cause, cause_id, source_topic, source_partition,
-            source_offset)
+            source_offset, catalog_version)
         SELECT change.user_id, given.version - change.versions_after, change.environment,
                change.bundle_id, change.original_transaction_id, change.entitlement_key,
                change.old_periods, change.new_periods, change.cause, change.cause_id,
-               change.source_topic, change.source_partition, change.source_offset
+               change.source_topic, change.source_partition, change.source_offset, $16::int8
         FROM unnest(
             $3::text[], $4::int8[], $5::text[], $6::text[], $7::text[], $8::text[],
             $9::tstzmultirange[], $10::tstzmultirange[], $11::text[], $12::text[], $13::text[],

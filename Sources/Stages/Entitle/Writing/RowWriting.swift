@@ -9,7 +9,7 @@ enum RowWriting {
             unstack(changes.unstacked), stack(changes.stacked),
             remove(changes.gone), hold(changes.held),
             LedgerWriting.remove(changes.uncredited), LedgerWriting.credit(changes.credited),
-            ChangeWriting.append(changes.changed),
+            ChangeWriting.append(changes.changed, catalogVersion: changes.catalogVersion),
         ].compactMap { $0 }
     }
 

@@ -1,0 +1,42 @@
+import JSON
+import Postgres
+
+extension JSONWriter {
+    /// Half-open spans in UNIX milliseconds; no end is null.
+    mutating func periods(_ periods: [PostgresPeriod]) {
+        beginArray()
+        for period in periods {
+            beginObject()
+            key("start")
+            int(period.startMilliseconds)
+            key("end")
+            if let end = period.endMilliseconds { int(end) } else { null() }
+            endObject()
+        }
+        endArray()
+    }
+
+    mutating func string(orNull text: String?) {
+        if let text { string(text) } else { null() }
+    }
+
+    /// One of a user's entitlements, as `entitlements.current` and `outcomes` hold it.
+    mutating func entitlement(_ held: HeldEntitlement) {
+        beginObject()
+        key("environment")
+        string(held.environment)
+        key("bundleID")
+        string(orNull: held.bundleID)
+        key("originalTransactionID")
+        string(orNull: held.originalTransactionID)
+        if let id = held.grantID {
+            key("grantID")
+            int(id)
+        }
+        key("entitlement")
+        string(held.key)
+        key("periods")
+        periods(held.periods)
+        endObject()
+    }
+}

@@ -1,0 +1,188 @@
+import AppStore
+import Entitlements
+import JSON
+import Kafka
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+@testable import EntitleStage
+
+/// What is published of users' entitlements.
+@Suite(.timeLimit(.minutes(10))) struct ChangeFeedTests {
+    private static let anna = Ownership(userID: "anna", rule: .accountToken)
+    private static let bob = Ownership(userID: "bob", rule: .accountToken)
+
+    /// Some purchases of two users, and what has been published of them so far.
+    private static func worker(_ count: Int = 4) async throws -> EntitleWorker {
+        let worker = try await EntitleWorker()
+        for number in 1...count {
+            try await worker.own([Signed.key("\(number)"): number % 2 == 0 ? anna : bob])
+        }
+        return worker
+    }
+
+    private static func buy(_ worker: EntitleWorker, _ numbers: ClosedRange<Int>) async throws {
+        _ = try await worker.process(
+            try numbers.map { try Signed.transaction("\($0)", signed: 1) }
+        )
+    }
+
+    @Test func `a change is published after its commit, in the order of its versions`()
+        async throws
+    {
+        let worker = try await Self.worker()
+        #expect(try await worker.published().isEmpty)
+        try await Self.buy(worker, 1...4)
+        _ = try await worker.process([try Signed.transaction("2", signed: 2, revoked: 50)])
+        let published = try await worker.published()
+        #expect(
+            published.changes.map(\.label).sorted() == [
+                "anna 1", "anna 2", "anna 3", "bob 1", "bob 2",
+            ]
+        )
+        #expect(published.changes.filter { $0.userID == "anna" }.map(\.version) == [1, 2, 3])
+        #expect(try await worker.published().isEmpty)
+        let last = try #require(published.changes.last { $0.userID == "anna" })
+        #expect(last.value["new"]?.elements.map { $0["end"]?.int64 } == [50])
+        #expect(last.value["old"]?.elements.map { $0["end"]?.int64 } == [1000])
+        #expect(last.value["cause"]?["kind"]?.string == "transaction")
+        #expect(last.value["cause"]?["source"]?["topic"]?.string == "storekit.raw")
+    }
+
+    @Test func `what is written is as its schemas say`() async throws {
+        let worker = try await Self.worker()
+        try await worker.apply(catalog: Array(#"{"products":{}}"#.utf8))
+        try await Self.buy(worker, 1...4)
+        try await worker.own([Signed.key("1"): Ownership(spans: [], rule: .unlinked)])
+        _ = try await worker.process([Observation.relinking(Signed.key("1"))])
+        let records = try await worker.published().records
+        for topic in ["entitlements.changed", "entitlements.current"] {
+            let values = records.filter { $0.topic == "storekit.\(topic)" }.compactMap(\.value)
+            #expect(!values.isEmpty)
+            let verdict = try await TopicSchema.validate(values, against: topic)
+            #expect(verdict.isValid, "\(verdict.report)")
+        }
+    }
+
+    @Test func `who reads the states alone knows what the rows say`() async throws {
+        let worker = try await Self.worker(20)
+        var states: [String: JSONValue] = [:]
+        for round in 0..<5 {
+            try await Self.buy(worker, (round * 4 + 1)...(round * 4 + 4))
+            for state in try await worker.published().states {
+                states[state.userID] = state.value
+            }
+        }
+        for (user, state) in states {
+            let held = try await worker.client.query(
+                "SELECT original_transaction_id FROM entitlements WHERE user_id = $1 ORDER BY 1",
+                [.text(user)]
+            ).map { $0.text(0) }
+            #expect(
+                state["entitlements"]?.elements.compactMap { $0["originalTransactionID"]?.string }
+                    == held
+            )
+            #expect(state["version"]?.int64 == 10)
+        }
+        #expect(states.count == 2)
+    }
+
+    @Test func `a crash publishes again from the same change on`() async throws {
+        struct Crash: Error {}
+        let worker = try await Self.worker()
+        try await Self.buy(worker, 1...4)
+        await #expect(throws: Crash.self) {
+            try await worker.stage.outbox?.empty { _ in throw Crash() }
+        }
+        // Another copy may begin when the right of the first has ended.
+        try await worker.endLease()
+        let next = try await EntitleWorker(on: worker.client)
+        #expect(
+            try await next.published().changes.map(\.label).sorted() == [
+                "anna 1", "anna 2", "bob 1", "bob 2",
+            ]
+        )
+    }
+
+    @Test func `one copy publishes at a time`() async throws {
+        let worker = try await Self.worker()
+        let other = try await EntitleWorker(on: worker.client)
+        try await Self.buy(worker, 1...2)
+        #expect(try await worker.published().changes.count == 2)
+        try await Self.buy(other, 3...4)
+        #expect(try await other.published().isEmpty)
+        #expect(try await worker.published().changes.count == 2)
+        // Who ends in good order leaves the right to whoever comes first.
+        await worker.stage.outbox?.close()
+        _ = try await worker.process([try Signed.transaction("1", signed: 2, revoked: 50)])
+        #expect(try await other.published().changes.map(\.label) == ["bob 3"])
+    }
+
+    @Test func `who published too late has the users' states published once more`() async throws {
+        let worker = try await Self.worker(2)
+        try await Self.buy(worker, 1...2)
+        let client = worker.client
+        // While it stands still another copy gets the right.
+        try await worker.stage.outbox?.empty { _ in
+            _ = try await client.query("UPDATE feed_lease SET holder = 'other'")
+        }
+        try await worker.endLease()
+        #expect(try await worker.published().states.map(\.userID).sorted() == ["anna", "bob"])
+        #expect(try await worker.published().isEmpty)
+    }
+
+    @Test func `what one transaction does to two users is published of both`() async throws {
+        let worker = try await Self.worker(1)
+        try await Self.buy(worker, 1...1)
+        _ = try await worker.published()
+        try await worker.own([
+            Signed.key("1"): Ownership(
+                spans: [
+                    OwnershipSpan(userID: "bob"),
+                    OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 500)),
+                ],
+                rule: .accountToken
+            )
+        ])
+        _ = try await worker.process([Observation.relinking(Signed.key("1"))])
+        let published = try await worker.published()
+        #expect(published.changes.map(\.label).sorted() == ["anna 1", "bob 2"])
+        #expect(published.changes.allSatisfy { $0.value["cause"]?["kind"]?.string == "link" })
+        let transactions = try await worker.client.query(
+            "SELECT count(DISTINCT xmin::text) FROM changes WHERE cause = 'link'"
+        )
+        #expect(transactions[0].int8(0) == 1)
+    }
+
+    @Test func `copies that write and publish at once keep each user's order`() async throws {
+        let worker = try await Self.worker(60)
+        let client = worker.client
+        let published = Mutex<[ProducerRecord]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for copy in 0..<3 {
+                group.addTask {
+                    let own = try await EntitleWorker(on: client)
+                    for round in 0..<10 {
+                        let number = copy * 20 + round * 2 + 1
+                        try await Self.buy(own, number...(number + 1))
+                        try await own.stage.outbox?.empty { records in
+                            published.withLock { $0 += records }
+                        }
+                    }
+                    await own.stage.outbox?.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await worker.endLease()
+        let rest = try await worker.published().records
+        let all = try Published(published.withLock { $0 } + rest)
+        for user in ["anna", "bob"] {
+            let versions = all.changes.filter { $0.userID == user }.map(\.version)
+            #expect(versions == Array(1...30))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import JSON
+import Kafka
+import Synchronization
+import Worker
+
+@testable import EntitleStage
+
+/// What an outbox has written, read.
+struct Published {
+    struct Item {
+        let userID: String
+        let version: Int64
+        let value: JSONValue
+
+        var label: String { "\(userID) \(version)" }
+    }
+
+    let records: [ProducerRecord]
+    let changes: [Item]
+    let states: [Item]
+
+    init(_ records: [ProducerRecord]) throws {
+        self.records = records
+        changes = try Self.items(records, "storekit.entitlements.changed")
+        states = try Self.items(records, "storekit.entitlements.current")
+    }
+
+    var isEmpty: Bool { records.isEmpty }
+
+    private static func items(_ records: [ProducerRecord], _ topic: String) throws -> [Item] {
+        try records.filter { $0.topic == topic }.map { record in
+            let root = try JSONDocument(parsing: record.value ?? []).root
+            return Item(
+                userID: String(decoding: record.key ?? [], as: UTF8.self),
+                version: root["version"]?.int64 ?? 0,
+                value: root
+            )
+        }
+    }
+}
+
+extension EntitleWorker {
+    /// Gives the feed an occasion.
+    func published() async throws -> Published {
+        let written = Mutex<[ProducerRecord]>([])
+        try await stage.outbox?.empty { records in
+            written.withLock { $0 += records }
+        }
+        return try Published(written.withLock { $0 })
+    }
+
+    /// As time does, for whoever holds it.
+    func endLease() async throws {
+        _ = try await client.query("UPDATE feed_lease SET until = now() - interval '1 second'")
+    }
+}
