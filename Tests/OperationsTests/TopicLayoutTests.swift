@@ -11,7 +11,7 @@ import Testing
             let bytes = plan.name == "storekit.dead-letter" ? "3145728" : "2097152"
             #expect(plan.configuration["max.message.bytes"] == bytes, "\(plan.name)")
         }
-        #expect(TopicLayout().plans.count == 7)
+        #expect(TopicLayout().plans.count == 8)
     }
 
     @Test func `of each user the newest state stays, whatever its age`() throws {

@@ -3,7 +3,6 @@ import Entitlements
 import JSON
 import Kafka
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 import Worker
@@ -95,7 +94,7 @@ import Worker
         let worker = try await Self.worker()
         try await Self.buy(worker, 1...4)
         await #expect(throws: Crash.self) {
-            try await worker.stage.outbox?.empty { _ in throw Crash() }
+            try await worker.feed.empty { _ in throw Crash() }
         }
         // Another copy may begin when the right of the first has ended.
         try await worker.endLease()
@@ -116,7 +115,7 @@ import Worker
         #expect(try await other.published().isEmpty)
         #expect(try await worker.published().changes.count == 2)
         // Who ends in good order leaves the right to whoever comes first.
-        await worker.stage.outbox?.close()
+        await worker.feed.close()
         _ = try await worker.process([try Signed.transaction("1", signed: 2, revoked: 50)])
         #expect(try await other.published().changes.map(\.label) == ["bob 3"])
     }
@@ -126,7 +125,7 @@ import Worker
         try await Self.buy(worker, 1...2)
         let client = worker.client
         // While it stands still another copy gets the right.
-        try await worker.stage.outbox?.empty { _ in
+        try await worker.feed.empty { _ in
             _ = try await client.query("UPDATE feed_lease SET holder = 'other'")
         }
         try await worker.endLease()
@@ -160,7 +159,7 @@ import Worker
     @Test func `copies that write and publish at once keep each user's order`() async throws {
         let worker = try await Self.worker(60)
         let client = worker.client
-        let published = Mutex<[ProducerRecord]>([])
+        let published = WrittenRecords()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for copy in 0..<3 {
                 group.addTask {
@@ -168,18 +167,16 @@ import Worker
                     for round in 0..<10 {
                         let number = copy * 20 + round * 2 + 1
                         try await Self.buy(own, number...(number + 1))
-                        try await own.stage.outbox?.empty { records in
-                            published.withLock { $0 += records }
-                        }
+                        try await own.feed.empty { published.append($0) }
                     }
-                    await own.stage.outbox?.close()
+                    await own.feed.close()
                 }
             }
             try await group.waitForAll()
         }
         try await worker.endLease()
         let rest = try await worker.published().records
-        let all = try Published(published.withLock { $0 } + rest)
+        let all = try Published(published.all + rest)
         for user in ["anna", "bob"] {
             let versions = all.changes.filter { $0.userID == user }.map(\.version)
             #expect(versions == Array(1...30))

@@ -49,7 +49,7 @@ import Worker
         let worker = try await Self.unowned()
         try await worker.link("original_transaction_id", "3", "anna")
         let written = Mutex<[ProducerRecord]>([])
-        try await worker.stage.outbox?.empty { records in written.withLock { $0 += records } }
+        try await worker.stage.outboxes[0].empty { records in written.withLock { $0 += records } }
         let first = written.withLock { $0.first }
         let record = try #require(first)
         #expect(record.topic == "storekit.linked")
@@ -118,7 +118,7 @@ import Worker
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
         await #expect(throws: Refusal.self) {
-            try await worker.stage.outbox?.empty { _ in throw Refusal() }
+            try await worker.stage.outboxes[0].empty { _ in throw Refusal() }
         }
         #expect(try await worker.untoldCount() == 1)
         let next = try await LinkWorker(on: worker.client)
@@ -129,7 +129,7 @@ import Worker
 
     @Test func `a notification is an occasion at once`() async throws {
         let worker = try await Self.unowned()
-        let outbox = try #require(worker.stage.outbox)
+        let outbox = worker.stage.outboxes[0]
         // The first occasion is that nobody has looked yet.
         try await outbox.waitForOccasion()
         async let occasion: Void = outbox.waitForOccasion()
@@ -141,15 +141,15 @@ import Worker
 
     @Test func `a link that is written while its purchase is judged is not missed`() async throws {
         let worker = try await LinkWorker()
-        let options = worker.client
+        let client = worker.client
         // Somebody judges by the links as they are; their purchase is not committed yet.
-        let judging = try await options.connect()
+        let judging = try await client.connect()
         _ = try await judging.query("BEGIN")
         _ = try await judging.pipeline([OwnershipLocks.sharedLinks])
         try await worker.link("account_token", Self.anna, "anna")
         async let told = worker.told()
         try await eventually {
-            try await worker.client.query(
+            try await client.query(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
             )[0].int8(0) == 1
         }

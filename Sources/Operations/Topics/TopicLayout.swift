@@ -9,10 +9,13 @@ package struct TopicLayout: Hashable, Sendable {
 
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = StageName.allCases.map(\.inputTopic)
+    /// What workers write besides.
+    package static let written = [deadLetter, outcomes, changed, current]
     package static let raw = StageName.verify.inputTopic
     package static let deadLetter = StageName.deadLetterTopic
     package static let changed = StageName.changedTopic
     package static let current = StageName.currentTopic
+    package static let outcomes = StageName.outcomesTopic
 
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.
@@ -23,6 +26,8 @@ package struct TopicLayout: Hashable, Sendable {
     package var retentionMilliseconds: Int64? = 7 * 86_400_000
     /// How long auditors find a dead letter; nil for ever.
     package var deadLetterRetentionMilliseconds: Int64?
+    /// Whoever waits for an outcome has long been told that it did not come in time.
+    private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
     /// `producer` keeps what the writers chose, which is lz4 for ours.
     package var compression = "producer"
 
@@ -35,6 +40,7 @@ package struct TopicLayout: Hashable, Sendable {
         Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }
             + [
                 plan(Self.deadLetter, Self.deadLetterBytesMax, deadLetterRetentionMilliseconds),
+                plan(Self.outcomes, Self.recordBytesMax, Self.outcomesRetentionMilliseconds),
                 plan(Self.changed, Self.recordBytesMax, retentionMilliseconds),
                 // The newest record of each user stays for ever, whatever its age.
                 plan(Self.current, Self.recordBytesMax, nil, cleanup: "compact"),

@@ -10,7 +10,7 @@ package import Worker
 /// Idempotent for ever: whatever is replayed, a fact counts once and its rows are what they were.
 package final class EntitleStage: Stage {
     package let name = StageName.entitle
-    package var outbox: (any Outbox)? { feed }
+    package let outboxes: [any Outbox]
 
     private let client: PostgresClient
     private let catalogs: CatalogStore
@@ -27,7 +27,9 @@ package final class EntitleStage: Stage {
         feed: FeedTopics? = nil,
         metrics: EntitleMetrics
     ) {
-        self.feed = feed.map { ChangeFeed(client: client, topics: $0) }
+        let changeFeed = feed.map { ChangeFeed(client: client, topics: $0) }
+        self.feed = changeFeed
+        outboxes = [changeFeed].compactMap { $0 }
         self.client = client
         self.lanes = lanes
         self.metrics = metrics
@@ -74,19 +76,39 @@ package final class EntitleStage: Stage {
                 try EntitleRecord(try Observation(decoding: record.value))
             }
         }
-        let readable = readings.compactMap { try? $0.get() }
-        var outcomes = try await settle(readable)[...]
+        var readable: [EntitleRecord] = []
+        var awaited: [Int] = []
+        for (record, reading) in zip(records, readings) {
+            guard let entitling = try? reading.get() else { continue }
+            if record.correlationID != nil {
+                awaited.append(readable.count)
+            }
+            readable.append(entitling)
+        }
+        let settled = try await settle(readable, awaited)
+        var place = 0
         return zip(records, readings).map { record, reading in
             switch reading {
-            case .failure(let error): .observationMalformed(error)
-            case .success: verdict(on: record, outcomes.removeFirst())
+            case .failure(let error):
+                return .observationMalformed(error)
+            case .success(let entitling):
+                defer { place += 1 }
+                var verdict = verdict(on: record, settled.outcomes[place])
+                verdict.outcome = settled.answers[place]?.outcome(
+                    settled.outcomes[place],
+                    isAboutPurchase: entitling.scope != nil
+                )
+                return verdict
             }
         }
     }
 
     /// One transaction, begun again without the records that turn out to contradict what is known.
-    private func settle(_ records: [EntitleRecord]) async throws -> [EntitleOutcome] {
-        guard !records.isEmpty else { return [] }
+    private func settle(
+        _ records: [EntitleRecord],
+        _ awaited: [Int]
+    ) async throws -> SettledBatch {
+        guard !records.isEmpty else { return SettledBatch(outcomes: []) }
         var refused: [Int: ImmutableField] = [:]
         while true {
             do {
@@ -95,7 +117,8 @@ package final class EntitleStage: Stage {
                         connection: connection,
                         records: records,
                         refused: refused,
-                        catalogs: catalogs
+                        catalogs: catalogs,
+                        awaited: awaited
                     )
                     return try await transaction.run()
                 }
@@ -103,7 +126,7 @@ package final class EntitleStage: Stage {
                 if outcome.changes > 0 {
                     feed?.ring()
                 }
-                return outcome.outcomes
+                return outcome
             } catch let contradicted as ContradictedFacts {
                 refused.merge(contradicted.records) { known, _ in known }
             }
@@ -113,7 +136,7 @@ package final class EntitleStage: Stage {
     private func verdict(on record: ConsumerRecord, _ outcome: EntitleOutcome) -> Verdict {
         switch outcome {
         case .applied: Verdict(.applied)
-        case .unchanged: Verdict(.unchanged)
+        case .unchanged, .superseded: Verdict(.unchanged)
         case .recorded: Verdict(.recorded)
         case .conflict(let field):
             .deadLettered(

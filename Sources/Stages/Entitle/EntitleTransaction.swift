@@ -12,17 +12,21 @@ struct EntitleTransaction {
     private let records: [EntitleRecord]
     private let refused: [Int: ImmutableField]
     private let catalogs: CatalogStore
+    /// The places of the records that somebody waits for.
+    private let awaited: [Int]
 
     init(
         connection: PostgresConnection,
         records: [EntitleRecord],
         refused: [Int: ImmutableField],
-        catalogs: CatalogStore
+        catalogs: CatalogStore,
+        awaited: [Int]
     ) {
         self.connection = connection
         self.records = records
         self.refused = refused
         self.catalogs = catalogs
+        self.awaited = awaited
     }
 
     func run() async throws -> SettledBatch {
@@ -45,12 +49,12 @@ struct EntitleTransaction {
         if projector.isStacking {
             try await projector.readStacks(connection)
         }
-        var changes = projector.changes()
-        changes.catalogVersion = catalog.version
-        try await write(fold, changes, projector)
+        let changes = projector.changes()
+        try await write(fold, changes, projector, catalog.version)
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(
             outcomes: fold.outcomes,
+            answers: try await readAnswers(fold),
             notifications: fold.meanings,
             unknownProducts: projector.unknownProducts,
             unknownTypes: projector.unknownTypes,
@@ -71,6 +75,21 @@ struct EntitleTransaction {
         fold.replace(whole.states)
     }
 
+    /// What those are told who wait; one round trip, where somebody does.
+    private func readAnswers(_ fold: BatchFold) async throws -> [Int: Answer] {
+        guard !awaited.isEmpty else { return [:] }
+        let reading = AnswerReading(
+            awaited.map { index in
+                AnswerReading.Question(
+                    index: index,
+                    record: records[index],
+                    userID: fold.userID(of: records[index])
+                )
+            }
+        )
+        return reading.answers(try await connection.pipeline(reading.statements))
+    }
+
     private func scopes() -> [PurchaseScope] {
         var scopes: Set<PurchaseScope> = []
         for record in records {
@@ -82,7 +101,8 @@ struct EntitleTransaction {
     private func write(
         _ fold: BatchFold,
         _ changes: RowChanges,
-        _ projector: BatchProjector
+        _ projector: BatchProjector,
+        _ catalogVersion: Int64?
     ) async throws {
         let facts = fold.changedTransactions
         let lock = projector.isStacking ? nil : Locking.users(changes.users)
@@ -92,7 +112,7 @@ struct EntitleTransaction {
                 lock, FactWriting.renewals(fold.changedRenewals),
                 FactWriting.graces(fold.newGraces), fold.revisions.statement,
                 fold.notifications.statement, SealWriting.write(projector.seals),
-            ].compactMap { $0 } + RowWriting.statements(changes)
+            ].compactMap { $0 } + RowWriting.statements(changes, catalogVersion: catalogVersion)
         let statements = (raising.map { [$0] } ?? []) + others
         guard !statements.isEmpty else { return }
         let answers = try await connection.pipeline(statements)

@@ -4,6 +4,8 @@ import Entitlements
 struct SettledBatch {
     /// One for each record, in order.
     var outcomes: [EntitleOutcome]
+    /// What those are told who wait for a record, by its place.
+    var answers: [Int: Answer] = [:]
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0
     var unknownTypes = 0

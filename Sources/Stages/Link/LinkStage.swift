@@ -13,7 +13,7 @@ package import Worker
 /// own is told of by the outbox.
 package final class LinkStage: Stage {
     package let name = StageName.link
-    package let outbox: (any Outbox)?
+    package let outboxes: [any Outbox]
 
     private let linking: Linking
     private let linkedTopic: String
@@ -23,7 +23,7 @@ package final class LinkStage: Stage {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
         self.linkedTopic = linkedTopic
-        outbox = LinkOutbox(linking, topic: linkedTopic)
+        outboxes = [LinkOutbox(linking, topic: linkedTopic)]
     }
 
     package func probe() async throws {

@@ -70,16 +70,19 @@ extension ConsumerSession {
         guard let error = await loop.deliverer.send(alone: output.record) else { return [] }
         guard error.isRecordFault else { return [output] }
         let verdict = judged.verdicts[output.owner]
-        switch output.letter {
-        case .omitted:
+        switch output.kind {
+        case .letter(.omitted):
             // Nothing of the record is in it any more: the topic's limit is absurdly small.
             loop.faults.failed(.deliver, error)
             return [output]
-        case .original:
+        case .letter(.original):
             guard let facts = verdict.deadLetter else { return [output] }
             sayTooLarge("a dead letter is too large for its topic, its value is omitted", output)
             return [judged.letter(facts, of: output.owner, .omitted)]
-        case nil:
+        case .outcome:
+            sayTooLarge("an outcome is too large for its topic, nobody is answered", output)
+            return []
+        case .forward:
             sayTooLarge("an output is too large for its topic, the record is dead-lettered", output)
             guard verdict.deadLetter == nil else { return [] }
             let facts = DeadLetterFacts(
@@ -87,7 +90,8 @@ extension ConsumerSession {
                 detail: "the topic \(output.record.topic) takes no record of this size"
             )
             judged.verdicts[output.owner] = .deadLettered(facts)
-            return [judged.letter(facts, of: output.owner, .original)]
+            let answer = judged.outcome(of: output.owner, outcomes)
+            return [judged.letter(facts, of: output.owner, .original)] + [answer].compactMap { $0 }
         }
     }
 

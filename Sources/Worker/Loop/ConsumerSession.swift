@@ -37,6 +37,10 @@ final class ConsumerSession: Sendable {
     }
 
     var configuration: WorkerConfiguration { loop.configuration }
+    /// Nil where nobody is answered.
+    var outcomes: OutcomeWriter? {
+        configuration.outcomesTopic.map { OutcomeWriter(topic: $0, stage: loop.stage.name) }
+    }
     var log: Log { loop.log }
     var mustAbort: Bool { isAborted.load(ordering: .acquiring) }
     private var mustStop: Bool { isStopped.load(ordering: .acquiring) }

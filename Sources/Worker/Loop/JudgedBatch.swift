@@ -8,8 +8,16 @@ struct JudgedBatch: Sendable {
         var record: ProducerRecord
         /// Whose it is: an index into the batch's records.
         let owner: Int
-        /// Nil for an ordinary output, else what the letter carries.
-        var letter: DeadLetterValue?
+        let kind: Kind
+    }
+
+    enum Kind: Sendable {
+        /// What goes on to the next stage.
+        case forward
+        /// A dead letter, and what it carries.
+        case letter(DeadLetterValue)
+        /// An answer to those who wait for the record.
+        case outcome
     }
 
     let batch: Batch
@@ -19,18 +27,31 @@ struct JudgedBatch: Sendable {
     /// Of the settings by which the batch was judged.
     let deadLetters: any DeadLetterWriting
 
-    func outputs() -> [Output] {
+    /// - Parameter outcomes: nil where nobody is answered.
+    func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
         for (owner, verdict) in verdicts.enumerated() {
             for record in verdict.outputs {
-                outputs.append(Output(record: record, owner: owner, letter: nil))
+                outputs.append(Output(record: record, owner: owner, kind: .forward))
             }
             if let facts = verdict.deadLetter {
                 outputs.append(letter(facts, of: owner, .original))
             }
+            if let answer = outcome(of: owner, outcomes) {
+                outputs.append(answer)
+            }
         }
         return outputs
+    }
+
+    /// Nil where nobody waits for the record, or where it goes on.
+    func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
+        guard let outcomes,
+            let outcome = verdicts[owner].outcome ?? Outcome(endOf: verdicts[owner]),
+            let record = outcomes.record(for: batch.records[owner], outcome)
+        else { return nil }
+        return Output(record: record, owner: owner, kind: .outcome)
     }
 
     func letter(
@@ -39,7 +60,7 @@ struct JudgedBatch: Sendable {
         _ value: DeadLetterValue
     ) -> Output {
         let record = deadLetters.letter(for: batch.records[owner], facts, value: value)
-        return Output(record: record, owner: owner, letter: value)
+        return Output(record: record, owner: owner, kind: .letter(value))
     }
 
     /// Without the records of partitions that went elsewhere meanwhile.

@@ -7,7 +7,7 @@ import Kafka
 struct OutboxService: Sendable {
     private let outbox: any Outbox
     private let configuration: WorkerConfiguration
-    private let deliverer: Deliverer
+    private let deliverer: Deliverer?
     private let faults: Faults
     private let written: Counter
     private let mustStop: @Sendable () -> Bool
@@ -25,6 +25,10 @@ struct OutboxService: Sendable {
         self.faults = faults
         self.mustStop = mustStop
         written = metrics.outboxRecords[]
+        guard outbox.writesRecords else {
+            deliverer = nil
+            return
+        }
         deliverer = try Deliverer(
             properties: configuration.producerProperties.merging(Self.properties) { $1 },
             handlers: KafkaLogging.handlers(log, client: "outbox") { _ in },
@@ -56,10 +60,13 @@ struct OutboxService: Sendable {
             }
         }
         await outbox.close()
-        await deliverer.close(deadline: .zero)
+        await deliverer?.close(deadline: .zero)
     }
 
     private func deliver(_ records: [ProducerRecord]) async throws {
+        guard let deliverer else {
+            preconditionFailure("an outbox that writes no records has written one")
+        }
         let report = await deliverer.enqueue(records).report()
         if let first = report.failures.min(by: { $0.key < $1.key }) {
             faults.failed(.publish, first.value)

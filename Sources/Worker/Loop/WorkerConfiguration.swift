@@ -5,6 +5,8 @@ package struct WorkerConfiguration: Sendable {
     /// What is written, the dead letters not among them; for the checks at start.
     package var outputTopics: [String]
     package var deadLetterTopic: String
+    /// Where records that carry a correlation ID are answered; nil answers nobody.
+    package var outcomesTopic: String?
     package var consumerProperties: [String: String]
     package var producerProperties: [String: String]
 

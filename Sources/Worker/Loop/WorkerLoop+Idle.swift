@@ -26,22 +26,27 @@ extension WorkerLoop {
         }
     }
 
-    func startOutbox() throws(KafkaError) -> Task<Void, Never>? {
-        guard let outbox = stage.outbox else { return nil }
-        let service = try OutboxService(outbox, configuration, faults, metrics, log) {
-            [weak self] in self?.mustStop ?? true
+    func startOutboxes() throws(KafkaError) -> [Task<Void, Never>] {
+        var tasks: [Task<Void, Never>] = []
+        for outbox in stage.outboxes {
+            let service = try OutboxService(outbox, configuration, faults, metrics, log) {
+                [weak self] in self?.mustStop ?? true
+            }
+            tasks.append(Task { await service.run() })
         }
-        return Task { await service.run() }
+        return tasks
     }
 
-    /// Lets the outbox finish what it is at, for a while.
-    func end(_ outbox: Task<Void, Never>?) async {
-        guard let outbox else { return }
+    /// Lets the outboxes finish what they are at, for a while.
+    func end(_ outboxes: [Task<Void, Never>]) async {
+        guard !outboxes.isEmpty else { return }
         let timer = Task { [configuration] in
             try await Task.sleep(for: configuration.closeDeadline)
-            outbox.cancel()
+            outboxes.forEach { $0.cancel() }
         }
-        await outbox.value
+        for outbox in outboxes {
+            await outbox.value
+        }
         timer.cancel()
     }
 }

@@ -59,7 +59,7 @@ package final class WorkerLoop: Sendable {
             checking.cancel()
             probing.cancel()
         }
-        let outbox = try startOutbox()
+        let outboxes = try startOutboxes()
         var backoff = configuration.backoff
         while !mustStop {
             let session = try ConsumerSession(self, cluster: cluster)
@@ -72,7 +72,7 @@ package final class WorkerLoop: Sendable {
                 try? await Task.sleep(for: backoff.nextDelay())
             }
         }
-        await end(outbox)
+        await end(outboxes)
         await deliverer.close(deadline: configuration.closeDeadline)
     }
 

@@ -22,12 +22,14 @@ extension StageName {
     /// What the stage writes besides, without the topics' prefix.
     package var otherTopics: [String] {
         switch self {
-        case .verify, .dedupe, .link: []
-        case .entitle: [Self.changedTopic, Self.currentTopic]
+        case .verify, .dedupe, .link: [Self.outcomesTopic]
+        case .entitle: [Self.outcomesTopic, Self.changedTopic, Self.currentTopic]
         }
     }
 
     package static let deadLetterTopic = "dead-letter"
+    /// What became of records that carry a correlation ID.
+    package static let outcomesTopic = "outcomes"
     /// Every change of what users may use.
     package static let changedTopic = "entitlements.changed"
     /// The newest state of each user.

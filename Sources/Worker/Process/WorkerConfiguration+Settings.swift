@@ -10,6 +10,7 @@ extension WorkerConfiguration {
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)
         )
+        outcomesTopic = settings.topic(StageName.outcomesTopic)
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
         batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]

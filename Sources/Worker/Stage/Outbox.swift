@@ -7,6 +7,9 @@ package import Kafka
 /// also while no record comes and while the worker owns no partition. Every copy of a worker does
 /// so: an outbox sees to it that they do not write at cross purposes.
 package protocol Outbox: Sendable {
+    /// Whether it ever writes a record; without, no producer is made for it.
+    var writesRecords: Bool { get }
+
     /// Waits until there may be something to write: for news, or for a while.
     ///
     /// Returns within about a second: the end of the worker waits for it.
@@ -19,6 +22,10 @@ package protocol Outbox: Sendable {
 
     /// Gives up what this copy holds, so that another need not wait for it.
     func close() async
+}
+
+extension Outbox {
+    package var writesRecords: Bool { true }
 }
 
 /// Writes and awaits the acknowledgement of every record, in their order; throws where one was not

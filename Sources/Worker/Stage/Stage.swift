@@ -8,8 +8,8 @@ package import Kafka
 package protocol Stage: Sendable {
     var name: StageName { get }
 
-    /// What the stage writes without having been given a record; nil for most.
-    var outbox: (any Outbox)? { get }
+    /// What the stage does without having been given a record; nothing for most.
+    var outboxes: [any Outbox] { get }
 
     /// Asks what the stage depends on, such as its database; throws while that does not answer.
     ///
@@ -33,7 +33,7 @@ package protocol Stage: Sendable {
 }
 
 extension Stage {
-    package var outbox: (any Outbox)? { nil }
+    package var outboxes: [any Outbox] { [] }
     package func probe() async throws {}
     package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}

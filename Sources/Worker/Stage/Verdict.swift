@@ -7,6 +7,9 @@ package struct Verdict: Sendable {
     package var disposition: Disposition
     /// Written before the offset is committed; each carries its topic.
     package var outputs: [ProducerRecord]
+    /// What is told to those who wait for the record, where the stage knows more of it than that it
+    /// was refused or ignored; the loop tells them.
+    package var outcome: Outcome?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
     package let deadLetter: DeadLetterFacts?
 

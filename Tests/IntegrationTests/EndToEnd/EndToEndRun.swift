@@ -16,6 +16,8 @@ struct EndToEndRun: Sendable {
     let letters: [DeadLetter]
     let refused: RefusedRecords
     let users: [String: DemoUserState]
+    /// The table: by user, environment, app, purchase and key, the periods in milliseconds.
+    let entitlements: [String: String]
     /// By topic without prefix, `raw` among them.
     let topics: [String: [ConsumerRecord]]
     /// What each worker answered to `/metrics`, and when.
@@ -67,9 +69,11 @@ struct EndToEndRun: Sendable {
         reference = try pipeline.reference()
         picture = try await pipeline.withDatabase { try await RowPicture($0) }
         users = try await pipeline.withDatabase { try await DemoUserState.all(on: $0) }
+        entitlements = try await pipeline.withDatabase { try await Self.entitlements($0) }
         (letters, refused) = try await pipeline.deadLetters()
+        try await pipeline.waitUntilPublished()
         var topics: [String: [ConsumerRecord]] = [:]
-        for topic in TopicLayout.flow + [TopicLayout.deadLetter] {
+        for topic in TopicLayout.flow + TopicLayout.written {
             topics[topic] = try await pipeline.records(of: topic)
         }
         self.topics = topics
@@ -90,6 +94,25 @@ struct EndToEndRun: Sendable {
             + metrics.flatMap { stage, text in
                 pipeline.secrets.findings(in: text).map { "/metrics of \(stage.rawValue) \($0)" }
             }
+    }
+
+    private static func entitlements(
+        _ connection: PostgresConnection
+    ) async throws -> [String: String] {
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws('|', user_id, environment, bundle_id, original_transaction_id,
+                entitlement_key), periods
+            FROM entitlements
+            """
+        )
+        return rows.reduce(into: [:]) { rows, row in
+            rows[row.text(0)] = row.periods(1).map { period in
+                let end = period.endMilliseconds.map(String.init) ?? "ever"
+                return "\(period.startMilliseconds)-\(end)"
+            }
+            .joined(separator: ",")
+        }
     }
 
     private static func replay(

@@ -266,6 +266,16 @@ extension RunningPipeline {
         )
     }
 
+    /// Waits until every change is published.
+    func waitUntilPublished() async throws {
+        let isOver = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
+            try await withDatabase { connection in
+                try await connection.query("SELECT count(*) FROM unpublished_changes")[0].int8(0)
+            } == 0
+        }
+        guard isOver else { throw PipelineFailure("the change feed was not published") }
+    }
+
     func withDatabase<T>(
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {

@@ -61,7 +61,7 @@ final class LinkWorker {
     @discardableResult
     func told() async throws -> [String?] {
         let written = Mutex<[ProducerRecord]>([])
-        try await stage.outbox?.empty { records in
+        try await stage.outboxes[0].empty { records in
             written.withLock { $0 += records }
         }
         return try Self.owners(written.withLock { $0 })

@@ -3,12 +3,13 @@ import Kafka
 
 extension Observation {
     /// As it lies in a topic.
-    func record(at offset: Int64) -> ConsumerRecord {
+    func record(at offset: Int64, headers: [KafkaHeader] = []) -> ConsumerRecord {
         ConsumerRecord(
             topicPartition: TopicPartition(topic: "storekit.linked", partition: 0),
             offset: offset,
             key: partitionKey,
-            value: encode()
+            value: encode(),
+            headers: headers
         )
     }
 }

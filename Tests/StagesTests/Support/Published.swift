@@ -1,9 +1,21 @@
 import JSON
 import Kafka
+import Postgres
 import Synchronization
 import Worker
 
 @testable import EntitleStage
+
+/// Records that an outbox has written.
+final class WrittenRecords: Sendable {
+    private let records = Mutex<[ProducerRecord]>([])
+
+    var all: [ProducerRecord] { records.withLock { $0 } }
+
+    func append(_ more: [ProducerRecord]) {
+        records.withLock { $0 += more }
+    }
+}
 
 /// What an outbox has written, read.
 struct Published {
@@ -40,13 +52,14 @@ struct Published {
 }
 
 extension EntitleWorker {
+    /// Its change feed.
+    var feed: any Outbox { stage.outboxes[stage.outboxes.count - 1] }
+
     /// Gives the feed an occasion.
     func published() async throws -> Published {
-        let written = Mutex<[ProducerRecord]>([])
-        try await stage.outbox?.empty { records in
-            written.withLock { $0 += records }
-        }
-        return try Published(written.withLock { $0 })
+        let written = WrittenRecords()
+        try await feed.empty { written.append($0) }
+        return try Published(written.all)
     }
 
     /// As time does, for whoever holds it.

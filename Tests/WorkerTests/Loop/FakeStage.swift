@@ -27,13 +27,13 @@ final class FakeStage: Stage {
 
     private let state = Mutex(State())
     private let judge: @Sendable (ConsumerRecord) -> Verdict
-    let outbox: (any Outbox)?
+    let outboxes: [any Outbox]
 
     init(
         outbox: (any Outbox)? = nil,
         _ judge: @escaping @Sendable (ConsumerRecord) -> Verdict
     ) {
-        self.outbox = outbox
+        outboxes = outbox.map { [$0] } ?? []
         self.judge = judge
     }
 

@@ -16,7 +16,7 @@ struct BatchFold {
     private(set) var firstPlaces: [TransactionKey: Int] = [:]
     private var relinked: [Int: PurchaseKey] = [:]
     private var originals: [TransactionKey: String] = [:]
-    private var places: [PurchaseScope: Int] = [:]
+    private(set) var places: [PurchaseScope: Int] = [:]
 
     init(scopes: [PurchaseScope]) {
         for scope in scopes {
@@ -87,7 +87,8 @@ struct BatchFold {
         }
         takeHistory(of: record)
         guard !verdicts.isEmpty else { return .recorded }
-        return verdicts.contains(.new) ? .applied : .unchanged
+        if verdicts.contains(.new) { return .applied }
+        return verdicts.contains(.superseded) ? .superseded : .unchanged
     }
 
     private mutating func take(

@@ -28,7 +28,8 @@ enum ChangeWriting {
         }
         return PostgresStatement(
             insert,
-            ([users, steps] + columns.arrays).map { .array($0) } + [.int8(catalogVersion)]
+            ([users, steps] + columns.arrays).map { .array($0) }
+                + [catalogVersion.map { .int8($0) } ?? .null]
         )
     }
 

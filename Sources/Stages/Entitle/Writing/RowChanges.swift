@@ -25,8 +25,6 @@ struct RowChanges {
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
     private(set) var changed: [Changed] = []
-    /// The catalog by which was projected; nil while none was applied.
-    var catalogVersion: Int64?
     /// The purchases of which anything is written.
     private(set) var purchases: Set<PurchaseKey> = []
 

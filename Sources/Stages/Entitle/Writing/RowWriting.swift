@@ -4,12 +4,16 @@ import Postgres
 
 /// The statements that write what was projected.
 enum RowWriting {
-    static func statements(_ changes: RowChanges) -> [PostgresStatement] {
+    /// - Parameter catalogVersion: the catalog by which was projected; nil where there is none.
+    static func statements(
+        _ changes: RowChanges,
+        catalogVersion: Int64?
+    ) -> [PostgresStatement] {
         [
             unstack(changes.unstacked), stack(changes.stacked),
             remove(changes.gone), hold(changes.held),
             LedgerWriting.remove(changes.uncredited), LedgerWriting.credit(changes.credited),
-            ChangeWriting.append(changes.changed, catalogVersion: changes.catalogVersion),
+            ChangeWriting.append(changes.changed, catalogVersion: catalogVersion),
         ].compactMap { $0 }
     }
 

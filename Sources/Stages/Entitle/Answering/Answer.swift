@@ -1,0 +1,32 @@
+import AppStore
+import Worker
+
+/// What is told of a record's user to those who wait for the record.
+struct Answer {
+    /// Nil where nobody is known.
+    let userID: String?
+    /// One JSON array; nil where nobody is known.
+    let entitlements: [UInt8]?
+    /// Whether what is known of this content was read from this very record: it comes again then.
+    let hasBroughtContent: Bool
+
+    func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {
+        var answer = Outcome(status(outcome, isAboutPurchase: isAboutPurchase))
+        answer.userID = userID
+        answer.entitlements = entitlements
+        if case .conflict = outcome {
+            answer.reason = RefusalReason.transactionConflict.rawValue
+        }
+        return answer
+    }
+
+    private func status(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome.Status {
+        switch outcome {
+        case .conflict: .deadLettered
+        case .recorded: .recorded
+        case .superseded: .superseded
+        case .unchanged where !hasBroughtContent: .duplicate
+        case .applied, .unchanged: isAboutPurchase && userID == nil ? .unlinked : .applied
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import AppStore
+import Entitlements
+
+extension BatchFold {
+    /// Whose a record's purchase is; nil where nobody is known.
+    ///
+    /// A record about no purchase names whoever `link-worker` found behind its account.
+    func userID(of record: EntitleRecord) -> String? {
+        if let key = record.transaction?.purchaseKey ?? record.relinked {
+            return state(of: key.scope)?[key.bundleID].ownership.userID
+        }
+        if let renewal = record.renewal {
+            guard let state = state(of: renewal.key.scope) else { return nil }
+            return state.bundleIDs(joinedBy: renewal.key).sorted()
+                .lazy.compactMap { state[$0].ownership.userID }.first
+        }
+        return record.observation.owner?.userID
+    }
+
+    private func state(of scope: PurchaseScope) -> ScopeState? {
+        places[scope].map { states[$0] }
+    }
+}

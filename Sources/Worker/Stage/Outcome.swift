@@ -1,0 +1,54 @@
+import AppStore
+import DeadLetters
+
+/// What became of one observation, for the one who waits to be told.
+package struct Outcome: Sendable {
+    package enum Status: String, Sendable, CaseIterable {
+        /// It changed a fact or a row.
+        case applied
+        /// All of it was known already.
+        case duplicate
+        /// What is known is newer.
+        case superseded
+        /// It is recorded, and nobody is linked to the purchase yet.
+        case unlinked
+        /// It carries no fact and stands in the history.
+        case recorded
+        /// A response without items.
+        case ignored
+        case deadLettered = "dead_lettered"
+    }
+
+    package var status: Status
+    /// Why, of a dead letter: one of the closed set of reasons.
+    package var reason: String?
+    /// Nil where nobody is known.
+    package var userID: String?
+    /// The user's entitlements in the observation's environment: one JSON array.
+    ///
+    /// Nil exactly where there is no user.
+    package var entitlements: [UInt8]?
+
+    package init(
+        _ status: Status,
+        reason: String? = nil,
+        userID: String? = nil,
+        entitlements: [UInt8]? = nil
+    ) {
+        self.status = status
+        self.reason = reason
+        self.userID = userID
+        self.entitlements = entitlements
+    }
+
+    /// How a record ends with which nothing goes on, whatever the stage; nil for all others.
+    init?(endOf verdict: Verdict) {
+        if let facts = verdict.deadLetter {
+            self.init(.deadLettered, reason: facts.reason.rawValue)
+        } else if verdict.disposition == .ignored {
+            self.init(.ignored)
+        } else {
+            return nil
+        }
+    }
+}

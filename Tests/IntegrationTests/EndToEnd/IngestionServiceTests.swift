@@ -1,0 +1,97 @@
+import AppStore
+import Foundation
+import JSON
+import Kafka
+import LocalServers
+import Operations
+import Synchronization
+import Testing
+import TestSupport
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// The example in `deploy/examples`, before all four workers.
+    @Suite(.timeLimit(.minutes(10)))
+    struct IngestionServiceTests {
+        @Test(
+            .needsBuiltWorkers,
+            .enabled(if: Self.hasClient, "install python3-confluent-kafka")
+        )
+        func `an app is answered what became of its purchase, or that it is not known yet`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                let service = try await IngestionService(pipeline, secondsMax: 3)
+                let bought = try #require(traffic.items.first { $0.expectedRefusal == nil })
+                // Nobody works yet: nothing is lost, and the app is told to ask again.
+                #expect(try service.post(bought.value ?? []).status == 202)
+                try pipeline.startAll()
+                try await pipeline.waitUntilReady()
+                try await eventually(every: .milliseconds(500)) {
+                    try service.post(bought.value ?? []).status == 200
+                }
+                let answer = try service.post(bought.value ?? [])
+                let outcome = try #require(answer.outcomes.first)
+                #expect(outcome["status"]?.string == "duplicate")
+                let bad = try #require(
+                    traffic.items.first { $0.expectedRefusal == .signatureInvalid }
+                )
+                let refusal = try service.post(bad.value ?? [])
+                #expect(refusal.status == 422)
+                #expect(refusal.outcomes.first?["reason"]?.string == "signature_invalid")
+                try await service.stop()
+            }
+        }
+
+        private static var hasClient: Bool {
+            FileManager.default.fileExists(
+                atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
+            )
+        }
+    }
+}
+
+/// The example as a process.
+private struct IngestionService {
+    private let process: ChildProcess
+    private let port: UInt16
+
+    init(_ pipeline: RunningPipeline, secondsMax: Int) async throws {
+        let script = URL(filePath: #filePath)
+            .appending(path: "../../../../deploy/examples/ingestion_service.py").standardizedFileURL
+        let announced = Mutex<UInt16?>(nil)
+        process = try ChildProcess(
+            executable: "/usr/bin/python3",
+            arguments: [
+                script.path, "--port", "0", "--prefix", pipeline.layout.prefix, "--wait",
+                String(secondsMax),
+            ],
+            environment: ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers],
+            standardOutput: .lines { line in
+                announced.withLock { $0 = line.split(separator: " ").last.flatMap { UInt16($0) } }
+            }
+        )
+        await eventually { announced.withLock { $0 } != nil }
+        port = try #require(announced.withLock { $0 })
+    }
+
+    func post(_ body: [UInt8]) throws -> (status: Int, outcomes: [JSONValue]) {
+        let text = String(decoding: body, as: UTF8.self)
+        let answer = try RawClient.exchange(
+            "POST /purchases HTTP/1.0\r\nContent-Length: \(body.count)\r\n\r\n\(text)",
+            port: port
+        )
+        let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let json = answer.range(of: "\r\n\r\n").map { answer[$0.upperBound...] } ?? ""
+        let root = try JSONDocument(parsing: Array(json.utf8)).root
+        return (status, root["outcomes"]?.elements.map(\.self) ?? [])
+    }
+
+    func stop() async throws {
+        process.kill()
+        _ = try await process.waitForEnd(deadline: .seconds(10))
+    }
+}

@@ -1,0 +1,97 @@
+import AppStore
+import Entitlements
+import JSON
+import Kafka
+import TestSupport
+import Testing
+import Worker
+
+@testable import EntitleStage
+
+/// What those who wait for a record are told of it.
+@Suite(.timeLimit(.minutes(10))) struct EntitleOutcomeTests {
+    private static let anna = Ownership(userID: "anna", rule: .accountToken)
+
+    private static func outcomes(
+        _ worker: EntitleWorker,
+        _ observations: [Observation]
+    ) async throws -> [Outcome?] {
+        let header = KafkaHeader(name: "correlation-id", text: "request")
+        let records = observations.enumerated().map { index, observation in
+            observation.record(at: Int64(index), headers: [header])
+        }
+        return try await worker.stage.process(records).map(\.outcome)
+    }
+
+    private static func statuses(
+        _ worker: EntitleWorker,
+        _ observations: [Observation]
+    ) async throws -> [String] {
+        try await outcomes(worker, observations).map { $0?.status.rawValue ?? "none" }
+    }
+
+    @Test func `each record is answered with exactly what became of it`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna])
+        var first = try Signed.transaction("1", signed: 5)
+        first.source?.offset = 1
+        var other = first
+        other.source?.offset = 2
+        var marked = other
+        marked.isDuplicate = true
+        let statuses = try await Self.statuses(
+            worker,
+            [
+                first, other, marked, try Signed.transaction("1", signed: 4, revoked: 50),
+                try Signed.transaction("2", signed: 1), try Signed.notification("TEST", signed: 1),
+                try Signed.transaction("1", signed: 9, product: "other"),
+            ]
+        )
+        #expect(
+            statuses == [
+                "applied", "duplicate", "duplicate", "superseded", "unlinked", "recorded",
+                "dead_lettered",
+            ]
+        )
+    }
+
+    @Test func `a record that comes again after a crash is told what it was told`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna])
+        var first = try Signed.transaction("1", signed: 5)
+        first.source?.offset = 7
+        #expect(try await Self.statuses(worker, [first]) == ["applied"])
+        #expect(try await Self.statuses(worker, [first]) == ["applied"])
+        first.source?.offset = 8
+        #expect(try await Self.statuses(worker, [first]) == ["duplicate"])
+    }
+
+    @Test func `the answer holds what the user holds then, in this environment`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna, Signed.key("2"): Self.anna])
+        var sandbox = try Signed.transaction("3", signed: 1)
+        sandbox.environment = .sandbox
+        var key = Signed.key("3")
+        key.environment = .sandbox
+        try await worker.own([key: Self.anna])
+        _ = try await worker.process([try Signed.transaction("2", signed: 1), sandbox])
+        let outcomes = try await Self.outcomes(
+            worker,
+            [
+                try Signed.transaction("1", signed: 1), try Signed.transaction("4", signed: 1),
+            ]
+        )
+        #expect(outcomes.map { $0?.userID } == ["anna", nil])
+        #expect(outcomes[1]?.entitlements == nil)
+        let held = try JSONDocument(parsing: outcomes[0]?.entitlements ?? []).root
+        #expect(
+            held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"]
+        )
+    }
+
+    @Test func `who does not wait costs nothing and is not answered`() async throws {
+        let worker = try await EntitleWorker()
+        let verdicts = try await worker.process([try Signed.transaction("1", signed: 1)])
+        #expect(verdicts[0].outcome == nil)
+    }
+}
