@@ -108,8 +108,8 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka",
-                "LocalServers",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "JSON",
+                "Kafka", "LocalServers",
                 "Postgres", "Settings", "Traffic", "Worker",
             ]
         ),
@@ -167,7 +167,8 @@ let package = Package(
             "StagesTests",
             [
                 "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
-                "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL",
+                "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers", "Operations",
+                "OpenSSL",
                 "Postgres",
                 "Settings", "Traffic", "Worker",
             ]

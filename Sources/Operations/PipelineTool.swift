@@ -11,7 +11,7 @@ package enum PipelineTool {
 
     static let commands: [PipelineCommand] = [
         .demo, .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-        .publish, .status, .reconcile,
+        .grant, .revokeGrant, .explain, .rebuild, .publish, .status, .reconcile,
     ]
 
     /// Runs as the process's main program.

@@ -50,6 +50,8 @@ struct OutboxService: Sendable {
                 try await outbox.waitForOccasion()
                 try await outbox.empty { try await deliver($0) }
                 faults.succeeded(.outbox)
+                // What could not be written before, another copy has written meanwhile.
+                faults.succeeded(.publish)
                 backoff.reset()
             } catch is UndeliveredRecord {
                 await pause(&backoff)

@@ -46,6 +46,7 @@ extension RunningPipeline {
             "rows differ: \(rows.joined(separator: "\n"))",
             sourceLocation: sourceLocation
         )
+        try await expectFeedComplete(sourceLocation: sourceLocation)
         let letters = try await deadLetters().refused.differences(from: reference.refused)
         #expect(
             letters.isEmpty,

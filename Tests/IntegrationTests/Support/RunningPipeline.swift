@@ -268,7 +268,7 @@ extension RunningPipeline {
 
     /// Waits until every change is published.
     func waitUntilPublished() async throws {
-        let isOver = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
+        let isOver = try await becomesTrue(within: .seconds(120), every: .milliseconds(100)) {
             try await withDatabase { connection in
                 try await connection.query("SELECT count(*) FROM unpublished_changes")[0].int8(0)
             } == 0

@@ -13,6 +13,9 @@ enum HeldReading {
             SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id,
                    entitlement_key, periods
             FROM entitlements AS held WHERE held.user_id = asked.user_id
+            UNION ALL
+            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods
+            FROM grants AS held WHERE held.user_id = asked.user_id AND NOT isempty(periods)
             OFFSET 0
         ) AS known
         ORDER BY asked.user_id, known.environment, known.bundle_id,

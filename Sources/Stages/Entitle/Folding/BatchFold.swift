@@ -60,6 +60,15 @@ struct BatchFold {
         outcomes.append(outcome)
     }
 
+    /// Has all purchases projected, whatever the records say.
+    mutating func touchAll(_ cause: ChangeCause) {
+        for state in states {
+            for bundleID in state.purchases.keys {
+                touched[state.scope.purchase(bundleID)] = cause
+            }
+        }
+    }
+
     /// Says of the records that only name a purchase whether that changed anything.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) {

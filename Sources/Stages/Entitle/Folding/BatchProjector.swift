@@ -92,6 +92,21 @@ struct BatchProjector {
         return changes
     }
 
+    /// What each transaction of the touched purchases adds.
+    func contributions() -> [PurchaseKey: [Contribution]] {
+        Dictionary(
+            uniqueKeysWithValues: purchases.map { key, subject in
+                let contributions = projection.contributions(
+                    of: subject.facts,
+                    key,
+                    ownership: subject.state.ownership,
+                    stacks: stacks
+                )
+                return (key, contributions)
+            }
+        )
+    }
+
     private func project(_ subject: Subject, _ key: PurchaseKey) -> ProjectedPurchase {
         projection.project(
             subject.facts,

@@ -2,15 +2,22 @@ import AppStore
 import Entitlements
 
 /// Why rows became different, as `changes` names it.
-struct ChangeCause {
-    enum Kind: String {
-        case transaction, renewal, notification, link
+package struct ChangeCause: Sendable {
+    package enum Kind: String, Sendable {
+        case transaction, renewal, notification, link, catalog, rebuild
     }
 
     let kind: Kind
     let id: String?
     /// Nil where no body brought it, as with a link that was written late.
     let source: ObservationSource?
+
+    /// Something that no record brought.
+    init(_ kind: Kind) {
+        self.kind = kind
+        id = nil
+        source = nil
+    }
 
     init(_ record: EntitleRecord) {
         let observation = record.observation

@@ -1,0 +1,36 @@
+import JSON
+import Postgres
+
+extension PostgresPeriod {
+    func contains(_ instant: Int64) -> Bool {
+        startMilliseconds <= instant && (endMilliseconds.map { instant < $0 } ?? true)
+    }
+
+    /// `from 2026-01-01T00:00:00Z until 2026-02-01T00:00:00Z`.
+    var phrase: String {
+        let start = "from \(CalendarDate.instant(milliseconds: startMilliseconds))"
+        guard let end = endMilliseconds else { return "\(start) for ever" }
+        return "\(start) until \(CalendarDate.instant(milliseconds: end))"
+    }
+}
+
+extension [PostgresPeriod] {
+    var phrase: String {
+        isEmpty ? "nothing" : map(\.phrase).joined(separator: ", ")
+    }
+}
+
+extension JSONWriter {
+    /// Half-open spans in UNIX milliseconds; no end is null.
+    mutating func periods(_ periods: [PostgresPeriod]) {
+        array { writer in
+            for period in periods {
+                writer.object { writer in
+                    writer.member("start", period.startMilliseconds)
+                    writer.key("end")
+                    if let end = period.endMilliseconds { writer.int(end) } else { writer.null() }
+                }
+            }
+        }
+    }
+}

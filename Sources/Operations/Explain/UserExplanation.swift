@@ -1,0 +1,73 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import JSON
+import Postgres
+
+/// All that is known of a user in one environment, and why.
+struct UserExplanation {
+    let userID: String
+    let environment: String
+    /// Nil while no catalog was applied.
+    var catalogVersion: Int64?
+    /// Of the user's last change; nil where there was none.
+    var version: Int64?
+    var purchases: [ExplainedPurchase] = []
+    var grants: [ExplainedGrant] = []
+    var balances: [(currency: String, amount: Int64)] = []
+    var changes: [ExplainedChange] = []
+
+    init(_ userID: String, _ environment: String) {
+        self.userID = userID
+        self.environment = environment
+    }
+
+    func lines(now: Int64) -> [String] {
+        let catalog = catalogVersion.map { "catalog version \($0)" } ?? "no catalog"
+        let version = version.map { "version \($0)" } ?? "no change yet"
+        var lines = ["\(userID), \(environment): \(version), \(catalog)"]
+        if purchases.isEmpty, grants.isEmpty {
+            lines += ["", "nothing was bought by them or granted to them"]
+        }
+        lines += purchases.flatMap { $0.lines(now: now) }
+        lines += grants.flatMap { $0.lines(now: now) }
+        if !balances.isEmpty {
+            lines += ["", "Balance: " + balances.map { "\($1) \($0)" }.joined(separator: ", ")]
+        }
+        if !changes.isEmpty {
+            lines += ["", "Changes:"] + changes.flatMap(\.lines)
+        }
+        return lines
+    }
+
+    func json(now: Int64) -> String {
+        var writer = JSONWriter(reserving: 8_192)
+        writer.object { writer in
+            writer.member("userID", userID)
+            writer.member("environment", environment)
+            writer.member("at", now)
+            writer.optional("version", version)
+            writer.optional("catalogVersion", catalogVersion)
+            writer.key("purchases")
+            writer.array { writer in
+                purchases.forEach { $0.write(to: &writer) }
+            }
+            writer.key("grants")
+            writer.array { writer in
+                grants.forEach { $0.write(to: &writer) }
+            }
+            writer.key("balances")
+            writer.object { writer in
+                for (currency, amount) in balances {
+                    writer.key(currency)
+                    writer.int(amount)
+                }
+            }
+            writer.key("changes")
+            writer.array { writer in
+                changes.forEach { $0.write(to: &writer) }
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Postgres
+import Settings
+
+extension PipelineCommand {
+    /// `pipeline grant`.
+    static let grant = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) grant",
+            "Lets a user use something that nobody bought.\n\n"
+                + "It holds from now on and at once, in a table of its own beside what Apple says, "
+                + "and stands in the same history and feed. Prints the grant's number.",
+            operands: "USER KEY",
+            operandCount: 2...2,
+            options: [
+                CommandOption(
+                    "until",
+                    argument: "DATE",
+                    "The end, such as 2026-12-31 or 2026-12-31T12:00:00Z; or forever. Required."
+                ),
+                CommandOption("reason", argument: "TEXT", "Why, for whoever asks. Required."),
+                CommandOption("by", argument: "NAME", "Who grants it. Required."),
+                environmentOption, ToolSettings.postgresOption, ToolSettings.configOption,
+                ToolSettings.jsonOption,
+            ]
+        ),
+        run: grant
+    )
+
+    /// `pipeline revoke-grant`.
+    static let revokeGrant = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) revoke-grant",
+            "Ends a grant now; what it gave until then stays in the history.",
+            operands: "NUMBER",
+            operandCount: 1...1,
+            options: [
+                CommandOption("reason", argument: "TEXT", "Why, for whoever asks. Required."),
+                CommandOption("by", argument: "NAME", "Who ends it. Required."),
+                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+            ]
+        ),
+        run: revokeGrant
+    )
+
+    static let environmentOption = CommandOption(
+        "environment",
+        argument: "NAME",
+        "Production unless given."
+    )
+
+    private static func grant(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let until = try required("until", in: arguments)
+        let end = until == "forever" ? nil : try Instant.parse(until, option: "until")
+        if let end, end <= Int64(Date().timeIntervalSince1970 * 1_000) {
+            throw UsageError("--until: expected a date to come, found \"\(until)\"")
+        }
+        let parameters: [PostgresValue] = [
+            .text(arguments.operands[0]), .text(arguments.operands[1]),
+            end.map { .timestamptz(milliseconds: $0) } ?? .null,
+            .text(try required("reason", in: arguments)), .text(try required("by", in: arguments)),
+            .text(arguments.value("environment") ?? "Production"),
+        ]
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let number = try await settings.withDatabase { connection in
+            try await connection.query(
+                "SELECT grant_entitlement($1, $2, $3, $4, $5, $6)",
+                parameters
+            )[0].int8(0)
+        }
+        context.console.print(arguments.isSet("json") ? "{\"grant\":\(number)}" : "\(number)")
+        return ExitCode.success
+    }
+
+    private static func revokeGrant(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        guard let number = Int64(arguments.operands[0]), number > 0 else {
+            throw UsageError("expected the number of a grant, found \"\(arguments.operands[0])\"")
+        }
+        let parameters: [PostgresValue] = [
+            .int8(number), .text(try required("reason", in: arguments)),
+            .text(try required("by", in: arguments)),
+        ]
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let isEnded = try await settings.withDatabase { connection in
+            try await connection.query("SELECT revoke_grant($1, $2, $3)", parameters)[0].bool(0)
+        }
+        if arguments.isSet("json") {
+            context.console.print("{\"grant\":\(number),\"revoked\":\(isEnded)}")
+        } else {
+            context.console.print(
+                isEnded
+                    ? "grant \(number) is revoked"
+                    : "there is no grant \(number), or it was revoked before"
+            )
+        }
+        return isEnded ? ExitCode.success : ExitCode.negative
+    }
+
+    private static func required(
+        _ option: String,
+        in arguments: CommandArguments
+    ) throws(UsageError) -> String {
+        guard let value = arguments.value(option), !value.isEmpty else {
+            throw UsageError("--\(option) is required")
+        }
+        return value
+    }
+}

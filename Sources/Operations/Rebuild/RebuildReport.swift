@@ -1,0 +1,57 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import JSON
+
+/// What a rebuild has found, all in all.
+struct RebuildReport {
+    let isReplaced: Bool
+    var purchaseCount = 0
+    var differenceCount = 0
+
+    init(isReplaced: Bool) {
+        self.isReplaced = isReplaced
+    }
+
+    var line: String {
+        let compared = "\(Quantity.counted(purchaseCount, "purchase")) compared"
+        guard differenceCount > 0 else { return "\(compared): each row is what the facts say" }
+        return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
+            + (isReplaced ? ", replaced" : "; --replace writes what the facts say")
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("purchases", purchaseCount)
+            writer.member("differences", differenceCount)
+            writer.member("replaced", isReplaced)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension RowDifference {
+    var line: String {
+        let place = "\(purchase.environment.rawValue) \(purchase.bundleID)"
+        let kind = isCredit ? "credit" : "entitlement"
+        return "\(place) \(purchase.originalTransactionID) \(userID) \(kind) \(subject): is "
+            + "\(found.isEmpty ? "nothing" : found), follows "
+            + "\(expected.isEmpty ? "nothing" : expected)"
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("environment", purchase.environment.rawValue)
+            writer.member("bundleID", purchase.bundleID)
+            writer.member("originalTransactionID", purchase.originalTransactionID)
+            writer.member("userID", userID)
+            writer.member("kind", isCredit ? "credit" : "entitlement")
+            writer.member("subject", subject)
+            writer.member("found", found)
+            writer.member("expected", expected)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,100 @@
+import AppStore
+package import Entitlements
+package import Postgres
+
+/// Projects purchases anew from the facts as they stand, beside the workers.
+///
+/// Takes the same locks as `entitle-worker` does and holds them for one transaction, so that what
+/// it finds different is different, and not just on its way.
+package struct Reprojector: Sendable {
+    private let client: PostgresClient
+    private let catalogs = CatalogStore()
+
+    package init(client: PostgresClient) {
+        self.client = client
+    }
+
+    /// Compares the rows of purchases with what follows from their facts.
+    ///
+    /// - Parameters:
+    ///   - purchases: whatever the app, all of an original transaction ID are looked at.
+    ///   - kind: why rows become different, for the history.
+    ///   - isReplacing: whether the rows are written too; else nothing is.
+    package func run(
+        _ purchases: [PurchaseKey],
+        kind: ChangeCause.Kind,
+        isReplacing: Bool
+    ) async throws -> [RowDifference] {
+        let scopes = Array(Set(purchases.map(\.scope)))
+        do {
+            return try await client.transaction { connection in
+                let (projector, changes, version) = try await project(scopes, kind, connection)
+                guard isReplacing else { throw Undone(changes: changes, contributions: [:]) }
+                try await write(changes, projector, version, connection)
+                return changes.differences
+            }
+        } catch let undone as Undone {
+            return undone.changes.differences
+        }
+    }
+
+    /// What each transaction of the purchases adds, by the catalog that holds.
+    package func contributions(
+        of purchases: [PurchaseKey]
+    ) async throws -> [PurchaseKey: [Contribution]] {
+        let scopes = Array(Set(purchases.map(\.scope)))
+        do {
+            return try await client.transaction { connection in
+                let (projector, changes, _) = try await project(scopes, .rebuild, connection)
+                throw Undone(changes: changes, contributions: projector.contributions())
+            }
+        } catch let undone as Undone {
+            return undone.contributions
+        }
+    }
+
+    /// Has the transaction rolled back: it is to leave nothing behind.
+    private struct Undone: Error {
+        let changes: RowChanges
+        let contributions: [PurchaseKey: [Contribution]]
+    }
+
+    private func project(
+        _ scopes: [PurchaseScope],
+        _ kind: ChangeCause.Kind,
+        _ connection: PostgresConnection
+    ) async throws -> (BatchProjector, RowChanges, catalogVersion: Int64?) {
+        let reading = FactReading(scopes)
+        // All facts, and not what the oldest of them were found to add up to.
+        let answers = try await connection.pipeline(
+            [Locking.purchases(scopes), SealWriting.forget(scopes), CatalogStore.newestVersion]
+                + reading.statements
+        )
+        let catalog = try await catalogs.catalog(
+            version: answers[2][0].optionalInt8(0),
+            connection
+        )
+        var fold = BatchFold(scopes: scopes)
+        reading.learn(answers[3...], into: &fold)
+        fold.touchAll(ChangeCause(kind))
+        var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
+        if projector.isStacking {
+            try await projector.readStacks(connection)
+        }
+        return (projector, projector.changes(), catalog.version)
+    }
+
+    private func write(
+        _ changes: RowChanges,
+        _ projector: BatchProjector,
+        _ catalogVersion: Int64?,
+        _ connection: PostgresConnection
+    ) async throws {
+        let lock = projector.isStacking ? nil : Locking.users(changes.users)
+        let statements =
+            [lock, SealWriting.write(projector.seals)].compactMap { $0 }
+            + RowWriting.statements(changes, catalogVersion: catalogVersion)
+        guard !statements.isEmpty else { return }
+        _ = try await connection.pipeline(statements)
+    }
+}

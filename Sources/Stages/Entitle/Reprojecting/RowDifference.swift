@@ -1,0 +1,60 @@
+import AppStore
+package import Entitlements
+
+/// A row that is not what follows from the facts.
+package struct RowDifference: Hashable, Sendable {
+    package let purchase: PurchaseKey
+    package let userID: String
+    /// The entitlement key, or the transaction and currency of a credit.
+    package let subject: String
+    package let isCredit: Bool
+    /// As text: what the table holds, and what it should hold; empty for nothing.
+    package let found: String
+    package let expected: String
+}
+
+extension RowChanges {
+    var differences: [RowDifference] {
+        entitlementDifferences + creditDifferences
+    }
+
+    private var entitlementDifferences: [RowDifference] {
+        changed.map { changed in
+            RowDifference(
+                purchase: changed.purchase,
+                userID: changed.change.userID,
+                subject: changed.change.key,
+                isCredit: false,
+                found: changed.change.old.text,
+                expected: changed.change.new.text
+            )
+        }
+    }
+
+    private var creditDifferences: [RowDifference] {
+        func difference(_ credited: Credited, isMissing: Bool) -> RowDifference {
+            let credit = credited.credit
+            let amount = "\(credit.amount) less \(credit.takenBack)"
+            return RowDifference(
+                purchase: credited.purchase,
+                userID: credit.userID,
+                subject: "\(credit.transactionID) \(credit.currency)",
+                isCredit: true,
+                found: isMissing ? "" : amount,
+                expected: isMissing ? amount : ""
+            )
+        }
+        return credited.map { difference($0, isMissing: true) }
+            + uncredited.map { difference($0, isMissing: false) }
+    }
+}
+
+extension PeriodSet {
+    fileprivate var text: String {
+        periods.map { period in
+            let end = period.end.map { String($0.milliseconds) } ?? "ever"
+            return "\(period.start.milliseconds)-\(end)"
+        }
+        .joined(separator: ", ")
+    }
+}

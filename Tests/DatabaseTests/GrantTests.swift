@@ -1,0 +1,108 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// What people grant, and what was known when.
+@Suite(.timeLimit(.minutes(10))) struct GrantTests {
+    private static func database() async throws -> PostgresClient {
+        PostgresClient(try await PostgresServer.shared.migratedDatabase(), connectionsMax: 4)
+    }
+
+    private static func isTrue(
+        _ client: PostgresClient,
+        _ expression: String
+    ) async throws -> Bool {
+        try await client.query("SELECT \(expression)")[0].bool(0)
+    }
+
+    @Test func `a grant holds at once, in its environment, until it is revoked`() async throws {
+        let client = try await Self.database()
+        let grant = try await client.query(
+            "SELECT grant_entitlement('anna', 'pro', now() + interval '1 day', 'sorry', 'support')"
+        )[0].int8(0)
+        #expect(try await Self.isTrue(client, "has_entitlement('anna', 'pro')"))
+        #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro', now(), 'Sandbox')"))
+        #expect(
+            try await !Self.isTrue(
+                client,
+                "has_entitlement('anna', 'pro', now() + interval '2 days')"
+            )
+        )
+        let active = try await client.query("SELECT * FROM active_entitlements")
+        #expect(active.count == 1)
+        #expect(active[0].isNull(2) && active[0].isNull(3))
+        #expect(active[0].int8(4) == grant)
+        #expect(try await Self.isTrue(client, "revoke_grant(\(grant), 'mistake', 'boss')"))
+        #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro')"))
+        #expect(try await !Self.isTrue(client, "revoke_grant(\(grant), 'again', 'boss')"))
+        #expect(try await !Self.isTrue(client, "revoke_grant(4711, 'none', 'boss')"))
+    }
+
+    @Test func `grants stand in the same history and feed, and name no purchase`() async throws {
+        let client = try await Self.database()
+        _ = try await client.query(
+            "SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')"
+        )
+        _ = try await client.query("SELECT pg_sleep(0.01)")
+        _ = try await client.query("SELECT revoke_grant(1, 'mistake', 'boss')")
+        let changes = try await client.query(
+            """
+            SELECT version, cause, cause_id, original_transaction_id, grant_id
+            FROM changes ORDER BY version
+            """
+        )
+        #expect(changes.map { $0.int8(0) } == [1, 2])
+        #expect(changes.allSatisfy { $0.text(1) == "grant" && $0.text(2) == "1" && $0.isNull(3) })
+        #expect(try await client.query("SELECT count(*) FROM unpublished_changes")[0].int8(0) == 2)
+        #expect(try await client.query("SELECT count(*) FROM entitlements")[0].int8(0) == 0)
+    }
+
+    @Test func `a grant that ends before it begins, or without a reason, is refused`() async throws
+    {
+        let client = try await Self.database()
+        for call in [
+            "grant_entitlement('anna', 'pro', now() - interval '1 s', 'sorry', 'support')",
+            "grant_entitlement('anna', 'pro', NULL, '', 'support')",
+            "grant_entitlement('anna', 'pro', NULL, 'sorry', '')",
+        ] {
+            await #expect(throws: PostgresError.self) {
+                _ = try await client.query("SELECT \(call)")
+            }
+        }
+        #expect(try await client.query("SELECT count(*) FROM user_versions")[0].int8(0) == 0)
+    }
+
+    @Test func `what held is answered by what was known at an instant`() async throws {
+        let client = try await Self.database()
+        // Bought in January; in March Apple takes it back from the beginning of February on.
+        _ = try await client.query(
+            """
+            INSERT INTO changes (user_id, version, environment, bundle_id,
+                original_transaction_id, entitlement_key, old_periods, new_periods, cause,
+                changed_at)
+            VALUES
+                ('anna', 1, 'Production', 'app', '1', 'pro', '{}',
+                    '{[2026-01-01 00:00+00, 2027-01-01 00:00+00)}', 'transaction',
+                    '2026-01-01 00:00:01+00'),
+                ('anna', 2, 'Production', 'app', '1', 'pro',
+                    '{[2026-01-01 00:00+00, 2027-01-01 00:00+00)}',
+                    '{[2026-01-01 00:00+00, 2026-02-01 00:00+00)}', 'notification',
+                    '2026-03-01 00:00:00+00')
+            """
+        )
+        for (at, knownAt, held) in [
+            ("2026-02-10", "2025-12-31", false), ("2026-02-10", "2026-02-11", true),
+            ("2026-02-10", "2026-03-02", false), ("2026-01-10", "2026-03-02", true),
+            ("2025-12-31", "2026-02-11", false),
+        ] {
+            let call = "had_entitlement('anna', 'pro', '\(at) 00:00+00', '\(knownAt) 00:00+00')"
+            #expect(try await Self.isTrue(client, call) == held, "\(call)")
+        }
+        #expect(
+            try await !Self.isTrue(
+                client,
+                "had_entitlement('anna', 'pro', '2026-02-10', '2026-02-11', 'Sandbox')"
+            )
+        )
+    }
+}

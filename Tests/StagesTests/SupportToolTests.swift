@@ -1,0 +1,179 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import JSON
+import Operations
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+/// What support staff and operators see of rows that `entitle-worker` has written.
+@Suite(.timeLimit(.minutes(10))) struct SupportToolTests {
+    private static let anna = Ownership(userID: "anna", rule: .siblingPurchase)
+
+    /// A worker whose database the tool can reach too.
+    private struct Rig {
+        let worker: EntitleWorker
+        let url: String
+
+        init() async throws {
+            let options = try await PostgresServer.shared.migratedDatabase()
+            worker = try await EntitleWorker(
+                on: PostgresClient(options, connectionsMax: 8)
+            )
+            url = options.connectionString
+        }
+
+        func run(_ arguments: String...) async -> (code: Int32, output: String) {
+            let output = Mutex("")
+            let console = Console(
+                isInteractive: false,
+                output: { text in output.withLock { $0 += text } },
+                notes: { text in output.withLock { $0 += text } }
+            )
+            let code = await PipelineTool.run(
+                arguments,
+                in: CommandContext(
+                    console: console,
+                    environment: ["DATABASE_URL": url],
+                    executables: "/nowhere"
+                )
+            )
+            return (code, output.withLock { $0 })
+        }
+    }
+
+    /// A subscription with a grace and a refund, that is hers because of another purchase.
+    private static func rig() async throws -> Rig {
+        let rig = try await Rig()
+        try await rig.worker.own([Signed.key("1"): anna])
+        var renewed = try Signed.transaction(
+            "1-2",
+            signed: 2,
+            original: "1",
+            purchased: 1_000,
+            expires: 2_000
+        )
+        renewed.notification = try Signed.notification("DID_RENEW", signed: 2).notification
+        renewed.source?.offset = 42
+        _ = try await rig.worker.process([
+            try Signed.renewal("1", signed: 3, graceExpires: nil),
+            try Signed.transaction("1", signed: 1), renewed,
+        ])
+        return rig
+    }
+
+    @Test func `each row is explained by its transactions, their rules and records`() async throws {
+        let rig = try await Self.rig()
+        let (code, text) = await rig.run("explain", "anna")
+        #expect(code == 0, "\(text)")
+        for part in [
+            "Purchase 1 of com.example.app: owned by anna, by sibling_purchase",
+            "pro: not active", "transaction 1: pro, Auto-Renewable Subscription",
+            "rule billed_period: from 1970-01-01T00:00:01Z until 1970-01-01T00:00:02Z",
+            "by notification DID_RENEW, read at storekit.raw/0/42", "renewal info: renews",
+            "version 1, ", "because of notification 00000000-0000-4000-8000-000000000001",
+        ] {
+            #expect(text.contains(part), "\(part) is not in \(text)")
+        }
+        #expect(await rig.run("explain", "nobody").output.contains("nothing was bought"))
+    }
+
+    @Test func `for tools it is one JSON object`() async throws {
+        let rig = try await Self.rig()
+        _ = await rig.run(
+            "grant",
+            "anna",
+            "extra",
+            "--until=2099-12-31",
+            "--reason=sorry",
+            "--by=support"
+        )
+        let (code, text) = await rig.run("explain", "anna", "--json")
+        #expect(code == 0, "\(text)")
+        let root = try JSONDocument(parsing: Array(text.utf8)).root
+        let purchase = try #require(root["purchases"]?.elements.first { _ in true })
+        let transactions = Array(purchase["transactions"]?.elements.map(\.self) ?? [])
+        #expect(transactions.compactMap { $0["transactionID"]?.string } == ["1", "1-2"])
+        let source = transactions.last?["sources"]?.elements.first { _ in true }
+        #expect(source?["offset"]?.int64 == 42)
+        #expect(source?["notification"]?.string == "DID_RENEW")
+        let grant = root["grants"]?.elements.first { _ in true }
+        #expect(grant?["grantedBy"]?.string == "support")
+        #expect(root["changes"]?.elements.map(\.self).count == 2)
+    }
+
+    @Test func `a grant is given, explained as what it is, and revoked`() async throws {
+        let rig = try await Self.rig()
+        let given = await rig.run(
+            "grant",
+            "anna",
+            "extra",
+            "--until",
+            "forever",
+            "--reason",
+            "lost data",
+            "--by",
+            "eva"
+        )
+        #expect(given.code == 0, "\(given.output)")
+        #expect(given.output == "1\n")
+        let explained = await rig.run("explain", "anna").output
+        #expect(explained.contains("Manual grant 1, not a purchase: extra ACTIVE"))
+        #expect(explained.contains("granted by eva: lost data"))
+        #expect(await rig.run("revoke-grant", "1", "--reason", "found", "--by", "eva").code == 0)
+        #expect(await rig.run("revoke-grant", "1", "--reason", "found", "--by", "eva").code == 1)
+        #expect(await rig.run("explain", "anna").output.contains("extra not active"))
+        for wrong in [
+            ["grant", "anna", "extra", "--reason", "x", "--by", "y"],
+            ["grant", "anna", "extra", "--until", "soon", "--reason", "x", "--by", "y"],
+            ["grant", "anna", "extra", "--until", "forever", "--by", "y"],
+        ] {
+            let code = await PipelineTool.run(
+                wrong,
+                in: CommandContext(
+                    console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
+                    environment: ["DATABASE_URL": rig.url],
+                    executables: "/nowhere"
+                )
+            )
+            #expect(code == 64)
+        }
+    }
+
+    @Test func `what was known at an instant is shown by itself`() async throws {
+        let rig = try await Self.rig()
+        let before = await rig.run("explain", "anna", "--known-at=2020-01-01")
+        #expect(before.output.contains("nothing was known to be theirs"))
+        let now = await rig.run(
+            "explain",
+            "anna",
+            "--known-at=2099-01-01",
+            "--at=1970-01-01T00:00:01Z"
+        )
+        #expect(now.output.contains("pro: held at 1970-01-01T00:00:01Z"), "\(now.output)")
+    }
+
+    @Test func `a rebuild finds no difference, and mends one only when told to`() async throws {
+        let rig = try await Self.rig()
+        let clean = await rig.run("rebuild")
+        #expect(clean.code == 0, "\(clean.output)")
+        #expect(clean.output.contains("1 purchase compared: each row is what the facts say"))
+        let client = rig.worker.client
+        _ = try await client.query("UPDATE entitlements SET user_id = 'mallory'")
+        let found = await rig.run("rebuild")
+        #expect(found.code == 1)
+        #expect(found.output.contains("mallory entitlement pro: is "))
+        #expect(found.output.contains("2 differences; --replace writes"), "\(found.output)")
+        #expect(try await client.query("SELECT user_id FROM entitlements")[0].text(0) == "mallory")
+        #expect(await rig.run("rebuild", "--replace").code == 1)
+        #expect(await rig.run("rebuild").code == 0)
+        #expect(try await client.query("SELECT user_id FROM entitlements")[0].text(0) == "anna")
+        let causes = try await client.query(
+            "SELECT user_id FROM changes WHERE cause = 'rebuild' ORDER BY user_id"
+        )
+        #expect(causes.map { $0.text(0) } == ["anna", "mallory"])
+    }
+}
