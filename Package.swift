@@ -74,7 +74,10 @@ let package = Package(
         library("Database", ["Postgres", "Settings"]),
         library(
             "VerifyStage",
-            ["AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"],
+            [
+                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Settings", "Threads",
+                "Worker",
+            ],
             path: "Sources/Stages/Verify"
         ),
         library(

@@ -1,12 +1,12 @@
 import Foundation
 
 /// A TCP port of 127.0.0.1 that nothing listens on.
-enum LoopbackPort {
+package enum LoopbackPort {
     /// Asks the kernel for one.
     ///
     /// Another process may take it before it is used, so whoever starts a server with it tries
     /// again with another.
-    static func free() throws -> UInt16 {
+    package static func free() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {
             throw LocalServerError("no socket to find a free port with", errno: errno)

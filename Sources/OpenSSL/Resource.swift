@@ -40,6 +40,31 @@ enum Resource {
         }
     }
 
+    enum OCSPRequest: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_REQUEST_free(pointer) }
+    }
+
+    enum OCSPResponse: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_RESPONSE_free(pointer) }
+    }
+
+    enum OCSPBasicResponse: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_BASICRESP_free(pointer) }
+    }
+
+    enum OCSPIdentifier: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_CERTID_free(pointer) }
+    }
+
+    enum Store: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) }
+    }
+
+    /// A list of objects that are somebody else's.
+    enum Borrowings: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) }
+    }
+
     enum MemoryBuffer: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
     }

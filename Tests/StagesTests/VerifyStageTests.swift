@@ -5,6 +5,7 @@ import JSON
 import Kafka
 import OpenSSL
 import Settings
+import TestSupport
 import Testing
 import Traffic
 import VerifyStage
@@ -33,7 +34,10 @@ import Worker
             configuration: VerifierConfiguration(apps: apps),
             topic: "storekit.verified",
             threadsMax: threadsMax,
-            metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) }
+            metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) },
+            leaves: LeafWatch(registry, log: Log(RecordingLogHandler())) {
+                Timestamp(milliseconds: now)
+            }
         )
     }
 
@@ -95,7 +99,7 @@ import Worker
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let registry = MetricsRegistry()
         let stage = try Self.stage(for: traffic, threadsMax: 1, registry: registry, clock: 0)
-        let forwarded = await stage.process(Self.records(traffic)).flatMap(\.outputs).count
+        let forwarded = try await stage.process(Self.records(traffic)).flatMap(\.outputs).count
         let text = String(decoding: registry.exposition(), as: UTF8.self)
         #expect(text.contains("entitlements_verify_future_signed_dates_total \(forwarded)\n"))
     }

@@ -26,6 +26,7 @@ extension Verifier {
         }
         let anchors = try anchors(of: chain, at: signedDate)
         try check(message, leaf)
+        configuration.observer?.observed(chain.path)
         let records = try ReceiptRecord.all(of: contents)
         let vouching = try vouching(forReceipt: contents, anchors)
         return VerifiedReceipt(

@@ -5,6 +5,8 @@ import OpenSSL
 /// Whether it may vouch for the app of a payload is another question, asked for each payload.
 struct Anchor {
     let trust: Trust
-    let fingerprint: SHA256Digest
-    let validity: ClosedRange<Int64>
+    let certificate: Certificate
+
+    var fingerprint: SHA256Digest { certificate.fingerprint }
+    var validity: ClosedRange<Int64> { certificate.validity }
 }

@@ -69,7 +69,7 @@ struct ChainPolicy {
         guard let trust = family.trust(inRoot: root.fingerprint) else {
             throw Fault(.rootUntrusted, "the root vouches for another family")
         }
-        return Anchor(trust: trust, fingerprint: root.fingerprint, validity: root.validity)
+        return Anchor(trust: trust, certificate: root)
     }
 
     private static func checkIssuance(

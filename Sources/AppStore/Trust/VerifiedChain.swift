@@ -6,6 +6,8 @@ import OpenSSL
 final class VerifiedChain {
     /// Leaf, intermediate and root as presented.
     let certificates: [CertificateFacts]
+    /// Leaf and intermediate; or one that is configured itself.
+    private let signers: [Certificate]
     /// Everyone who vouches for the chain: usually one.
     let anchors: [Anchor]
     let method: VerificationFacts.Method
@@ -18,6 +20,7 @@ final class VerifiedChain {
     init(_ policy: ChainPolicy, anchors: [Anchor]) {
         let presented = [policy.leaf, policy.intermediate, policy.presentedRoot]
         certificates = presented.map(CertificateFacts.init)
+        signers = [policy.leaf, policy.intermediate]
         self.anchors = anchors
         method = policy.family == .jws ? .jws : .receipt
         purposeFault = policy.purposeFault
@@ -27,17 +30,20 @@ final class VerifiedChain {
     /// A certificate exported from Xcode, which is configured.
     init(local certificate: Certificate, _ family: ChainFamily) {
         certificates = [CertificateFacts(certificate)]
+        signers = []
         anchors = [
             Anchor(
                 trust: .configured(certificate.fingerprint),
-                fingerprint: certificate.fingerprint,
-                validity: certificate.validity
+                certificate: certificate
             )
         ]
         method = family == .jws ? .jwsXcode : .receipt
         signature = family == .jws ? certificate.p256Key.map(P256Verifier.init) : nil
         purposeFault = family.keyFault(of: certificate)
     }
+
+    /// From the leaf to the root that vouches for it.
+    var path: [Certificate] { signers + anchors.prefix(1).map(\.certificate) }
 
     var leaf: SHA256Digest { certificates[0].fingerprint }
 

@@ -4,6 +4,8 @@ import OpenSSL
 package struct VerifierConfiguration: Sendable {
     package let apps: [ConfiguredApp]
     package let limits: VerifierLimits
+    /// Is told of chains as they come into use.
+    package var observer: (any ChainObserver)?
     /// Roots of the apps' own, each once, that may end a chain of three.
     private let chainRoots: [Certificate]
     /// Certificates that sign by themselves, in Xcode and LocalTesting.

@@ -36,6 +36,7 @@ extension Verifier {
         try check(signature, jws, token, chain)
         if known == nil {
             chains.insert(chain, for: token.bytes[jws.header])
+            configuration.observer?.observed(chain.path)
         }
         if let kind, kind != fields.kind {
             throw Fault(
@@ -69,6 +70,7 @@ extension Verifier {
         if let fault = chain.purposeFault {
             throw Fault(.certificatePurpose, fault)
         }
+        try checkRevocation(of: chain, at: signedDate)
         return anchors
     }
 

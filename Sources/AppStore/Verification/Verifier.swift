@@ -13,6 +13,12 @@ package final class Verifier {
     package let configuration: VerifierConfiguration
     var chains: VerifiedChainCache
     var trail = VerificationTrail()
+    /// What is known of revoked certificates; nil where nobody asks.
+    package var revocations: RevocationSnapshot?
+    /// Certificates of the body in hand of which that is unknown.
+    var awaited: Set<SHA256Digest> = []
+    /// Bodies that passed although it was.
+    package private(set) var passedUnknown = 0
 
     package init(configuration: VerifierConfiguration) {
         self.configuration = configuration
@@ -25,9 +31,16 @@ package final class Verifier {
     /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
         // What is known of one body is let go with it, however large it was.
-        defer { trail = VerificationTrail() }
+        defer {
+            trail = VerificationTrail()
+            awaited.removeAll()
+        }
         do throws(Fault) {
-            return .success(try verified(body))
+            let verified = try verified(body)
+            guard !awaited.isEmpty else { return .success(verified) }
+            guard revocations?.isHard != true else { return .success(.undetermined(awaited)) }
+            passedUnknown += 1
+            return .success(verified)
         } catch {
             return .failure(trail.refusal(for: error))
         }

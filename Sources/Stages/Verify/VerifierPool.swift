@@ -13,10 +13,14 @@ package final class VerifierPool: Sendable {
         self.configuration = configuration
     }
 
-    /// Lends a verifier for the time of `body`.
-    package func withVerifier<Result>(_ body: (Verifier) -> Result) -> Result {
+    /// Lends a verifier for the time of `body`, during which this is known of revocations.
+    package func withVerifier<Result>(
+        knowing revocations: RevocationSnapshot? = nil,
+        _ body: (Verifier) -> Result
+    ) -> Result {
         let loan = idle.withLock { $0.popLast() } ?? Loan(configuration)
         defer { idle.withLock { $0.append(loan) } }
+        loan.verifier.revocations = revocations
         return body(loan.verifier)
     }
 

@@ -7,6 +7,7 @@ package final class VerifyMetrics: Sendable {
     private let ignoredBodies: MetricFamily<Counter>
     private let malformedFields: MetricFamily<Counter>
     private let futureDates: MetricFamily<Counter>
+    let revocations: RevocationMetrics
     private let testRoots: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
 
@@ -31,6 +32,7 @@ package final class VerifyMetrics: Sendable {
             "verify_future_signed_dates",
             "Observations signed after this machine's clock."
         )
+        revocations = RevocationMetrics(registry)
         testRoots = registry.gauge(
             "verify_test_roots_in_production",
             "Apps for which a root of one's own vouches for Production; 0 unless it is a test."

@@ -49,10 +49,37 @@ package enum VerifySettings {
         default: 2,
         "How many threads verify one batch together."
     )
+    package static let revocation = Setting(
+        "verify.revocation",
+        .choice,
+        default: RevocationPolicy.Mode.off,
+        "Whether responders are asked (OCSP) if certificates are revoked: what is not known passes "
+            + "and is counted (`soft`), or waits (`hard`)."
+    )
+    package static let revocationInterval = Setting(
+        "verify.revocation_interval",
+        .duration(.milliseconds(100)...(.seconds(7 * 86_400))),
+        default: .seconds(3600),
+        "Between two such questions about one certificate; ten seconds at most after one in vain."
+    )
+    package static let revocationDeadline = Setting(
+        "verify.revocation_deadline",
+        .duration(.seconds(1)...(.seconds(60))),
+        default: .seconds(5),
+        "How long one such answer may take, in whole seconds."
+    )
+
+    /// Those that decide what is refused.
+    package static let decisive = [
+        apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
+        certificateBytesMax.declaration, jsonDepthMax.declaration, itemsMax.declaration,
+        revocation.declaration,
+    ]
 
     package static let declarations = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
         certificateBytesMax.declaration, jsonDepthMax.declaration, itemsMax.declaration,
-        chainsCachedMax.declaration, threads.declaration,
+        chainsCachedMax.declaration, threads.declaration, revocation.declaration,
+        revocationInterval.declaration, revocationDeadline.declaration,
     ]
 }

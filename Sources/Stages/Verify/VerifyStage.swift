@@ -1,6 +1,7 @@
 package import AppStore
 import DeadLetters
 package import Kafka
+import OpenSSL
 package import Worker
 
 /// The first of the four stages: only what Apple signed for a configured app goes on.
@@ -13,33 +14,65 @@ package final class VerifyStage: Stage {
     private let threadsMax: Int
     private let verifiers: VerifierPool
     let metrics: VerifyMetrics
+    let leaves: LeafWatch
+    let revocations: RevocationLookup?
 
     /// - Parameters:
     ///   - topic: where observations go.
     ///   - threadsMax: how many threads work on one batch together.
+    ///   - revocations: nil where nobody is asked about them.
     package init(
         configuration: VerifierConfiguration,
         topic: String,
         threadsMax: Int,
-        metrics: VerifyMetrics
+        metrics: VerifyMetrics,
+        leaves: LeafWatch,
+        revocations: RevocationLookup? = nil
     ) {
         self.topic = topic
         self.threadsMax = threadsMax
         self.metrics = metrics
+        self.leaves = leaves
+        self.revocations = revocations
+        var configuration = configuration
+        configuration.observer = ChainWatch(leaves: leaves, revocations: revocations)
         verifiers = VerifierPool(configuration: configuration)
         metrics.judging(by: configuration)
     }
 
-    package func process(_ records: [ConsumerRecord]) async -> [Verdict] {
-        let shares = share(records)
-        guard shares.count > 1 else { return await verdicts(for: records[...]) }
-        let parts = await withTaskGroup(of: (Int, [Verdict]).self) { group in
-            for (index, share) in shares.enumerated() {
-                group.addTask { [self] in (index, await verdicts(for: share)) }
-            }
-            return await group.reduce(into: [(Int, [Verdict])]()) { $0.append($1) }
+    /// Throws `RevocationUnknown` where good records have to wait for a responder.
+    package func process(
+        _ records: [ConsumerRecord]
+    ) async throws(RevocationUnknown) -> [Verdict] {
+        let snapshot = revocations?.refresh()
+        let parts = await judge(share(records), snapshot)
+        let awaited = parts.reduce(into: Set<SHA256Digest>()) { $0.formUnion($1.awaited) }
+        if let revocations, !awaited.isEmpty {
+            throw revocations.wait(for: awaited)
         }
-        return parts.sorted { $0.0 < $1.0 }.flatMap(\.1)
+        return parts.flatMap(\.verdicts)
+    }
+
+    /// What has become of a share of a batch.
+    private struct Part: Sendable {
+        var verdicts: [Verdict] = []
+        /// Certificates for whose sake a record has to wait, so that its verdict is none.
+        var awaited: Set<SHA256Digest> = []
+    }
+
+    /// The parts in the order of their shares.
+    private func judge(
+        _ shares: [ArraySlice<ConsumerRecord>],
+        _ snapshot: RevocationSnapshot?
+    ) async -> [Part] {
+        guard shares.count > 1 else { return [await judge(shares[0], snapshot)] }
+        let parts = await withTaskGroup(of: (Int, Part).self) { group in
+            for (index, share) in shares.enumerated() {
+                group.addTask { [self] in (index, await judge(share, snapshot)) }
+            }
+            return await group.reduce(into: [(Int, Part)]()) { $0.append($1) }
+        }
+        return parts.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     /// A share below this is not worth a thread.
@@ -53,14 +86,31 @@ package final class VerifyStage: Stage {
     }
 
     @concurrent
-    private func verdicts(for records: ArraySlice<ConsumerRecord>) async -> [Verdict] {
-        verifiers.withVerifier { verifier in
-            records.map { verdict(for: $0, by: verifier) }
+    private func judge(
+        _ records: ArraySlice<ConsumerRecord>,
+        _ snapshot: RevocationSnapshot?
+    ) async -> Part {
+        verifiers.withVerifier(knowing: snapshot) { verifier in
+            let passedBefore = verifier.passedUnknown
+            var part = Part()
+            part.verdicts.reserveCapacity(records.count)
+            for record in records {
+                part.verdicts.append(verdict(for: record, by: verifier, &part.awaited))
+            }
+            metrics.revocations.passedUnknown(verifier.passedUnknown - passedBefore)
+            return part
         }
     }
 
-    private func verdict(for record: ConsumerRecord, by verifier: Verifier) -> Verdict {
+    private func verdict(
+        for record: ConsumerRecord,
+        by verifier: Verifier,
+        _ awaited: inout Set<SHA256Digest>
+    ) -> Verdict {
         switch verifier.verify(record.value) {
+        case .success(.undetermined(let certificates)):
+            awaited.formUnion(certificates)
+            return Verdict(.ignored)
         case .success(.ignored(let reason)):
             metrics.ignored(reason)
             return Verdict(.ignored)
@@ -70,6 +120,7 @@ package final class VerifyStage: Stage {
                 output(items[index], from: record, index: index, of: items.count, headers)
             }
             metrics.verified(items)
+            leaves.signed(items)
             return Verdict(.forwarded, outputs: outputs)
         case .failure(let refusal):
             return .deadLettered(DeadLetterFacts(refusal))

@@ -9,14 +9,12 @@ extension WorkerProgram {
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",
         declarations: VerifySettings.declarations,
-        decisive: VerifySettings.declarations.filter {
-            $0.name != VerifySettings.threads.declaration.name
-                && $0.name != VerifySettings.chainsCachedMax.declaration.name
-        },
+        decisive: VerifySettings.decisive,
         reloadable: VerifySettings.declarations + WorkerSettings.breakerDeclarations,
         files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
         hasDatabase: false,
         hasBreaker: true,
+        asksResponders: true,
         problems: { settings in
             do throws(SettingsError) {
                 _ = try VerifierConfiguration(settings)
@@ -29,14 +27,22 @@ extension WorkerProgram {
             let configuration = try VerifierConfiguration(parts.settings)
             sayTestRoots(configuration, parts.log)
             let former = parts.predecessor as? VerifyStage
+            let metrics = former?.metrics ?? VerifyMetrics(parts.metrics, now: now)
             return VerifyStage(
                 configuration: configuration,
                 topic: parts.settings.topic("verified"),
                 threadsMax: parts.settings[VerifySettings.threads],
-                metrics: former?.metrics
-                    ?? VerifyMetrics(parts.metrics) {
-                        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
-                    }
+                metrics: metrics,
+                leaves: former?.leaves ?? LeafWatch(parts.metrics, log: parts.log, now: now),
+                revocations: RevocationPolicy(parts.settings).map { policy in
+                    RevocationLookup(
+                        policy,
+                        metrics: metrics.revocations,
+                        log: parts.log,
+                        predecessor: former?.revocations,
+                        now: now
+                    )
+                }
             )
         }
     )
@@ -49,5 +55,9 @@ extension WorkerProgram {
                 ["app.bundle_id": .string(app.bundleID)]
             )
         }
+    }
+
+    private static let now: @Sendable () -> Timestamp = {
+        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
 }

@@ -8,4 +8,6 @@ package enum HealthCondition: String, Sendable, CaseIterable {
     case database
     /// The breaker against wrong settings has not tripped.
     case breaker
+    /// No record waits to learn whether its certificates are revoked.
+    case revocation
 }

@@ -5,6 +5,7 @@ enum FaultKind: String, Sendable, CaseIterable {
     /// What is not reachable while it fails.
     func condition(among conditions: [HealthCondition]) -> HealthCondition {
         switch self {
+        case .process where conditions.contains(.revocation): .revocation
         case .probe, .process, .acknowledge, .outbox:
             conditions.contains(.database) ? .database : .broker
         case .deliver, .commit, .offsets, .connection, .publish: .broker

@@ -21,8 +21,8 @@ final class Faults: Sendable {
             failing[kind] = .now
             return true
         }
-        guard isNew else { return }
         health.notReady(condition(kind), "\(kind.rawValue): \(error)")
+        guard isNew else { return }
         log.warning(
             "infrastructure fault, trying again until it is over",
             ["step": .string(kind.rawValue), "error": .string(String(describing: error))]

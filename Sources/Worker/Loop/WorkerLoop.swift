@@ -45,6 +45,7 @@ package final class WorkerLoop: Sendable {
             log: log
         )
         if breaker != nil { health.ready(.breaker) }
+        if health.conditions.contains(.revocation) { health.ready(.revocation) }
     }
 
     /// Runs until `stop()`, then finishes what is in hand within the budget and leaves the group.

@@ -26,6 +26,8 @@ package struct WorkerProgram: Sendable {
     /// Whether readiness means a database too.
     package let hasDatabase: Bool
     package let hasBreaker: Bool
+    /// Whether records may have to wait for what authorities say of their certificates.
+    package let asksResponders: Bool
     /// What only the settings together show to be wrong, beside what all workers look at.
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
     /// Builds the stage; waits for nothing.
@@ -42,6 +44,7 @@ package struct WorkerProgram: Sendable {
         files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
         hasDatabase: Bool,
         hasBreaker: Bool = false,
+        asksResponders: Bool = false,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] },
         make: @escaping @Sendable (Parts) throws(SettingsError) -> any Stage
     ) {
@@ -53,6 +56,7 @@ package struct WorkerProgram: Sendable {
         self.files = files
         self.hasDatabase = hasDatabase
         self.hasBreaker = hasBreaker
+        self.asksResponders = asksResponders
         self.problems = problems
         self.make = make
     }
@@ -65,5 +69,6 @@ package struct WorkerProgram: Sendable {
 
     var conditions: [HealthCondition] {
         [.assigned, .broker] + (hasDatabase ? [.database] : []) + (hasBreaker ? [.breaker] : [])
+            + (asksResponders ? [.revocation] : [])
     }
 }

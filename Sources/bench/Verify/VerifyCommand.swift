@@ -8,10 +8,11 @@ enum VerifyCommand {
         "bench verify",
         """
         Measures the whole verifier on signed transactions of about 5 kB against OpenSSL alone \
-        (SHA-256 and P-256 over the same bytes, contexts reused), interleaved in one run.
+        (SHA-256 and P-256 over the same bytes, contexts reused), interleaved in one run; then \
+        what hostile bodies cost beside good ones. Exit code 1 where one costs more than its bound.
         """,
         options: [
-            CommandOption("seconds", argument: "N", "How long to measure in all (10)."),
+            CommandOption("seconds", argument: "N", "How long to measure each of the two (10)."),
             CommandOption("records", argument: "N", "How many different records (500)."),
             CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."),
             CommandOption("json", "Write JSON instead of a table."),
@@ -34,13 +35,19 @@ enum VerifyCommand {
             duration: .seconds(seconds)
         )
         let report = VerifyReport(benchmark.run(), threads: threads)
+        let hostile = HostileReport(
+            costs: HostileBenchmark(
+                fixture: try HostileFixture(),
+                duration: .seconds(seconds)
+            ).run()
+        )
         if options.isSet("json") {
-            console.print(report.json)
+            console.print(report.json(with: hostile))
         } else {
-            for line in report.lines {
+            for line in report.lines + [""] + hostile.lines {
                 console.print(line)
             }
         }
-        return ExitCode.success
+        return hostile.areBounded ? ExitCode.success : ExitCode.negative
     }
 }

@@ -96,7 +96,7 @@ struct VerifyReport {
         return table.lines() + [""] + Goal.table(goals)
     }
 
-    var json: String {
+    func json(with hostile: HostileReport) -> String {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("benchmark")
@@ -117,6 +117,7 @@ struct VerifyReport {
         }
         writer.endArray()
         Goal.write(goals, to: &writer)
+        hostile.write(to: &writer)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
     }

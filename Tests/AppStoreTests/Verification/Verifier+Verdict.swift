@@ -24,6 +24,8 @@ extension Verifier {
             return items
         case .success(.ignored):
             Issue.record("the body was ignored", sourceLocation: sourceLocation)
+        case .success(.undetermined):
+            Issue.record("the body has to wait", sourceLocation: sourceLocation)
         case .failure(let refusal):
             Issue.record(
                 "refused: \(refusal.reason.rawValue), \(refusal.detail)",

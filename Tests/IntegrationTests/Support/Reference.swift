@@ -21,7 +21,8 @@ struct Reference: Sendable {
         var refused: RefusedRecords = [:]
         for (offset, record) in records.enumerated() {
             switch verifier.verify(record.value) {
-            case .success(.ignored): break
+            // Nobody is asked about revocations here, so that nothing waits.
+            case .success(.ignored), .success(.undetermined): break
             case .success(.items(let items)):
                 for item in items {
                     facts.add(Observation(item, source: Self.source(offset)))

@@ -8,6 +8,7 @@ import Kafka
 import LinkStage
 import OpenSSL
 import Postgres
+import TestSupport
 import Testing
 import Traffic
 import VerifyStage
@@ -41,7 +42,10 @@ final class ReceiptPath {
             configuration: VerifierConfiguration(apps: [app]),
             topic: "storekit.verified",
             threadsMax: 1,
-            metrics: VerifyMetrics(MetricsRegistry()) { Timestamp(milliseconds: .max) }
+            metrics: VerifyMetrics(MetricsRegistry()) { Timestamp(milliseconds: .max) },
+            leaves: LeafWatch(MetricsRegistry(), log: Log(RecordingLogHandler())) {
+                Timestamp(milliseconds: .max)
+            }
         )
         dedupe = DedupeStage(
             client: client,
@@ -71,7 +75,7 @@ final class ReceiptPath {
 
     func process(_ body: [UInt8]) async throws -> [Disposition] {
         let raw = [record(ProducerRecord(topic: "storekit.raw", value: body))]
-        let verified = await verify.process(raw)
+        let verified = try await verify.process(raw)
         #expect(verified.map(\.deadLetter?.detail) == [nil])
         let observations = verified.flatMap(\.outputs).map(record)
         let unique = try await dedupe.process(observations)

@@ -1,0 +1,129 @@
+internal import COpenSSL
+
+/// What a responder has said about one certificate, by somebody who may say so.
+package struct OCSPAnswer: Hashable, Sendable {
+    package enum Status: Hashable, Sendable {
+        case good
+        /// From this second on, since 1970.
+        case revoked(since: Int64)
+        /// The responder does not know the certificate.
+        case unknown
+    }
+
+    package let status: Status
+    /// When the responder knew it, in seconds since 1970.
+    package let thisUpdate: Int64
+    /// Until when there is nothing newer; nil where it is not said.
+    package let nextUpdate: Int64?
+
+    /// How far the clocks of this machine and of the responder may be apart, in seconds.
+    package static let clockSkewMax: Int64 = 300
+
+    /// What was learned elsewhere.
+    package init(status: Status, thisUpdate: Int64, nextUpdate: Int64?) {
+        self.status = status
+        self.thisUpdate = thisUpdate
+        self.nextUpdate = nextUpdate
+    }
+
+    /// Reads an answer and judges it.
+    ///
+    /// It has to be signed by the certificate's issuer, or by a certificate that this issuer has
+    /// signed for the purpose of OCSP and that is valid now (RFC 6960 §4.2.2.2), over no weaker
+    /// digest than SHA-256; to be about this certificate; and to be in its time.
+    ///
+    /// - Parameter now: in seconds since 1970.
+    package init(
+        der: [UInt8],
+        about certificate: Certificate,
+        issuedBy issuer: Certificate,
+        at now: Int64
+    ) throws(OCSPError) {
+        defer { ERR_clear_error() }
+        let response = try Self.response(der)
+        let status = unsafe OCSP_response_status(response.pointer)
+        guard status == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
+            throw OCSPError(.refused, "the responder's status is \(status)")
+        }
+        let made = unsafe OCSP_response_get1_basic(response.pointer)
+        guard let basic = unsafe Handle<Resource.OCSPBasicResponse>(takingOwnershipOf: made) else {
+            throw OCSPError(.malformed, "the answer is no basic response")
+        }
+        try unsafe OCSPSigner.check(basic.pointer, issuer: issuer, at: now)
+        let named = unsafe OCSPQuestion.identifier(of: certificate, issuedBy: issuer)
+        guard let identifier = unsafe Handle<Resource.OCSPIdentifier>(takingOwnershipOf: named)
+        else { throw OCSPError(.aboutAnother, "the certificate cannot be named") }
+        self = try unsafe OCSPAnswer(in: basic.pointer, about: identifier.pointer)
+        let isFromFuture = thisUpdate > now + Self.clockSkewMax
+        let isStale = (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
+        guard !isFromFuture, !isStale, thisUpdate <= nextUpdate ?? .max else {
+            throw OCSPError(.outOfWindow, isStale ? "the answer is out of date" : "from the future")
+        }
+    }
+
+    private init(in basic: OpaquePointer, about identifier: OpaquePointer) throws(OCSPError) {
+        var status: Int32 = 0
+        var revoked: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        var this: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        var next: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
+        let isFound = unsafe OCSP_resp_find_status(
+            basic,
+            identifier,
+            &status,
+            nil,
+            &revoked,
+            &this,
+            &next
+        )
+        guard isFound == 1 else {
+            throw OCSPError(.aboutAnother, "the answer is not about this certificate")
+        }
+        guard let thisUpdate = unsafe Self.seconds(this) else {
+            throw OCSPError(.malformed, "thisUpdate is no time")
+        }
+        let nextUpdate = unsafe Self.seconds(next)
+        guard unsafe nextUpdate != nil || next == nil else {
+            throw OCSPError(.malformed, "nextUpdate is no time")
+        }
+        switch status {
+        case V_OCSP_CERTSTATUS_GOOD: self.status = .good
+        case V_OCSP_CERTSTATUS_REVOKED:
+            guard let since = unsafe Self.seconds(revoked) else {
+                throw OCSPError(.malformed, "the time of revocation is none")
+            }
+            self.status = .revoked(since: since)
+        default: self.status = .unknown
+        }
+        self.thisUpdate = thisUpdate
+        self.nextUpdate = nextUpdate
+    }
+
+    private static func response(
+        _ der: [UInt8]
+    ) throws(OCSPError) -> Handle<Resource.OCSPResponse> {
+        var isWhole = false
+        let made = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            guard let start = buffer.baseAddress else { return nil }
+            var position: UnsafePointer<UInt8>? = unsafe start
+            let made = unsafe d2i_OCSP_RESPONSE(nil, &position, buffer.count)
+            isWhole = unsafe position == start + buffer.count
+            return unsafe made
+        }
+        guard let response = unsafe Handle<Resource.OCSPResponse>(takingOwnershipOf: made),
+            isWhole
+        else { throw OCSPError(.malformed, "the answer is no OCSP response") }
+        return response
+    }
+
+    /// Seconds since 1970.
+    private static func seconds(_ time: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?) -> Int64? {
+        let made = unsafe ASN1_TIME_set(nil, 0)
+        defer { unsafe ASN1_STRING_free(made) }
+        var days: Int32 = 0
+        var seconds: Int32 = 0
+        guard let time = unsafe time, let epoch = unsafe made,
+            unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1
+        else { return nil }
+        return Int64(days) * 86_400 + Int64(seconds)
+    }
+}

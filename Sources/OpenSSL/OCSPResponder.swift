@@ -1,0 +1,115 @@
+internal import COpenSSL
+
+/// Asks a responder over HTTP (RFC 6960 appendix A.1), by OpenSSL's own client.
+///
+/// Nothing but HTTP is spoken, as answers are signed; a redirection is not followed. `http_proxy`
+/// and `no_proxy` of the environment are heeded.
+package enum OCSPResponder {
+    /// Returns what was answered, which nobody has judged yet.
+    ///
+    /// Blocks until the answer is whole or the deadline has come (to look up a name may take
+    /// longer): for a thread that has nothing else to do. The process has to ignore SIGPIPE.
+    package static func ask(
+        _ question: OCSPQuestion,
+        at address: String,
+        deadlineSeconds: Int,
+        answerBytesMax: Int
+    ) throws(OCSPError) -> [UInt8] {
+        defer { ERR_clear_error() }
+        let place = try Place(address)
+        let answer = unsafe PEM.withReader(of: question.der) { request in
+            unsafe OSSL_HTTP_transfer(
+                nil,
+                place.host,
+                place.port,
+                place.path,
+                0,
+                nil,
+                nil,
+                nil,
+                nil,
+                nil,
+                nil,
+                0,
+                nil,
+                "application/ocsp-request",
+                request,
+                "application/ocsp-response",
+                1,
+                answerBytesMax,
+                Int32(clamping: deadlineSeconds),
+                0
+            )
+        }
+        guard let reader = unsafe Handle<Resource.MemoryBuffer>(takingOwnershipOf: answer) else {
+            throw OCSPError(.unanswered, reason)
+        }
+        return try unsafe content(of: reader.pointer, bytesMax: answerBytesMax)
+    }
+
+    private static func content(
+        of reader: OpaquePointer,
+        bytesMax: Int
+    ) throws(OCSPError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
+        var count = 0
+        while count < bytes.count {
+            let read = unsafe bytes.withUnsafeMutableBytes { buffer in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                return unsafe BIO_read(reader, rest.baseAddress, Int32(clamping: rest.count))
+            }
+            guard read > 0 else { break }
+            count += Int(read)
+        }
+        guard count > 0, count <= bytesMax else {
+            throw OCSPError(.unanswered, "the answer is empty or too large")
+        }
+        return Array(bytes[..<count])
+    }
+
+    /// OpenSSL's last words, of those that are constant.
+    private static var reason: String {
+        let error = ERR_peek_last_error()
+        guard let text = unsafe ERR_reason_error_string(error) else {
+            return "no answer within the deadline"
+        }
+        return unsafe String(cString: text)
+    }
+
+    /// Where an address leads.
+    private struct Place {
+        let host: String
+        let port: String
+        /// With the query, if there is one.
+        let path: String
+
+        init(_ address: String) throws(OCSPError) {
+            var isEncrypted: Int32 = 0
+            var host: UnsafeMutablePointer<CChar>?
+            var port: UnsafeMutablePointer<CChar>?
+            var path: UnsafeMutablePointer<CChar>?
+            defer {
+                unsafe CRYPTO_free(host, #file, #line)
+                unsafe CRYPTO_free(port, #file, #line)
+                unsafe CRYPTO_free(path, #file, #line)
+            }
+            let isParsed = unsafe OSSL_HTTP_parse_url(
+                address,
+                &isEncrypted,
+                nil,
+                &host,
+                &port,
+                nil,
+                &path,
+                nil,
+                nil
+            )
+            guard address.hasPrefix("http://"), isParsed == 1, isEncrypted == 0,
+                let host = unsafe host, let port = unsafe port, let path = unsafe path
+            else { throw OCSPError(.notAsked, "the responder's address is not one of HTTP") }
+            self.host = unsafe String(cString: host)
+            self.port = unsafe String(cString: port)
+            self.path = unsafe String(cString: path)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import OpenSSL
+import Threads
+
+/// Asks responders, one after the other, on a thread of its own.
+actor OCSPAsker {
+    private let executor = ThreadExecutor(name: "ocsp")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// Of the addresses in a certificate so many are tried.
+    private static let addressesMax = 3
+    /// An answer with a responder's certificate takes about 2 KiB.
+    private static let answerBytesMax = 64 << 10
+
+    /// Asks at the certificate's addresses until one gives an answer that counts.
+    func ask(
+        about subject: RevocationBook.Subject,
+        deadlineSeconds: Int,
+        now: @Sendable () -> Int64
+    ) -> Result<OCSPAnswer, OCSPError> {
+        var fault = OCSPError(.notAsked, "the certificate names no responder")
+        for address in subject.certificate.ocspResponders.prefix(Self.addressesMax) {
+            do throws(OCSPError) {
+                let question = try OCSPQuestion(
+                    about: subject.certificate,
+                    issuedBy: subject.issuer
+                )
+                let answer = try OCSPResponder.ask(
+                    question,
+                    at: address,
+                    deadlineSeconds: deadlineSeconds,
+                    answerBytesMax: Self.answerBytesMax
+                )
+                return .success(
+                    try OCSPAnswer(
+                        der: answer,
+                        about: subject.certificate,
+                        issuedBy: subject.issuer,
+                        at: now()
+                    )
+                )
+            } catch {
+                fault = error
+            }
+        }
+        return .failure(fault)
+    }
+}

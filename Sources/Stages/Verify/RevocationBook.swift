@@ -1,0 +1,130 @@
+package import AppStore
+package import OpenSSL
+
+/// What responders have said of each certificate in use, and when to ask again: pure, told the
+/// time.
+package struct RevocationBook: Sendable {
+    /// A certificate and who has issued it.
+    package struct Subject: Sendable {
+        package let certificate: Certificate
+        package let issuer: Certificate
+
+        package init(_ certificate: Certificate, issuedBy issuer: Certificate) {
+            self.certificate = certificate
+            self.issuer = issuer
+        }
+    }
+
+    /// What one answer has changed.
+    package enum Change: Hashable, Sendable {
+        case none
+        case revoked(since: Int64)
+        /// It was taken back, as a hold can be.
+        case reinstated
+        /// Another fault than the last time.
+        case fault(OCSPError)
+    }
+
+    private struct Entry: Sendable {
+        let subject: Subject
+        /// From this second on.
+        var revokedSince: Int64?
+        /// A good answer counts up to here, in seconds since 1970.
+        var goodUntil = Int64.min
+        var nextQuestion = Timestamp(milliseconds: .min)
+        var isBeingAsked = false
+        var hasBeenAsked = false
+        var fault: OCSPError?
+    }
+
+    /// More certificates than this are not taken on and stay unknown; Apple has a handful.
+    package static let certificatesMax = 1_000
+
+    private let interval: Int64
+    private let repetition: Int64
+    private var entries: [SHA256Digest: Entry] = [:]
+
+    /// - Parameter interval: between two questions about one certificate; after a question in vain
+    ///   no longer than ten seconds.
+    package init(interval: Duration) {
+        self.interval = Int64(interval / .milliseconds(1))
+        repetition = min(self.interval, 10_000)
+    }
+
+    /// Goes on with what another book knows; what is being asked for that one is asked again.
+    package mutating func takeOver(_ other: RevocationBook) {
+        entries = other.entries.mapValues { entry in
+            var entry = entry
+            entry.isBeingAsked = false
+            entry.nextQuestion = Timestamp(milliseconds: .min)
+            return entry
+        }
+    }
+
+    /// Takes a certificate on, unless it is known.
+    package mutating func add(_ subject: Subject) {
+        let fingerprint = subject.certificate.fingerprint
+        guard entries[fingerprint] == nil, entries.count < Self.certificatesMax else { return }
+        entries[fingerprint] = Entry(subject: subject)
+    }
+
+    /// Those to be asked about now; each is given once until `note(_:about:at:)`.
+    package mutating func due(at now: Timestamp) -> [Subject] {
+        let due = entries.filter { !$0.value.isBeingAsked && $0.value.nextQuestion <= now }
+        for fingerprint in due.keys {
+            entries[fingerprint]?.isBeingAsked = true
+        }
+        return due.values.map(\.subject)
+    }
+
+    /// Takes down what has become of a question.
+    package mutating func note(
+        _ result: Result<OCSPAnswer, OCSPError>,
+        about fingerprint: SHA256Digest,
+        at now: Timestamp
+    ) -> Change {
+        guard var entry = entries[fingerprint] else { return .none }
+        defer { entries[fingerprint] = entry }
+        let former = entry
+        entry.isBeingAsked = false
+        entry.hasBeenAsked = true
+        entry.fault = nil
+        entry.nextQuestion = Timestamp(milliseconds: now.milliseconds + interval)
+        switch result {
+        case .success(let answer):
+            switch answer.status {
+            case .good:
+                entry.revokedSince = nil
+                entry.goodUntil =
+                    answer.nextUpdate.map { $0 + OCSPAnswer.clockSkewMax }
+                    ?? now.wholeSeconds + 2 * interval / 1_000 + 1
+                return former.revokedSince == nil ? .none : .reinstated
+            case .revoked(let since):
+                entry.revokedSince = since
+                return former.revokedSince == since ? .none : .revoked(since: since)
+            case .unknown:
+                entry.fault = OCSPError(.refused, "the responder does not know the certificate")
+            }
+        case .failure(let fault):
+            entry.fault = fault
+        }
+        entry.nextQuestion = Timestamp(milliseconds: now.milliseconds + repetition)
+        guard let fault = entry.fault, fault != former.fault else { return .none }
+        return .fault(fault)
+    }
+
+    /// What is known at a time.
+    package func statuses(at now: Timestamp) -> [SHA256Digest: RevocationSnapshot.Status] {
+        entries.mapValues { entry in
+            if let since = entry.revokedSince { return .revoked(since: since) }
+            if entry.goodUntil >= now.wholeSeconds { return .good }
+            let isExpired = entry.subject.certificate.validity.upperBound < now.wholeSeconds
+            return isExpired && entry.hasBeenAsked ? .unanswerable : .unknown
+        }
+    }
+
+    /// Why the last question about a certificate was in vain; nil where it was not.
+    package func fault(of fingerprint: SHA256Digest) -> OCSPError? {
+        entries[fingerprint]?.fault
+    }
+}

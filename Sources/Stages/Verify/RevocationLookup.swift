@@ -1,0 +1,96 @@
+package import AppStore
+package import OpenSSL
+import Synchronization
+package import Worker
+
+/// Asks in the background whether the certificates in use are revoked, while records come in.
+///
+/// A question is due once per certificate and interval, and is asked when a batch comes: an idle
+/// worker asks nothing, and no batch waits for an answer here.
+package final class RevocationLookup: Sendable {
+    private let policy: RevocationPolicy
+    private let book: Mutex<RevocationBook>
+    private let asker = OCSPAsker()
+    private let metrics: RevocationMetrics
+    private let log: Log
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - predecessor: whose knowledge is gone on with.
+    ///   - now: the wall clock.
+    package init(
+        _ policy: RevocationPolicy,
+        metrics: RevocationMetrics,
+        log: Log,
+        predecessor: RevocationLookup? = nil,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.policy = policy
+        self.metrics = metrics
+        self.log = log
+        self.now = now
+        var book = RevocationBook(interval: policy.interval)
+        if let predecessor {
+            book.takeOver(predecessor.book.withLock { $0 })
+        }
+        self.book = Mutex(book)
+    }
+
+    /// Takes on a chain's certificates below the root.
+    package func add(_ chain: [Certificate]) {
+        book.withLock { book in
+            for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+                book.add(RevocationBook.Subject(certificate, issuedBy: issuer))
+            }
+        }
+    }
+
+    /// Has asked what is due, and says what is known meanwhile.
+    package func refresh() -> RevocationSnapshot {
+        let now = now()
+        let (due, statuses) = book.withLock { ($0.due(at: now), $0.statuses(at: now)) }
+        for subject in due {
+            Task { await ask(about: subject) }
+        }
+        metrics.show(statuses)
+        return RevocationSnapshot(isHard: policy.isHard, statuses: statuses)
+    }
+
+    /// What records have to wait for, with the reason that the last question met.
+    func wait(for certificates: Set<SHA256Digest>) -> RevocationUnknown {
+        let faults = book.withLock { book in
+            certificates.sorted().map { book.fault(of: $0) }
+        }
+        let fault = faults.lazy.compactMap { $0 }.first
+        return RevocationUnknown(certificates: certificates, fault: fault)
+    }
+
+    private func ask(about subject: RevocationBook.Subject) async {
+        let clock = now
+        let result = await asker.ask(
+            about: subject,
+            deadlineSeconds: policy.deadlineSeconds,
+            now: { clock().wholeSeconds }
+        )
+        let fingerprint = subject.certificate.fingerprint
+        metrics.asked(result)
+        let change = book.withLock { $0.note(result, about: fingerprint, at: clock()) }
+        say(change, fingerprint)
+    }
+
+    private func say(_ change: RevocationBook.Change, _ fingerprint: SHA256Digest) {
+        var metadata: LogMetadata = ["certificate.sha256": .string(fingerprint.hex)]
+        switch change {
+        case .none: break
+        case .revoked(let since):
+            let text = Timestamp(milliseconds: since * 1_000).description
+            metadata.append("certificate.revoked", .string(text))
+            log.critical("a certificate is revoked, what it signed since is refused", metadata)
+        case .reinstated:
+            log.warning("a certificate is no longer revoked", metadata)
+        case .fault(let fault):
+            metadata.append("error", .string(fault.description))
+            log.warning("whether a certificate is revoked cannot be learned", metadata)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import AppStore
+import OpenSSL
+import Traffic
+
+extension HostileFixture {
+    /// Forged and broken JWS of a record's size.
+    static func tokens(
+        _ authority: CertificateAuthority,
+        _ blueprint: AuthorityBlueprint
+    ) throws -> [HostileBody] {
+        let payload = BenchTransaction.payload(0)
+        let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
+        let broken: [(Forgery, RefusalReason)] = [
+            (.algorithmNone, .algorithmNotAllowed), (.algorithmHS256, .algorithmNotAllowed),
+            (.withoutCertificates, .x5cMissing), (.criticalMember, .jwsMalformed),
+            (.unencodedPayload, .jwsMalformed), (.truncated, .jwsMalformed),
+            (.fourSegments, .jwsMalformed), (.paddedSegment, .jwsMalformed),
+            (.shortSignature, .jwsMalformed), (.flippedSignature, .signatureInvalid),
+            (.flippedPayload, .signatureInvalid), (.foreignKey, .signatureInvalid),
+            (.zeroR, .signatureInvalid),
+        ]
+        return try broken.map { forgery, reason in
+            HostileBody("\(forgery)", try authority.forge(payload, forgery), reason)
+        } + [
+            HostileBody(
+                "no JSON under a good signature",
+                try authority.sign([1]),
+                .payloadMalformed
+            ),
+            HostileBody(
+                "genuine, of another app",
+                try authority.sign(other),
+                .bundleMismatch
+            ),
+            HostileBody("a forged chain", foreign, .rootUntrusted, bound: 3),
+            HostileBody(
+                "certificates of no form",
+                try authority.sign(payload, headerSegment: header([[1], [2], [3]])),
+                .certificateMalformed
+            ),
+            HostileBody(
+                "four certificates",
+                try authority.sign(
+                    payload,
+                    headerSegment: header([
+                        authority.leaf, authority.leaf, authority.intermediate, authority.root,
+                    ])
+                ),
+                .x5cLength
+            ),
+        ] + forgedChains(authority, blueprint, payload)
+    }
+
+    private static var other: [UInt8] {
+        var fields = TransactionFields()
+        fields.bundleID = "com.example.other"
+        return fields.json
+    }
+
+    private static func header(_ certificates: [[UInt8]]) -> [UInt8] {
+        CertificateAuthority.headerSegment(certificates: certificates)
+    }
+
+    /// Forged below the genuine root: only a signature of a certificate tells them apart, so that
+    /// they are measured by a genuine chain that is seen for the first time.
+    private static func forgedChains(
+        _ authority: CertificateAuthority,
+        _ blueprint: AuthorityBlueprint,
+        _ payload: [UInt8]
+    ) throws -> [HostileBody] {
+        var forgedLeaf = blueprint
+        forgedLeaf.leafSigner = try .generate(.p384)
+        var forgedIntermediate = blueprint
+        forgedIntermediate.intermediateSigner = try .generate(.p384)
+        return try [("a forged leaf", forgedLeaf), ("a forged intermediate", forgedIntermediate)]
+            .map { name, blueprint in
+                let forger = try CertificateAuthority(blueprint)
+                let body = try forger.sign(
+                    payload,
+                    headerSegment: header([
+                        forger.leaf, forger.intermediate, authority.root,
+                    ])
+                )
+                return HostileBody(name, body, .chainInvalid, by: .newChain)
+            }
+    }
+
+    /// API responses that are bad at their very end, or full of nothing.
+    static func responses(
+        _ items: [[UInt8]],
+        _ authority: CertificateAuthority,
+        _ count: Int
+    ) throws -> [HostileBody] {
+        let forged = try authority.forge(BenchTransaction.payload(0), .flippedSignature)
+        let limit = VerifierLimits.standard.itemsMax
+        let tiny = [UInt8](repeating: UInt8(ascii: "a"), count: 3)
+        return [
+            HostileBody(
+                "the last item forged",
+                Body.history(items.dropLast() + [forged]),
+                .signatureInvalid,
+                by: .response
+            ),
+            HostileBody(
+                "too many items",
+                Body.history([[UInt8]](repeating: tiny, count: limit + 1)),
+                .payloadTooLarge,
+                by: .response
+            ),
+            HostileBody(
+                "an item in an item's place",
+                Body.history(items.dropLast() + [try authority.sign(RenewalFields().json)]),
+                .payloadMalformed,
+                by: .response
+            ),
+        ]
+    }
+
+    /// Forged and broken receipts.
+    static func receipts(
+        _ authority: CertificateAuthority,
+        _ blueprint: AuthorityBlueprint,
+        _ count: Int
+    ) throws -> [HostileBody] {
+        let fields = receiptFields
+        let forger = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Forger's"))
+        var otherKey = ReceiptForm()
+        otherKey.signerKey = try .generate(.rsa(bits: 2048))
+        var pieces = ReceiptForm()
+        pieces.pieceBytes = 1
+        pieces.signerKey = otherKey.signerKey
+        var unsigned = fields
+        unsigned.records[99].transactionID = nil
+        let noise = "MI" + String(repeating: "A", count: count / 4 * 4 - 2)
+        return [
+            HostileBody("a receipt of noise", Array(noise.utf8), .receiptMalformed, by: .receipt),
+            HostileBody(
+                "a forged receipt chain",
+                Body.receipt(try forger.receiptText(fields)),
+                .rootUntrusted,
+                by: .receipt
+            ),
+            HostileBody(
+                "a receipt signed by another",
+                Body.receipt(try authority.receiptText(fields, otherKey)),
+                .receiptSignatureInvalid,
+                by: .receipt
+            ),
+            HostileBody(
+                "a receipt in pieces of a byte",
+                Body.receipt(try authority.receiptText(fields, pieces)),
+                .receiptSignatureInvalid,
+                by: .receipt
+            ),
+            HostileBody(
+                "its last record incomplete",
+                Body.receipt(try authority.receiptText(unsigned)),
+                .receiptMalformed,
+                by: .receipt
+            ),
+        ]
+    }
+}

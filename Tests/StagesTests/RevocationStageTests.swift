@@ -1,0 +1,121 @@
+import AppStore
+import TestSupport
+import Testing
+import Traffic
+import VerifyStage
+import Worker
+
+/// `verify-worker` with a real responder beside it: there, away, and with bad news.
+@Suite(
+    .timeLimit(.minutes(10)),
+    .enabled(if: OCSPServer.isAvailable(), "needs the program openssl")
+)
+struct RevocationStageTests {
+    private static func apps(_ folder: String) -> String {
+        #"[{"bundle_id": "\#(VerifyRig.bundleID)", "environment": "Production","#
+            + #" "app_apple_id": 1234567890, "roots": ["\#(folder)/root.pem"],"#
+            + #" "test_root_in_production": true}]"#
+    }
+
+    private static func settings(_ mode: RevocationPolicy.Mode) -> String {
+        #""verify": {"revocation": "\#(mode.rawValue)", "revocation_interval": "100ms","#
+            + #" "revocation_deadline": "1s"},"#
+    }
+
+    private static func rig(
+        _ mine: RevocableAuthority,
+        _ mode: RevocationPolicy.Mode
+    ) async throws -> VerifyRig {
+        try await VerifyRig(
+            apps: apps,
+            extra: settings(mode),
+            files: ["root.pem": Array(mine.authority.rootPEM.utf8)]
+        )
+    }
+
+    private static func body(_ mine: RevocableAuthority, signed: Int64) throws -> [UInt8] {
+        var fields = TransactionFields()
+        fields.signedDate = signed * 1_000
+        return try mine.authority.sign(fields.json)
+    }
+
+    @Test func `soft: the unknown passes and is counted, what is revoked is refused from then on`()
+        async throws
+    {
+        let mine = try RevocableAuthority()
+        let rig = try await Self.rig(mine, .soft)
+        try await rig.publish([Self.body(mine, signed: 1_700_000_100)])
+        await eventually { rig.settled(.forwarded) == 1 }
+        #expect(rig.metric("entitlements_verify_revocation_unknown_bodies_total") == 1)
+        #expect(rig.service.health.isReady)
+
+        let root = try await mine.intermediateResponder()
+        let leaf = try await mine.leafResponder(.revoked(since: 1_700_000_000))
+        let learned = "a certificate is revoked, what it signed since is refused"
+        // A batch is what has the responders asked.
+        await eventually(every: .milliseconds(50)) {
+            try? await rig.publish([Self.body(mine, signed: 1_699_999_999)])
+            return rig.log.count(learned) == 1
+        }
+        let before = rig.settled(.deadLettered)
+        #expect(before == 0)
+        try await rig.publish([
+            Self.body(mine, signed: 1_700_000_000), Self.body(mine, signed: 1_699_999_999),
+        ])
+        let letters = "entitlements_dead_letters_total{reason=\"certificate_revoked\""
+        await eventually { rig.metric(letters) == 1 }
+        try await rig.stop()
+        try await leaf.stop()
+        try await root.stop()
+    }
+
+    @Test func `hard: records wait while the responder is away, none is refused or lost`()
+        async throws
+    {
+        let mine = try RevocableAuthority()
+        let rig = try await Self.rig(mine, .hard)
+        try await rig.publish((0..<20).map { try Self.body(mine, signed: 1_700_000_000 + $0) })
+        let waiting = "infrastructure fault, trying again until it is over"
+        await eventually { rig.log.count(waiting) == 1 }
+        await eventually {
+            rig.service.health.reason(.revocation)?.contains("not known whether revoked") == true
+        }
+        #expect(!rig.service.health.isReady)
+        #expect(rig.settled(.forwarded) == 0)
+        let unlearned = "whether a certificate is revoked cannot be learned"
+        await eventually { rig.log.count(unlearned) == 2 }
+
+        let root = try await mine.intermediateResponder()
+        let leaf = try await mine.leafResponder()
+        await eventually { rig.settled(.forwarded) == 20 }
+        #expect(rig.service.health.isReady)
+        #expect(rig.settled(.deadLettered) == 0)
+        #expect(rig.metric("entitlements_verify_revocation_certificates{status=\"good\"") == 2)
+        try await rig.stop()
+        try await leaf.stop()
+        try await root.stop()
+    }
+
+    @Test(
+        arguments: [
+            ScriptedServer.Script.silence, .bytes([]),
+            .bytes(Array("HTTP/1.0 200 OK\r\n\r\ngarbage".utf8)),
+        ]
+    )
+    func `hard: records wait where the responder talks nonsense, until nobody is asked any more`(
+        script: ScriptedServer.Script
+    ) async throws {
+        let server = try ScriptedServer(script)
+        let mine = try RevocableAuthority(port: server.port)
+        let rig = try await Self.rig(mine, .hard)
+        try await rig.publish([Self.body(mine, signed: 1_700_000_000)])
+        await eventually { rig.service.health.reason(.revocation)?.contains("unanswered") == true }
+        #expect(rig.settled(.forwarded) == 0)
+        #expect(rig.settled(.deadLettered) == 0)
+        try rig.rewrite(apps: Self.apps, extra: Self.settings(.off))
+        await eventually { rig.settled(.forwarded) == 1 }
+        await eventually { rig.service.health.isReady }
+        try await rig.stop()
+        server.stop()
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+
+/// Listens on 127.0.0.1 and answers each connection in one scripted way, be it none.
+package final class ScriptedServer: Sendable {
+    package enum Script: Sendable {
+        /// Takes the connection and says nothing.
+        case silence
+        /// These bytes, then the end of the connection.
+        case bytes([UInt8])
+        /// The first part at once, then one byte after the other for as long as the client reads.
+        case drip([UInt8], every: Duration)
+    }
+
+    package let port: UInt16
+    private let descriptor: Int32
+    private let script: Script
+    private let accepted = Atomic(0)
+    private let open = Mutex<[Int32]>([])
+
+    package struct Failure: Error {}
+
+    package init(_ script: Script) throws {
+        // A client that has gone away is an error of the write alone.
+        signal(SIGPIPE, SIG_IGN)
+        self.script = script
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let owned = descriptor
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(owned, generic, length) == 0 && listen(owned, 8) == 0
+                    ? getsockname(owned, generic, &length) : -1
+            }
+        }
+        guard code == 0 else { throw Failure() }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in serve() }
+    }
+
+    /// How many connections have come.
+    package var connections: Int { accepted.load(ordering: .acquiring) }
+
+    package func stop() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+        for connection in open.withLock({ $0 }) {
+            shutdown(connection, Int32(SHUT_RDWR))
+        }
+    }
+
+    private func serve() {
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return }
+            accepted.add(1, ordering: .acquiringAndReleasing)
+            open.withLock { $0.append(connection) }
+            Thread.detachNewThread { [self] in answer(connection) }
+        }
+    }
+
+    private func answer(_ connection: Int32) {
+        defer {
+            open.withLock { $0.removeAll { $0 == connection } }
+            close(connection)
+        }
+        switch script {
+        case .silence:
+            var byte: UInt8 = 0
+            while recv(connection, &byte, 1, 0) > 0 {}
+        case .bytes(let bytes):
+            readRequest(connection)
+            _ = write(connection, bytes, bytes.count)
+        case .drip(let bytes, let interval):
+            readRequest(connection)
+            guard write(connection, bytes, bytes.count) == bytes.count else { return }
+            var byte = UInt8(ascii: "a")
+            while write(connection, &byte, 1) == 1 {
+                usleep(useconds_t(interval / .microseconds(1)))
+            }
+        }
+    }
+
+    /// Up to the end of the head; what follows of so short a request comes with it.
+    private func readRequest(_ connection: Int32) {
+        var seen: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let end = Array("\r\n\r\n".utf8)
+        while !seen.contains(end) {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            seen += buffer[..<count]
+        }
+    }
+}
