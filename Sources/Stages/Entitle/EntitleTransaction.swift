@@ -111,7 +111,8 @@ struct EntitleTransaction {
             [
                 lock, FactWriting.renewals(fold.changedRenewals),
                 FactWriting.graces(fold.newGraces), fold.revisions.statement,
-                fold.notifications.statement, SealWriting.write(projector.seals),
+                fold.downloads.statement, fold.notifications.statement,
+                SealWriting.write(projector.seals),
             ].compactMap { $0 } + RowWriting.statements(changes, catalogVersion: catalogVersion)
         let statements = (raising.map { [$0] } ?? []) + others
         guard !statements.isEmpty else { return }

@@ -10,6 +10,7 @@ struct BatchFold {
     /// The purchases that are to be projected, with the record that says most about why.
     private(set) var touched: [PurchaseKey: ChangeCause] = [:]
     private(set) var revisions = RevisionColumns()
+    private(set) var downloads = AppDownloads()
     private(set) var notifications = NotificationColumns()
     private(set) var meanings: [NotificationMeaning] = []
     /// The first place in the batch of each transaction ID that it names.
@@ -150,6 +151,7 @@ struct BatchFold {
         let observation = record.observation
         if let payload = observation.appTransaction, let verification = observation.verification {
             revisions.append(appTransaction: payload, verification, observation)
+            downloads.append(payload, verification.trust, observation)
         }
         if let notification = observation.notification, observation.source != nil {
             let meaning = NotificationMeaning(
