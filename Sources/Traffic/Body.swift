@@ -46,6 +46,11 @@ package enum Body {
         object([("signedTransactionInfo", jws)])
     }
 
+    /// A renewal info in the field that an API response has for it.
+    package static func renewalInfo(_ jws: [UInt8]) -> [UInt8] {
+        object([("signedRenewalInfo", jws)])
+    }
+
     /// The answer of `Get App Transaction Info`.
     package static func appTransactionInfo(_ jws: [UInt8]) -> [UInt8] {
         object([("signedAppTransactionInfo", jws)])

@@ -1,0 +1,15 @@
+import AppStore
+
+/// A body that one of two verifiers accepts and the other refuses.
+struct Difference: CustomStringConvertible {
+    let mutation: String
+    /// Nil: accepted here.
+    let ours: Refusal?
+    /// What Apple's library says.
+    let theirs: String
+
+    var description: String {
+        guard let ours else { return "\(mutation): accepted here, \(theirs) there" }
+        return "\(mutation): accepted there, \(ours.reason.rawValue) here: \(ours.detail)"
+    }
+}

@@ -1,0 +1,25 @@
+import AppStore
+import Traffic
+
+/// One signed body that two verifiers judge.
+struct DifferentialBody: Sendable {
+    let kind: PayloadKind
+    let token: [UInt8]
+    /// What was done to it.
+    let mutation: String
+
+    /// As the script reads it.
+    var line: [UInt8] {
+        Array("\(kind.rawValue) ".utf8) + Base64Text.standard(token) + [UInt8(ascii: "\n")]
+    }
+
+    /// As an ingestion service hands it in, in the field that names its kind.
+    var body: [UInt8] {
+        switch kind {
+        case .transaction: Body.transaction(token)
+        case .renewalInfo: Body.renewalInfo(token)
+        case .appTransaction: Body.appTransactionInfo(token)
+        case .notification: Body.notification(token)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import AppStore
+import JSON
+import OpenSSL
+import TestSupport
+import Testing
+import Traffic
+
+/// What receipt validation is asked elsewhere, case by case, with our verdict.
+@Suite(.needsSharedData)
+struct ReceiptChecklistTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// Nil: accepted.
+        let ours: RefusalReason?
+        let verdict: @Sendable () throws -> RefusalReason?
+
+        init(
+            _ name: String,
+            _ ours: RefusalReason?,
+            _ verdict: @escaping @Sendable () throws -> RefusalReason?
+        ) {
+            testDescription = name
+            self.ours = ours
+            self.verdict = verdict
+        }
+    }
+
+    static let cases: [Case] = [
+        Case("wrong bundle", .bundleMismatch) {
+            try MintedReceipts.reason(MintedReceipts.fields { $0.bundleID = "com.example.x" })
+        },
+        Case("wrong environment", .environmentMismatch) {
+            let app = try Minted.app(.sandbox, trusting: [MintedReceipts.authority.get()])
+            let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
+            return verifier.reason(try MintedReceipts.text())
+        },
+        Case("unknown receipt type", .environmentMismatch) {
+            try MintedReceipts.reason(MintedReceipts.fields { $0.receiptType = "Moon" })
+        },
+        Case("tampered payload", .receiptSignatureInvalid) {
+            try MintedReceipts.verifier().reason(
+                MintedReceipts.text {
+                    $0.shownContent = MintedReceipts.record { $0.productID = "dearer" }.content
+                }
+            )
+        },
+        Case("foreign root", .rootUntrusted) {
+            let foreign = try CertificateAuthority(.receipts(name: "Foreign"))
+            return try MintedReceipts.verifier()
+                .reason(foreign.receiptText(MintedReceipts.fields()))
+        },
+        Case("leaf without OID", .certificatePurpose) {
+            let authority = try MintedReceipts.authority { $0.leaf.extensions.removeFirst() }
+            return try MintedReceipts.verifier(trusting: authority)
+                .reason(authority.receiptText(MintedReceipts.fields()))
+        },
+        Case("intermediate without OID", .certificatePurpose) {
+            let authority = try MintedReceipts.authority {
+                $0.intermediate.extensions.removeFirst()
+            }
+            return try MintedReceipts.verifier(trusting: authority)
+                .reason(authority.receiptText(MintedReceipts.fields()))
+        },
+        Case("root cert not embedded", .receiptMalformed) {
+            let authority = try MintedReceipts.authority.get()
+            return try MintedReceipts.verifier().reason(
+                MintedReceipts.text {
+                    $0.certificates = [authority.leaf, authority.intermediate]
+                }
+            )
+        },
+        Case("not base64", .receiptMalformed) {
+            try MintedReceipts.verifier().reason(Body.receipt(Array("MII*".utf8)))
+        },
+        Case("not PKCS#7", .receiptMalformed) {
+            let text = Base64Text.standard(DER.sequence([DER.integer(1)]))
+            return try MintedReceipts.verifier().reason(Body.receipt(text))
+        },
+        Case("trailing bytes", .receiptMalformed) {
+            try MintedReceipts.verifier().reason(MintedReceipts.text { $0.trailing = [0] })
+        },
+        Case("expired certs at creation date OK", nil) {
+            let now = Minted.signedSeconds
+            let authority = try MintedReceipts.authority {
+                $0.leaf.validity = now - 10...now + 10
+            }
+            return try MintedReceipts.verifier(trusting: authority)
+                .reason(authority.receiptText(MintedReceipts.fields()))
+        },
+        Case("no signedAttrs", nil) {
+            try MintedReceipts.verifier().reason(
+                MintedReceipts.text { $0.hasSignedAttributes = false }
+            )
+        },
+        Case("segmented content", nil) {
+            try MintedReceipts.verifier().reason(MintedReceipts.text { $0.pieceBytes = 33 })
+        },
+        Case("Xcode decode", nil) {
+            try XcodeReceiptTests.verifier().reason(
+                AppleLibrary.file("xcode/xcode-app-receipt-with-transaction")
+            )
+        },
+        Case("Xcode wrong bundle", .bundleMismatch) {
+            try XcodeReceiptTests.verifier(bundleID: "com.example.x").reason(
+                AppleLibrary.file("xcode/xcode-app-receipt-with-transaction")
+            )
+        },
+        Case("Xcode wrong environment", .environmentMismatch) {
+            try XcodeReceiptTests.verifier(.localTesting).reason(
+                AppleLibrary.file("xcode/xcode-app-receipt-with-transaction")
+            )
+        },
+        Case("extract rejects foreign receipt", .rootUntrusted) {
+            let root = try Minted.root(MintedReceipts.authority.get())
+            return GenuineReceiptTests.verifier(roots: [root])
+                .reason(try GenuineReceiptTests.text())
+        },
+    ]
+
+    @Test(arguments: cases)
+    func `checklist`(item: Case) throws {
+        #expect(try item.verdict() == item.ours)
+    }
+
+    @Test func `decode all attributes, empty date = absent and 1719 as bool`() throws {
+        let fields = MintedReceipts.record { $0.isInIntroOfferPeriod = true }
+        let item = try #require(try MintedReceipts.items(fields).first)
+        #expect(item.transaction?.json["expiresDate"] == nil)
+        #expect(item.transaction?.json["revocationDate"] == nil)
+        #expect(item.transaction?.json["isInIntroOfferPeriod"]?.bool == true)
+        #expect(item.receipt?["transactionDate"] == nil)
+    }
+
+    @Test func `extract id, extract nil: no purchase of an unverified receipt is ever named`()
+        throws
+    {
+        let items = try XcodeReceiptTests.verifier()
+            .items(AppleLibrary.file("xcode/xcode-app-receipt-with-transaction"))
+        #expect(items.map { $0.transaction?.fields.transactionID?.string } == ["0"])
+        let empty = try AppleLibrary.file("xcode/xcode-app-receipt-empty")
+        guard case .success(.ignored) = try XcodeReceiptTests.verifier().verify(empty) else {
+            Issue.record("an empty receipt is ignored")
+            return
+        }
+    }
+}

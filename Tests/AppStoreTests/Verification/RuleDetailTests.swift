@@ -1,0 +1,167 @@
+import AppStore
+import JSON
+import OpenSSL
+import Testing
+import Traffic
+
+/// Sentences of the verification document that no other suite takes at their word.
+struct RuleDetailTests {
+    @Test func `whitespace around a bare receipt is not counted`() throws {
+        let text = try MintedReceipts.text()
+        let spaced = Array(" \t\r\n".utf8) + text + Array("\n ".utf8)
+        #expect(try MintedReceipts.verifier().reason(spaced) == nil)
+    }
+
+    @Test(arguments: [(63, nil), (64, RefusalReason.envelopeMalformed)])
+    func `JSON is at most 64 levels deep`(arrays: Int, reason: RefusalReason?) throws {
+        // The object around the arrays is a level too.
+        let deep = String(repeating: "[", count: arrays) + String(repeating: "]", count: arrays)
+        let token = String(decoding: try Minted.transaction(), as: UTF8.self)
+        let body = #"{"added":\#(deep),"signedTransaction":"\#(token)"}"#
+        #expect(try Minted.verifier().reason(body) == reason)
+    }
+
+    @Test func `unknown fields are no fault, and key order and whitespace are free`() throws {
+        let token = String(decoding: try Minted.transaction(), as: UTF8.self)
+        let body = """
+             {\t"later" : null ,\r\n "userID":"anna", "signedTransaction"
+              : "\(token)" , "more":{"a":[1]} }\u{20}
+            """
+        #expect(try Minted.verifier().reason(body) == nil)
+    }
+
+    @Test func `a doubled key is refused at every level, in whatever spelling`() throws {
+        let token = String(decoding: try Minted.transaction(), as: UTF8.self)
+        for extra in [#""a":{"b":1,"b":2}"#, #""a":[{"b":1,"\u0062":2}]"#] {
+            let body = #"{"signedTransaction":"\#(token)",\#(extra)}"#
+            #expect(try Minted.verifier().reason(body) == .envelopeMalformed)
+        }
+    }
+
+    @Test(arguments: [
+        #""crit":null"#, #""crit":[]"#, #""crit":["exp"]"#, #""b64":true"#, #""b64":false"#,
+        #""b64":null"#,
+    ])
+    func `any crit and any b64 member refuses the header`(member: String) throws {
+        let authority = try Minted.authority.get()
+        let header = CertificateAuthority.headerSegment(
+            certificates: [authority.leaf, authority.intermediate, authority.root],
+            trailing: "," + member
+        )
+        let token = try authority.sign(TransactionFields().json, headerSegment: header)
+        #expect(try Minted.verifier().reason(token) == .jwsMalformed)
+    }
+
+    @Test func `x5c is an array of exactly three strings`() throws {
+        let authority = try Minted.authority.get()
+        let entry = String(decoding: Base64Text.standard(authority.leaf), as: UTF8.self)
+        let broken = "\(entry.prefix(64))\\n\(entry.dropFirst(64))"
+        for (chain, reason) in [
+            ("null", RefusalReason.x5cMissing), ("{}", .x5cMissing), (#""\#(entry)""#, .x5cMissing),
+            ("[]", .x5cLength), (#"["\#(entry)","\#(entry)"]"#, .x5cLength),
+            (#"["\#(entry)",7,null]"#, .certificateMalformed),
+            (#"["\#(broken)","\#(entry)","\#(entry)"]"#, .certificateMalformed),
+            (#"[" \#(entry)","\#(entry)","\#(entry)"]"#, .certificateMalformed),
+        ] {
+            let header = Base64Text.url(Array(#"{"alg":"ES256","x5c":\#(chain)}"#.utf8))
+            let token = try authority.sign(TransactionFields().json, headerSegment: header)
+            #expect(try Minted.verifier().reason(token) == reason, "\(chain.prefix(20))")
+        }
+    }
+
+    @Test func `all three certificates parse, also under a configured root`() throws {
+        let authority = try Minted.authority.get()
+        for (third, reason) in [
+            (Array("abc123".utf8), RefusalReason.certificateMalformed),
+            (authority.root + [0], .certificateMalformed), (authority.leaf, nil),
+        ] as [([UInt8], RefusalReason?)] {
+            let header = CertificateAuthority.headerSegment(
+                certificates: [authority.leaf, authority.intermediate, third]
+            )
+            let token = try authority.sign(TransactionFields().json, headerSegment: header)
+            #expect(try Minted.verifier().reason(token) == reason)
+        }
+    }
+
+    @Test func `the leaf has its marker once, the intermediate has it at all`() throws {
+        for (part, reason) in [
+            (\AuthorityBlueprint.leaf, RefusalReason.certificatePurpose), (\.intermediate, nil),
+        ] as [(WritableKeyPath<AuthorityBlueprint, CertificateBuilder>, RefusalReason?)] {
+            let authority = try CertificateAuthority { blueprint in
+                let marker = blueprint[keyPath: part].extensions[0]
+                blueprint[keyPath: part].extensions.append(marker)
+            }
+            let verifier = try Minted.verifier(trusting: authority)
+            #expect(verifier.reason(try authority.sign(TransactionFields().json)) == reason)
+        }
+    }
+
+    @Test func `a notification without a transaction is history, whatever its type`() throws {
+        let types = ["SUBSCRIBED", "REFUND", "DID_RENEW", "CONSUMPTION_REQUEST", "NEVER_SEEN"]
+        for type in types {
+            var fields = NotificationFields()
+            fields.notificationType = type
+            fields.data = NotificationDataFields().json
+            let items = try Minted.verifier().items(Minted.sign(fields.json))
+            #expect(items.count == 1 && items[0].transaction == nil)
+            #expect(items[0].observedNotification?.type == type)
+        }
+    }
+
+    @Test func `alg none is refused everywhere, Xcode's included`() throws {
+        let local = try CertificateAuthority.xcode()
+        let verifier = Verifier(
+            configuration: VerifierConfiguration(apps: [
+                try Minted.app(.xcode, trusting: [local]),
+                try Minted.app(.localTesting, trusting: [local]),
+                try Minted.app(trusting: [Minted.authority.get()]),
+            ])
+        )
+        let authority = try Minted.authority.get()
+        for (certificates, key) in [
+            ([local.leaf], local),
+            ([authority.leaf, authority.intermediate, authority.root], authority),
+        ] {
+            for environment in ["Xcode", "LocalTesting", "Production"] {
+                var fields = TransactionFields()
+                fields.environment = environment
+                let header = CertificateAuthority.headerSegment(
+                    algorithm: "none",
+                    certificates: certificates
+                )
+                let token = try key.sign(fields.json, headerSegment: header)
+                #expect(verifier.reason(token) == .algorithmNotAllowed)
+                let bare = Array(token[...(token.lastIndex(of: UInt8(ascii: ".")) ?? 0)])
+                #expect(verifier.reason(bare) == .jwsMalformed)
+            }
+        }
+    }
+
+    @Test func `Xcode and LocalTesting are verified against their own certificate`() throws {
+        let local = try CertificateAuthority.xcode()
+        for environment in [Environment.xcode, .localTesting] {
+            let app = try Minted.app(environment, trusting: [local])
+            let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
+            var fields = TransactionFields()
+            fields.environment = environment.rawValue
+            fields.overrides = ["purchaseDate": "1767225600000.75"]
+            let item = try #require(try verifier.items(local.sign(fields.json)).first)
+            #expect(item.environment == environment)
+            #expect(item.transaction?.fields.purchaseDate?.milliseconds == 1_767_225_600_000)
+            var forged = try local.sign(fields.json)
+            forged[forged.count - 20] ^= 2
+            #expect([.signatureInvalid, .jwsMalformed].contains(verifier.reason(forged)))
+            let other = try CertificateAuthority.xcode()
+            #expect(verifier.reason(try other.sign(fields.json)) == .rootUntrusted)
+            fields.bundleID = "com.example.x"
+            #expect(verifier.reason(try local.sign(fields.json)) == .bundleMismatch)
+        }
+    }
+
+    @Test func `one certificate without an entry of such an environment is refused`() throws {
+        let local = try CertificateAuthority.xcode()
+        var fields = TransactionFields()
+        fields.environment = "Xcode"
+        #expect(try Minted.verifier().reason(local.sign(fields.json)) == .x5cLength)
+    }
+}
