@@ -196,3 +196,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Linked by deploy/fuzz.sh with libFuzzer's own main, so that no other build has them.
+if Context.environment["FUZZING"] != nil {
+    package.targets.append(
+        library(
+            "FuzzTargets",
+            ["AppStore", "JSON", "OpenSSL", "Traffic"],
+            path: "Tests/Fuzz/Targets"
+        )
+    )
+    package.products.append(
+        .library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])
+    )
+}

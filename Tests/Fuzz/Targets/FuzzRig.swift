@@ -1,0 +1,149 @@
+import AppStore
+import Foundation
+import OpenSSL
+import Traffic
+
+/// The verifier of one fuzzing process, and the authorities that it trusts.
+final class FuzzRig {
+    let target: FuzzTarget
+    private let authority: CertificateAuthority
+    private let receipts: CertificateAuthority
+    private let warm: Verifier
+    private let cold: Verifier
+
+    init(_ target: FuzzTarget) throws {
+        self.target = target
+        authority = try CertificateAuthority(name: "Fuzz")
+        receipts = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Fuzz"))
+        let roots = try [authority.root, receipts.root].map { try Certificate(der: $0) }
+        let apps = [("Production", true), ("Sandbox", false)].map { environment, isProduction in
+            ConfiguredApp(
+                bundleID: "com.example.pro",
+                environment: Environment(rawValue: environment),
+                appAppleID: 1_234_567_890,
+                roots: roots,
+                hasTestRootInProduction: isProduction
+            )
+        }
+        warm = Verifier(configuration: VerifierConfiguration(apps: apps))
+        var limits = VerifierLimits.standard
+        limits.chainsCachedMax = 0
+        cold = Verifier(configuration: VerifierConfiguration(apps: apps, limits: limits))
+    }
+
+    /// Puts one input through the target; whatever it is, it ends in a verdict.
+    func run(_ input: [UInt8]) {
+        switch target {
+        case .body: judge(input, warm)
+        case .jws: judge(input, cold)
+        case .payload:
+            guard let body = try? authority.sign(input) else { return }
+            judge(body, warm)
+        case .certificate: runCertificate(input)
+        case .receipt:
+            judge(Base64Text.standard(input), warm)
+            guard let body = try? receipts.receiptContentText(input) else { return }
+            judge(body, warm)
+        }
+    }
+
+    private func runCertificate(_ der: [UInt8]) {
+        if let certificate = try? Certificate(der: der, acceptsOldVersions: true) {
+            _ = certificate.keyKind
+            _ = certificate.p256Key
+            _ = certificate.unknownCriticalExtensions
+            _ = certificate.ocspResponders
+            _ = certificate.isSigned(by: certificate)
+            _ = certificate.issuance(by: certificate)
+        }
+        let chain = [authority.leaf, authority.intermediate, authority.root]
+        for place in chain.indices {
+            var other = chain
+            other[place] = der
+            let header = CertificateAuthority.headerSegment(certificates: other)
+            if let body = try? authority.sign(Array("{}".utf8), headerSegment: header) {
+                judge(body, cold)
+            }
+        }
+    }
+
+    /// What is accepted has to be an observation that the next stage reads.
+    private func judge(_ body: [UInt8], _ verifier: Verifier) {
+        guard case .success(.items(let items)) = verifier.verify(body) else { return }
+        for (index, item) in items.enumerated() {
+            let source = ObservationSource(
+                topic: "fuzz",
+                partition: 0,
+                offset: 0,
+                timestamp: nil,
+                index: index,
+                count: items.count
+            )
+            let encoded = Observation(item, source: source).encode()
+            guard let decoded = try? Observation(decoding: encoded) else {
+                preconditionFailure("an accepted body makes an observation that nobody reads")
+            }
+            precondition(decoded.encode() == encoded, "an observation changes when it is read")
+        }
+    }
+}
+
+extension FuzzRig {
+    /// Good inputs of the target, to be mutated.
+    var seeds: [[UInt8]] {
+        get throws {
+            let transaction = try authority.sign(TransactionFields().json)
+            let renewal = try authority.sign(RenewalFields().json)
+            let payloads = [
+                TransactionFields().json, RenewalFields().json, AppTransactionFields().json,
+                try notification(transaction, renewal),
+            ]
+            let jws = try payloads.map { try authority.sign($0) }
+            switch target {
+            case .body:
+                return jws + [
+                    Body.notification(jws[3]), Body.transaction(jws[0]), Body.history(jws),
+                    Body.receipt(try receipts.receiptText(receiptFields)),
+                    try receipts.receiptText(receiptFields),
+                ]
+            case .jws:
+                return try jws
+                    + Forgery.allCases.map { try authority.forge(TransactionFields().json, $0) }
+            case .payload: return payloads
+            case .certificate:
+                return [authority, receipts].flatMap { [$0.leaf, $0.intermediate, $0.root] }
+            case .receipt:
+                var pieces = ReceiptForm()
+                pieces.pieceBytes = 64
+                return try [
+                    receiptFields.content, receipts.signReceipt(receiptFields.content),
+                    receipts.signReceipt(receiptFields.content, pieces),
+                ]
+            }
+        }
+    }
+
+    private func notification(_ transaction: [UInt8], _ renewal: [UInt8]) throws -> [UInt8] {
+        var data = NotificationDataFields()
+        data.signedTransactionInfo = String(decoding: transaction, as: UTF8.self)
+        data.signedRenewalInfo = String(decoding: renewal, as: UTF8.self)
+        var fields = NotificationFields()
+        fields.notificationType = "SUBSCRIBED"
+        fields.data = data.json
+        return fields.json
+    }
+
+    private var receiptFields: ReceiptFields {
+        var fields = ReceiptFields()
+        fields.records = [ReceiptRecordFields(), ReceiptRecordFields()]
+        fields.records[1].transactionID = "2000000000000002"
+        return fields
+    }
+}
+
+extension CertificateAuthority {
+    /// A receipt of content that is perhaps none, as an app posts it.
+    fileprivate func receiptContentText(_ content: [UInt8]) throws -> [UInt8] {
+        Base64Text.standard(try signReceipt(content))
+    }
+}

@@ -1,0 +1,13 @@
+/// The ways into the verifier, each fuzzed by itself.
+enum FuzzTarget: String, CaseIterable {
+    /// Whole bodies, as they stand in the topic.
+    case body
+    /// One compact JWS, its chain verified anew each time.
+    case jws
+    /// What Apple signs: the input is signed by a good chain before it is verified.
+    case payload
+    /// One certificate in DER, by itself and at each place of a chain.
+    case certificate
+    /// The content of a receipt, which is signed before it is verified; and whole messages.
+    case receipt
+}
