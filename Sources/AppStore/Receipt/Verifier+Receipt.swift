@@ -105,6 +105,8 @@ extension Verifier {
     private func check(_ message: SignedMessage, _ leaf: Certificate) throws(Fault) {
         switch message.check(with: leaf) {
         case .valid: break
+        case .wrongAttributes where PolicyCheck.signedAttributes.isLeftOut: break
+        case .invalid where PolicyCheck.receiptSignature.isLeftOut: break
         case .invalid:
             throw Fault(.receiptSignatureInvalid, "the leaf's key has not signed the receipt")
         case .wrongAttributes:

@@ -24,7 +24,7 @@ extension SignedFields {
     }
 
     private static func require(_ isPresent: Bool, _ name: StaticString) throws(Fault) {
-        guard isPresent else {
+        guard isPresent || PolicyCheck.requiredFields.isLeftOut else {
             throw Fault(.payloadMalformed, "\(name) is missing or not as it must be")
         }
     }

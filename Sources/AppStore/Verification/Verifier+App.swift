@@ -59,12 +59,15 @@ extension Verifier {
         appAppleID: Int64?? = nil
     ) throws(Fault) -> Vouching {
         guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
-        guard configuration.hasBundle(bundleID) else {
+        guard configuration.hasBundle(bundleID) || PolicyCheck.bundle.isLeftOut else {
             throw Fault(.bundleMismatch, "no app of this bundle ID is configured")
         }
         let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
         if let index, let appAppleID, environment == .production {
-            guard appAppleID == configuration.apps[index].appAppleID else {
+            guard
+                appAppleID == configuration.apps[index].appAppleID
+                    || PolicyCheck.appAppleID.isLeftOut
+            else {
                 let detail = appAppleID == nil ? "absent" : "another than the configured one"
                 throw Fault(.appMismatch, detail)
             }

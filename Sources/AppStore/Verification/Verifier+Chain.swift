@@ -56,7 +56,7 @@ extension Verifier {
         let isConfigured = configuration.localCertificates.contains {
             $0.fingerprint == certificate.fingerprint
         }
-        guard isConfigured else {
+        guard isConfigured || PolicyCheck.localCertificate.isLeftOut else {
             throw Fault(.rootUntrusted, "the single certificate is not a configured one")
         }
         return VerifiedChain(local: certificate, family)

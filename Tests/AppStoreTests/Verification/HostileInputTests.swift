@@ -122,4 +122,17 @@ struct HostileInputTests {
             #expect(Array(items[0].transaction?.json.rawBytes ?? []) == TransactionFields().json)
         }
     }
+
+    @Test func `a certificate may be as large as is allowed and no larger`() throws {
+        let authority = try Minted.authority.get()
+        let size = [authority.leaf, authority.intermediate, authority.root].map(\.count).max() ?? 0
+        let body = try Minted.transaction()
+        let cases: [(Int, RefusalReason?)] = [
+            (size, nil), (size - 1, .certificateMalformed), (size / 2, .certificateMalformed),
+        ]
+        for (bytesMax, reason) in cases {
+            let limits = VerifierLimits(certificateBytesMax: bytesMax)
+            #expect(try Minted.verifier(limits: limits).reason(body) == reason, "\(bytesMax)")
+        }
+    }
 }

@@ -129,4 +129,19 @@ struct XcodeTests {
             #expect(verifier.reason(try local.sign(fields.json)) == reason)
         }
     }
+
+    @Test func `another certificate is refused before its signature is looked at`() throws {
+        let (mine, other) = (try CertificateAuthority.xcode(), try CertificateAuthority.xcode())
+        let app = ConfiguredApp(
+            bundleID: Minted.bundleID,
+            environment: .xcode,
+            roots: [try Minted.root(mine)]
+        )
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
+        var fields = TransactionFields()
+        fields.environment = "Xcode"
+        let forged = try [mine, other].map { try $0.forge(fields.json, .flippedSignature) }
+        #expect(verifier.reason(forged[0]) == .signatureInvalid)
+        #expect(verifier.reason(forged[1]) == .rootUntrusted)
+    }
 }
