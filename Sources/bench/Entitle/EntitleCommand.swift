@@ -14,7 +14,11 @@ enum EntitleCommand {
             CommandOption("records", argument: "N", "Records of each kind (20000)."),
             CommandOption("batch", argument: "N", "Records in a batch (1000)."),
             CommandOption("lanes", argument: "N", "Transactions at once (2)."),
-            CommandOption("facts", argument: "N", "Facts stored before (10000)."),
+            CommandOption(
+                "facts",
+                argument: "LIST",
+                "How many facts are stored before, one measurement after the other (10000)."
+            ),
         ]
     )
 
@@ -24,29 +28,32 @@ enum EntitleCommand {
             console.print(syntax.help)
             return ExitCode.success
         }
-        let benchmark = EntitleBenchmark(
-            kinds: try kinds(options.value("kinds")),
-            records: try BenchOptions.number(options, "records", in: 1...10_000_000) ?? 20_000,
-            batch: try BenchOptions.number(options, "batch", in: 1...100_000) ?? 1_000,
-            lanes: try BenchOptions.number(options, "lanes", in: 1...32) ?? 2,
-            storedFacts: try BenchOptions.number(options, "facts", in: 0...100_000_000) ?? 10_000
-        )
-        let measurements = try await benchmark.run { console.note($0) }
-        var table = TextTable([
-            .init("kind"), .init("records/s", .right), .init("CPU µs/record", .right),
-            .init("PostgreSQL µs/record", .right),
-        ])
-        for item in measurements {
-            table.add([
-                item.kind.summary, Quantity.grouped(Int(item.perSecond)),
-                Quantity.grouped(Int(item.cpuMicroseconds.rounded())),
-                Quantity.grouped(Int(item.serverMicroseconds.rounded())),
-            ])
+        var measurements: [EntitleBenchmark.Measurement] = []
+        for facts in try facts(options.value("facts")) {
+            let benchmark = EntitleBenchmark(
+                kinds: try kinds(options.value("kinds")),
+                records: try BenchOptions.number(options, "records", in: 1...10_000_000) ?? 20_000,
+                batch: try BenchOptions.number(options, "batch", in: 1...100_000) ?? 1_000,
+                lanes: try BenchOptions.number(options, "lanes", in: 1...32) ?? 2,
+                storedFacts: facts
+            )
+            measurements += try await benchmark.run { console.note($0) }
         }
-        for line in table.lines() {
+        for line in EntitleReport(measurements).lines {
             console.print(line)
         }
         return ExitCode.success
+    }
+
+    private static func facts(_ list: String?) throws(UsageError) -> [Int] {
+        var facts: [Int] = []
+        for text in (list ?? "10000").split(separator: ",") {
+            guard let count = Int(text), (0...100_000_000).contains(count) else {
+                throw UsageError("--facts: expected numbers up to 100000000, found \"\(text)\"")
+            }
+            facts.append(count)
+        }
+        return facts
     }
 
     private static func kinds(_ list: String?) throws(UsageError) -> [EntitleKind] {

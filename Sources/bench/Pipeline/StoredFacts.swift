@@ -45,9 +45,9 @@ enum StoredFacts {
         """
         INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
             transaction_id, track, signed_date_ms, content_hash, trust, purchase_date_ms,
-            runs_until_ms, account_token)
+            product_type, expires_date_ms, account_token)
         SELECT \(app), \(purchase), \(id), 'jws', \(signed), \(hash), 'apple', \(purchased),
-            \(expires), \(user) \(series)
+            \(type), \(expires), \(user) \(series)
         """,
         """
         INSERT INTO dedupe_revisions (kind, environment, bundle_id, id, trust, track,
