@@ -77,6 +77,33 @@ import Testing
         #expect(await run("catalog", "check", "/nowhere") == 66)
     }
 
+    @Test func `a file of Xcode's is applied, and completed by another`() async throws {
+        #expect(await run("migrate") == 0)
+        let xcode = try file(
+            """
+            {"products":[{"productID":"coins","type":"Consumable"}],
+             "nonRenewingSubscriptions":[{"productID":"season","type":"NonRenewingSubscription"}],
+             "subscriptionGroups":[{"name":"Plans","subscriptions":[
+               {"productID":"pro","type":"RecurringSubscription","groupNumber":1}]}]}
+            """
+        )
+        #expect(await run("catalog", "check", xcode) == 0)
+        #expect(transcript.output.contains("3 products: "))
+        #expect(transcript.notes.contains("coins credits nothing"))
+        #expect(transcript.notes.contains("season has no end"))
+        #expect(await run("catalog", "apply", xcode) == 0)
+        #expect(transcript.output.contains("applied as version 1"))
+        #expect(await run("catalog", "apply", xcode) == 0)
+        #expect(transcript.output.contains("holds already as version 1"))
+        let completing = try file(
+            #"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#
+        )
+        #expect(await run("catalog", "apply", xcode, "--with", completing) == 0)
+        #expect(transcript.output.contains("applied as version 2"))
+        #expect(await run("catalog", "check", try file(#"{"products":[{"type":"x"}]}"#)) == 65)
+        #expect(transcript.notes.contains("products[0].type"))
+    }
+
     @Test func `links are added, changed, listed and removed`() async throws {
         #expect(await run("migrate") == 0)
         #expect(await run("link", "add", "account_token", "ABC", "anna") == 0)

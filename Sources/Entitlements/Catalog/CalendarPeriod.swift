@@ -27,6 +27,12 @@ package struct CalendarPeriod: Hashable, Sendable {
         guard months > 0 || days > 0, months <= 1200, days <= 36_525 else { return nil }
     }
 
+    /// As ISO 8601, in years, months and days.
+    package var iso8601: String {
+        let parts = [(months / 12, "Y"), (months % 12, "M"), (days, "D")]
+        return "P" + parts.map { $0 > 0 ? "\($0)\($1)" : "" }.joined()
+    }
+
     /// The instant this many periods later, at the same time of day.
     ///
     /// A day that the month does not have becomes its last; a result after year 9999 its last

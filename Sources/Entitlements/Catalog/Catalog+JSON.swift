@@ -16,7 +16,8 @@ extension Catalog {
     /// ```
     ///
     /// A product without `entitlements` grants one named by its ID. `credits` and `duration` are
-    /// plain values or lists of values with the date from which each holds.
+    /// plain values or lists of values with the date from which each holds; a `duration` of null
+    /// has no end. The format in full is `schemas/catalog/catalog.schema.json`.
     ///
     /// - Throws: `CatalogError` with all problems at once.
     package init(json bytes: [UInt8]) throws(CatalogError) {

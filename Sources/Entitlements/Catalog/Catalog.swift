@@ -16,6 +16,19 @@ package struct Catalog: Hashable, Sendable {
         products[productID]
     }
 
+    /// The IDs of products that are not in both, or not the same in both.
+    package func productIDs(differingFrom other: Catalog) -> Set<String> {
+        Set(products.keys).union(other.products.keys)
+            .filter { products[$0] != other.products[$0] }
+    }
+
+    /// This catalog with the products of another in the place of its own of the same IDs.
+    package func completed(by other: Catalog) -> Catalog {
+        var catalog = self
+        catalog.products.merge(other.products) { _, completed in completed }
+        return catalog
+    }
+
     /// What a product grants: an unknown one an entitlement named by its ID, so that nothing that
     /// was bought is ever dropped.
     package func entitlementKeys(of productID: String) -> [String] {

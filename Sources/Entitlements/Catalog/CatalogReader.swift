@@ -1,7 +1,8 @@
 import AppStore
 import JSON
 
-/// Reads a catalog and goes on after a problem, so that all of them are reported at once.
+/// Reads the product's own format and goes on after a problem, so that all of them are reported at
+/// once.
 struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
 
@@ -46,14 +47,19 @@ struct CatalogReader {
             allowed += ["entitlements", "duration"]
             product.durations = durations(value["duration"], path + ".duration")
         case .autoRenewable:
-            allowed += ["entitlements", "group", "level"]
+            allowed += ["entitlements", "group", "level", "introductoryOffer"]
+            product.introductoryOffer = value["introductoryOffer"].flatMap {
+                offer($0, path + ".introductoryOffer")
+            }
             product.subscriptionGroup = value["group"].flatMap { name($0, path + ".group") }
             product.level = value["level"].flatMap { level($0, path + ".level") }
         case .nonConsumable, .other:
             allowed.append("entitlements")
         }
         if type != .consumable {
+            allowed.append("familyShareable")
             product.entitlementKeys = keys(value["entitlements"], of: id, path + ".entitlements")
+            product.isFamilyShareable = flag(value["familyShareable"], path + ".familyShareable")
         }
         refuseOthers(than: allowed, in: value, at: path)
         return product
@@ -115,6 +121,9 @@ struct CatalogReader {
         _ value: JSONValue?,
         _ path: String
     ) -> [EffectiveDated<CalendarPeriod>] {
+        if value?.isNull == true {
+            return []
+        }
         let durations = effectiveDated(value, "period", path) { reader, value, at in
             reader.period(value, at)
         }
@@ -139,6 +148,29 @@ struct CatalogReader {
             return nil
         }
         return period
+    }
+
+    private mutating func offer(_ value: JSONValue, _ path: String) -> IntroductoryOffer? {
+        refuseOthers(than: ["mode", "period", "count"], in: value, at: path)
+        let mode = value["mode"]?.string.flatMap { IntroductoryOffer.Mode(rawValue: $0) }
+        if mode == nil {
+            let known = IntroductoryOffer.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+            report(path + ".mode", "expected one of \(known)")
+        }
+        let period = period(value["period"], path + ".period")
+        let count = value["count"].map { $0.int64 ?? 0 } ?? 1
+        if !(1...100).contains(count) {
+            report(path + ".count", "expected a whole number from 1 to 100")
+        }
+        guard let mode, let period else { return nil }
+        return IntroductoryOffer(mode: mode, period: period, count: Int(count))
+    }
+
+    private mutating func flag(_ value: JSONValue?, _ path: String) -> Bool {
+        if let value, value.bool == nil {
+            report(path, "expected true or false")
+        }
+        return value?.bool ?? false
     }
 
     private mutating func level(_ value: JSONValue, _ path: String) -> Int? {

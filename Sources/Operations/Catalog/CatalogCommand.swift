@@ -1,17 +1,30 @@
 import Settings
 
 extension PipelineCommand {
+    private static let formats =
+        "FILE is in the product's own format (schemas/catalog) or an Xcode .storekit file. The "
+        + "latter says neither how long a non-renewing subscription lasts nor what a consumable "
+        + "credits: --with names a file in the own format whose products stand in the place of "
+        + "those of FILE with the same IDs."
+
+    private static let withOption = CommandOption(
+        "with",
+        argument: "FILE",
+        "A catalog that completes the first one."
+    )
+
     /// `pipeline catalog check`.
     static let catalogCheck = PipelineCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog check",
             "Says whether a product catalog can be used, and names all that is wrong.\n\n"
-                + "Exit code 65 when it cannot.",
+                + "\(formats)\n\nExit code 65 when it cannot.",
             operands: "FILE",
-            operandCount: 1...1
+            operandCount: 1...1,
+            options: [withOption]
         ),
         run: { arguments, context in
-            let file = try CatalogFile(path: arguments.operands[0])
+            let file = try readFile(arguments, context)
             context.console.print(file.summary)
             return ExitCode.success
         }
@@ -22,11 +35,12 @@ extension PipelineCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog apply",
             "Makes a product catalog the one that holds, after checking it.\n\n"
-                + "The workers take it up by themselves. The same catalog once more changes "
-                + "nothing; former versions stay in catalog_versions.",
+                + "The workers take it up by themselves, also for what was bought before. The "
+                + "same catalog once more changes nothing; former versions stay in "
+                + "catalog_versions.\n\n\(formats)",
             operands: "FILE",
             operandCount: 1...1,
-            options: [ToolSettings.postgresOption, ToolSettings.configOption]
+            options: [withOption, ToolSettings.postgresOption, ToolSettings.configOption]
         ),
         run: runApply
     )
@@ -36,12 +50,26 @@ extension PipelineCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let file = try CatalogFile(path: arguments.operands[0])
+        let file = try readFile(arguments, context)
         let outcome = try await settings.withDatabase { connection in
             try await CatalogApplication.apply(file.bytes, on: connection)
         }
         let state = outcome.isNew ? "applied as" : "holds already as"
         context.console.print("\(file.summary); \(state) version \(outcome.version)")
         return ExitCode.success
+    }
+    /// The file with what completes it; what may not be meant so is said.
+    private static func readFile(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) throws(CommandError) -> CatalogFile {
+        var file = try CatalogFile(path: arguments.operands[0])
+        if let path = arguments.value("with") {
+            file = CatalogFile(file, completedBy: try CatalogFile(path: path))
+        }
+        for remark in file.remarks {
+            context.console.note(remark)
+        }
+        return file
     }
 }

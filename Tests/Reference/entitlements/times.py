@@ -11,14 +11,14 @@ LATEST = 253_402_300_799_999
 
 
 def instant(text):
-    """`2026-01-31`, or with a time in UTC and up to three digits of a second."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z)?", text)
+    """`2026-01-31`, or with a time in UTC and three digits of a second."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d{3}))?Z)?", text)
     if match is None:
         raise ValueError(f"no date: {text}")
     day, time, fraction = match.groups()
     moment = datetime.datetime.fromisoformat(f"{day}T{time or '00:00:00'}")
     seconds = (moment - EPOCH) // datetime.timedelta(seconds=1)
-    return seconds * 1000 + int((fraction or "").ljust(3, "0"))
+    return seconds * 1000 + int(fraction or 0)
 
 
 def text(milliseconds):
