@@ -13,4 +13,18 @@ package struct DemoItem: Sendable {
     package let headers: [Header]
     /// Why the verifier has to refuse it; nil for what is genuine.
     package let expectedRefusal: RefusalReason?
+
+    package init(
+        kind: DemoKind,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [Header] = [],
+        expectedRefusal: RefusalReason? = nil
+    ) {
+        self.kind = kind
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.expectedRefusal = expectedRefusal
+    }
 }

@@ -10,4 +10,11 @@ package struct DemoLink: Sendable, Hashable {
     package let app: DemoApp
     package let value: String
     package let userID: String
+
+    package init(kind: Kind, app: DemoApp, value: String, userID: String) {
+        self.kind = kind
+        self.app = app
+        self.value = value
+        self.userID = userID
+    }
 }

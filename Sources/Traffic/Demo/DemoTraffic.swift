@@ -11,7 +11,7 @@ package struct DemoTraffic: Sendable {
     /// Signs the receipts, with RSA keys as Apple does.
     package let receiptAuthority: CertificateAuthority
     package let apps = DemoApp.all
-    package let catalog = DemoProduct.catalog
+    package let catalog: String
     package let items: [DemoItem]
     package let users: [DemoUser]
     package let links: [DemoLink]
@@ -30,6 +30,7 @@ package struct DemoTraffic: Sendable {
         try script.write(bodyCount: bodyCount)
         authority = script.authority
         receiptAuthority = script.receiptAuthority
+        catalog = DemoProduct.catalog
         items = script.items
         users = script.users
         links = script.links
@@ -40,6 +41,22 @@ package struct DemoTraffic: Sendable {
 
     /// The same as a file.
     package var rootPEM: String { authority.rootPEM + receiptAuthority.rootPEM }
+
+    /// Traffic that somebody else has made, of the same apps.
+    package init(
+        authority: CertificateAuthority,
+        receiptAuthority: CertificateAuthority,
+        catalog: String,
+        items: [DemoItem],
+        links: [DemoLink]
+    ) {
+        self.authority = authority
+        self.receiptAuthority = receiptAuthority
+        self.catalog = catalog
+        self.items = items
+        self.links = links
+        users = []
+    }
 
     /// Room for one of each kind.
     package static let bodyCountMin = 200

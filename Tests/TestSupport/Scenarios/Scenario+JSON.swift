@@ -19,6 +19,7 @@ extension Scenario {
             trustsIngestion: linking?["trustsIngestion"]?.bool ?? false
         )
         links = try Self.links(root["links"])
+        areLinksLate = root["links"]?.elements.contains { $0["linked"] != nil } ?? false
         observations = try Self.member("events", of: root).elements.enumerated().map {
             try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater).observation()
         }

@@ -13,6 +13,8 @@ package struct Scenario: Sendable {
     package var catalogJSON: [UInt8]
     package var rules: OwnershipRules
     package var links: AccountLinks
+    /// Whether they are written only when everything else has come.
+    package var areLinksLate: Bool
     /// In the order of the file, which is that of the signed dates unless the scenario is about
     /// another.
     package var observations: [Observation]

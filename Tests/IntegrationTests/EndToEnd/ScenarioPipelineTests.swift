@@ -1,0 +1,59 @@
+import Entitlements
+import Operations
+import Postgres
+import TestSupport
+import Testing
+import Traffic
+
+extension PipelineTests {
+    /// The scenarios as signed bodies through all four workers, all of them at once: each has IDs,
+    /// products and users of its own.
+    @Suite(.timeLimit(.minutes(10)))
+    struct ScenarioPipelineTests {
+        @Test func `each user may use what the scenario says, shuffled and doubled`()
+            async throws
+        {
+            let scenarios = try ScenarioTraffic.scenarios()
+            #expect(scenarios.count * 3 >= Scenario.names.count)
+            #expect(scenarios.contains { $0.scenario.areLinksLate })
+            let traffic = try ScenarioTraffic.traffic(scenarios)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                let lateScenarios = scenarios.filter(\.scenario.areLinksLate)
+                let late = traffic.accountLinks.filter { link in
+                    lateScenarios.contains { $0.isOfOwnUser(link) }
+                }
+                let removed = try await pipeline.withDatabase { connection in
+                    try await AccountLinkTable.remove(late, on: connection)
+                }
+                #expect(removed == late.count)
+                try pipeline.startAll()
+                try await pipeline.publish((traffic.items + traffic.items).shuffled())
+                try await pipeline.settle()
+                _ = try await pipeline.withDatabase { connection in
+                    try await AccountLinkTable.add(late, on: connection)
+                }
+                _ = try await becomesTrue(within: .seconds(60), every: .milliseconds(500)) {
+                    try await Self.unanswered(scenarios, pipeline).isEmpty
+                }
+                let otherwise = try await Self.unanswered(scenarios, pipeline)
+                #expect(otherwise == [], "these end otherwise")
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+            }
+        }
+
+        /// The names of those whose users hold something else than their files say.
+        private static func unanswered(
+            _ scenarios: [ApartScenario],
+            _ pipeline: RunningPipeline
+        ) async throws -> [String] {
+            try await pipeline.withDatabase { connection in
+                var names: [String] = []
+                for scenario in scenarios
+                where try await !scenario.isAnswered(on: connection) {
+                    names.append(scenario.scenario.name)
+                }
+                return names
+            }
+        }
+    }
+}
