@@ -152,4 +152,32 @@ import Testing
         )
         #expect(rows.map { "\($0.text(0)) \($0.text(1)) \($0.int8(2))" } == ["anna gold 80"])
     }
+
+    @Test func `the history shows how the balance came about, below zero too`() async throws {
+        try await credit(100)
+        _ = try await debit(70, "sword")
+        _ = try await connection.query(
+            """
+            UPDATE ledger SET taken_back = 50,
+                revocation_date_ms = (extract(epoch FROM now()) * 1000)::int8 + 60000
+            """
+        )
+        try await credit(7, transaction: "2", environment: "Sandbox")
+        let rows = try await connection.query(
+            """
+            SELECT kind, amount, reference, balance, environment FROM ledger_history
+            WHERE user_id = 'anna' ORDER BY environment, happened_at
+            """
+        )
+        let lines = rows.map { row in
+            "\(row.text(0)) \(row.int8(1)) \(row.text(2)) \(row.int8(3)) \(row.text(4))"
+        }
+        #expect(
+            lines == [
+                "credit 100 1 100 Production", "debit -70 sword 30 Production",
+                "refund -50 1 -20 Production", "credit 7 2 7 Sandbox",
+            ]
+        )
+        #expect(try await balance() == -20)
+    }
 }

@@ -77,14 +77,17 @@ struct EntitleStageTests {
         #expect(try await worker.count("transactions") == 2)
     }
 
-    @Test(arguments: [true, false])
+    @Test(arguments: [true, false], [VerificationFacts.Method.jws, .receipt])
     func `an ID that belongs to another purchase is a conflict`(
-        inOneBatch: Bool
+        inOneBatch: Bool,
+        method: VerificationFacts.Method
     ) async throws {
         let worker = try await EntitleWorker()
         let known = try Signed.transaction("1", signed: 1, original: "7")
+        var contradicting = try Signed.transaction("1", signed: 2, original: "8")
+        contradicting.verification?.method = method
         let foreign = [
-            try Signed.transaction("1", signed: 2, original: "8"),
+            contradicting,
             try Signed.transaction("3", signed: 2, original: "8"),
         ]
         var dispositions: [Disposition] = []

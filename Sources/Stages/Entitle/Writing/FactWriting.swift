@@ -54,6 +54,16 @@ enum FactWriting {
             $8::text[], $9::text[], $10::int8[], $11::text[], $12::int8[], $13::int8[],
             $14::int8[], $15::int8[], $16::int8[], $17::text[], $18::bool[], $19::bool[],
             $20::text[], $21::text[], $22::text[], $23::json[])
+            AS new (transaction_id, environment, bundle_id, track, signed_date_ms, content_hash,
+                trust, original_transaction_id)
+        WHERE (
+            -- Another track of the ID may stand in another purchase, which was not read.
+            SELECT other.original_transaction_id FROM transactions AS other
+            WHERE other.transaction_id = new.transaction_id
+              AND other.environment = new.environment AND other.bundle_id = new.bundle_id
+              AND other.track <> new.track
+              AND other.original_transaction_id <> new.original_transaction_id
+        ) IS NULL
         ON CONFLICT (transaction_id, environment, bundle_id, track) DO UPDATE SET
             signed_date_ms = excluded.signed_date_ms,
             content_hash = excluded.content_hash,
@@ -96,7 +106,10 @@ enum FactWriting {
         JOIN transactions AS known
             ON known.transaction_id = asked.transaction_id
             AND known.environment = asked.environment AND known.bundle_id = asked.bundle_id
-            AND known.track = asked.track
+            AND (
+                known.track = asked.track
+                OR known.original_transaction_id <> asked.original_transaction_id
+            )
         WHERE known.original_transaction_id <> asked.original_transaction_id
            OR known.product_id <> asked.product_id
            OR known.purchase_date_ms <> asked.purchase_date_ms
