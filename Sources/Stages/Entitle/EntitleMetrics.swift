@@ -7,6 +7,7 @@ package final class EntitleMetrics: Sendable {
     private let unknownProducts: Counter
     private let unknownTypes: Counter
     private let changes: Counter
+    private let reprojectedPurchases: Counter
 
     package init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
@@ -29,6 +30,16 @@ package final class EntitleMetrics: Sendable {
                 "entitle_changes",
                 "Changes of what a user may use."
             )[]
+        reprojectedPurchases =
+            registry.counter(
+                "entitle_reprojected_purchases",
+                "Purchases projected anew because another catalog was applied."
+            )[]
+    }
+
+    func reprojected(_ count: Int, _ batch: SettledBatch) {
+        reprojectedPurchases.increment(by: count)
+        changes.increment(by: batch.changes)
     }
 
     func settled(_ batch: SettledBatch) {

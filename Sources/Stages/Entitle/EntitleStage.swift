@@ -11,6 +11,7 @@ package import Worker
 package final class EntitleStage: Stage {
     package let name = StageName.entitle
     package let outboxes: [any Outbox]
+    package let upkeep: (any Upkeep)?
 
     private let client: PostgresClient
     private let catalogs: CatalogStore
@@ -34,6 +35,7 @@ package final class EntitleStage: Stage {
         self.lanes = lanes
         self.metrics = metrics
         catalogs = CatalogStore()
+        upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics)
     }
 
     package func probe() async throws {

@@ -12,19 +12,23 @@ struct EntitleTransaction {
     private let records: [EntitleRecord]
     private let refused: [Int: ImmutableField]
     private let catalogs: CatalogStore
+    /// Purchases that are projected whatever the records say.
+    private let reprojected: [PurchaseScope]
     /// The places of the records that somebody waits for.
     private let awaited: [Int]
 
     init(
         connection: PostgresConnection,
-        records: [EntitleRecord],
-        refused: [Int: ImmutableField],
+        records: [EntitleRecord] = [],
+        refused: [Int: ImmutableField] = [:],
+        reprojected: [PurchaseScope] = [],
         catalogs: CatalogStore,
-        awaited: [Int]
+        awaited: [Int] = []
     ) {
         self.connection = connection
         self.records = records
         self.refused = refused
+        self.reprojected = reprojected
         self.catalogs = catalogs
         self.awaited = awaited
     }
@@ -33,18 +37,20 @@ struct EntitleTransaction {
         let scopes = scopes()
         let reading = FactReading(scopes)
         let answers = try await connection.pipeline(
-            [Locking.purchases(scopes), CatalogStore.newestVersion] + reading.statements
+            [Locking.sharedCatalog, Locking.purchases(scopes), CatalogStore.newestVersion]
+                + reading.statements
         )
         let catalog = try await catalogs.catalog(
-            version: answers[1][0].optionalInt8(0),
+            version: answers[2][0].optionalInt8(0),
             connection
         )
         var fold = BatchFold(scopes: scopes)
-        reading.learn(answers[2...], into: &fold)
+        reading.learn(answers[3...], into: &fold)
         try await breakSeals(&fold)
         for (index, record) in records.enumerated() {
             fold.take(record, refused: refused[index])
         }
+        fold.touch(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {
             try await projector.readStacks(connection)
@@ -91,7 +97,7 @@ struct EntitleTransaction {
     }
 
     private func scopes() -> [PurchaseScope] {
-        var scopes: Set<PurchaseScope> = []
+        var scopes = Set(reprojected)
         for record in records {
             scopes.formUnion(record.scopes)
         }

@@ -1,8 +1,21 @@
 import AppStore
 import Postgres
 
-/// The locks of a transaction: first the purchases of a batch, then its users.
+/// The locks of a transaction: first the catalog, then the purchases of a batch, then its users.
 enum Locking {
+    /// Held by whoever projects by the catalog, and shared among them; before all others.
+    static let sharedCatalog = PostgresStatement(
+        "SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog', 0))"
+    )
+
+    /// Waits until everybody who projects by the catalog as it was has committed.
+    ///
+    /// What they have recorded is seen afterwards, and who begins later sees the catalog as it is.
+    static let afterSharedCatalog = [
+        PostgresStatement("SELECT pg_advisory_lock(hashtextextended('catalog', 0))"),
+        PostgresStatement("SELECT pg_advisory_unlock(hashtextextended('catalog', 0))"),
+    ]
+
     static func purchases(_ scopes: [PurchaseScope]) -> PostgresStatement {
         PostgresStatement(
             "SELECT lock_purchases($1::text[], $2::text[])",

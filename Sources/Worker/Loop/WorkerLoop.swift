@@ -61,6 +61,7 @@ package final class WorkerLoop: Sendable {
             probing.cancel()
         }
         let outboxes = try startOutboxes()
+        let upkeep = startUpkeep()
         var backoff = configuration.backoff
         while !mustStop {
             let session = try ConsumerSession(self, cluster: cluster)
@@ -74,6 +75,7 @@ package final class WorkerLoop: Sendable {
             }
         }
         await end(outboxes)
+        await end(upkeep: upkeep)
         await deliverer.close(deadline: configuration.closeDeadline)
     }
 

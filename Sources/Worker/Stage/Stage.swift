@@ -11,6 +11,9 @@ package protocol Stage: Sendable {
     /// What the stage does without having been given a record; nothing for most.
     var outboxes: [any Outbox] { get }
 
+    /// What the stage does in its database without having been given a record; nil for most.
+    var upkeep: (any Upkeep)? { get }
+
     /// Asks what the stage depends on, such as its database; throws while that does not answer.
     ///
     /// Called at start until it succeeds, and now and then while nothing else asks.
@@ -34,6 +37,7 @@ package protocol Stage: Sendable {
 
 extension Stage {
     package var outboxes: [any Outbox] { [] }
+    package var upkeep: (any Upkeep)? { nil }
     package func probe() async throws {}
     package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}

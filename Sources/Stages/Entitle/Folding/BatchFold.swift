@@ -70,6 +70,16 @@ struct BatchFold {
         }
     }
 
+    /// Has all purchases of the scopes projected for a cause of their own.
+    mutating func touch(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
+        for scope in scopes {
+            guard let place = places[scope] else { continue }
+            for bundleID in states[place].purchases.keys {
+                touched[scope.purchase(bundleID)] = cause
+            }
+        }
+    }
+
     /// Says of the records that only name a purchase whether that changed anything.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) {

@@ -137,11 +137,15 @@ struct BatchProjector {
         }
     }
 
-    /// Those in whose stacks a touched purchase came, went or changed.
+    /// Those in whose stacks a touched purchase came, went or changed, or lasts differently by
+    /// another catalog.
     private func movedHolders() -> [StackReading.Holder: ChangeCause] {
         var causes: [StackReading.Holder: ChangeCause] = [:]
         for (key, subject) in purchases {
-            let moved = Set(subject.stacked).symmetricDifference(subject.state.stacked)
+            let known = Set(subject.state.stacked)
+            let moved =
+                touched[key]?.kind == .catalog
+                ? known.union(subject.stacked) : known.symmetricDifference(subject.stacked)
             for purchase in moved {
                 causes[StackReading.Holder(purchase.key)] = touched[key]
             }

@@ -13,9 +13,9 @@ package struct ChangeCause: Sendable {
     let source: ObservationSource?
 
     /// Something that no record brought.
-    init(_ kind: Kind) {
+    init(_ kind: Kind, id: String? = nil) {
         self.kind = kind
-        id = nil
+        self.id = id
         source = nil
     }
 

@@ -31,4 +31,31 @@ final class CatalogStore: Sendable {
         known.withLock { $0 = read }
         return read
     }
+
+    /// The products that are not the same in all catalogs from one version to a later one.
+    ///
+    /// Version 0 is before the first: then nothing was known.
+    static func productIDs(
+        changedAfter first: Int64,
+        through last: Int64,
+        _ connection: PostgresConnection
+    ) async throws -> Set<String> {
+        var changed: Set<String> = []
+        var former = Catalog()
+        let rows = try await connection.query(
+            """
+            SELECT content FROM catalog_versions WHERE version BETWEEN $1::int8 AND $2::int8
+            ORDER BY version
+            """,
+            [.int8(first), .int8(last)]
+        )
+        for (index, row) in rows.enumerated() {
+            let catalog = try Catalog(json: row.bytes(0))
+            if index > 0 || first == 0 {
+                changed.formUnion(catalog.productIDs(differingFrom: former))
+            }
+            former = catalog
+        }
+        return changed
+    }
 }
