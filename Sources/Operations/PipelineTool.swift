@@ -11,7 +11,7 @@ package enum PipelineTool {
 
     static let commands: [PipelineCommand] = [
         .demo, .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-        .grant, .revokeGrant, .explain, .rebuild, .publish, .status, .reconcile,
+        .linkJudge, .grant, .revokeGrant, .explain, .rebuild, .publish, .status, .reconcile,
     ]
 
     /// Runs as the process's main program.

@@ -113,6 +113,27 @@ import Worker
         #expect(try await worker.owners() == [owner])
     }
 
+    @Test func `emptying the table takes every link back`() async throws {
+        let worker = try await Self.unowned()
+        try await worker.link("account_token", Self.anna, "anna")
+        try await worker.told()
+        _ = try await worker.client.query("TRUNCATE account_links")
+        #expect(try await worker.told() == ["1=nobody"])
+    }
+
+    @Test func `another policy holds for all purchases once they are judged anew`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.linkTokens()
+        try await worker.settle([
+            .purchase("1", "1", at: 1_000, token: Self.anna),
+            .purchase("1", "2", at: 2_000, token: Self.bob), .purchase("2", token: Self.bob),
+        ])
+        let next = try await LinkWorker(OwnershipRules(policy: .keep), on: worker.client)
+        #expect(try await next.told().isEmpty)
+        #expect(try await worker.client.query("SELECT judge_owners_anew()")[0].int8(0) == 2)
+        #expect(try await next.told() == ["1=anna"])
+    }
+
     @Test func `what was not acknowledged is told again`() async throws {
         struct Refusal: Error {}
         let worker = try await Self.unowned()

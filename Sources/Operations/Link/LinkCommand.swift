@@ -47,6 +47,36 @@ extension PipelineCommand {
         run: list
     )
 
+    /// `pipeline link judge`.
+    static let linkJudge = PipelineCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) link judge",
+            "Has running workers find the owner of every purchase anew.\n\n"
+                + "For after the settings of linking have changed: until then they hold from a "
+                + "purchase's next record or link on. Access follows within seconds to minutes.",
+            options: [
+                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+            ]
+        ),
+        run: judge
+    )
+
+    private static func judge(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let count = try await settings.withDatabase { connection in
+            try await connection.query("SELECT judge_owners_anew()")[0].int8(0)
+        }
+        context.console.print(
+            arguments.isSet("json")
+                ? "{\"purchases\":\(count)}"
+                : "\(Quantity.counted(count, "purchase")) to be judged by the workers"
+        )
+        return ExitCode.success
+    }
+
     private static func linkSyntax(
         _ verb: String,
         _ summary: String,
