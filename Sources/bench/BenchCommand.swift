@@ -8,6 +8,7 @@ enum BenchCommand {
 
         Commands:
           verify     the verifier against OpenSSL alone
+          dedupe     the deduplication of pure duplicates, on a real Kafka
           entitle    the entitle stage by kind of record, PostgreSQL beside it
           pipeline   from the raw topic to committed rows, on a real Kafka
 
@@ -19,6 +20,8 @@ enum BenchCommand {
             switch arguments.first {
             case "verify":
                 return try VerifyCommand.run(arguments.dropFirst(), console: console)
+            case "dedupe":
+                return try await DedupeCommand.run(arguments.dropFirst(), console: console)
             case "entitle":
                 return try await EntitleCommand.run(arguments.dropFirst(), console: console)
             case "pipeline":
@@ -27,7 +30,7 @@ enum BenchCommand {
                 console.print(usage)
                 return ExitCode.success
             default:
-                throw UsageError("expected a command: verify, entitle or pipeline")
+                throw UsageError("expected a command: verify, dedupe, entitle or pipeline")
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")

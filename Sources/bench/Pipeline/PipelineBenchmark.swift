@@ -12,22 +12,20 @@ struct PipelineBenchmark {
     let options: PipelineOptions
     let console: Console
 
-    private static let standstillMax = Duration.seconds(60)
-
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
         console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
-        try await publish(0..<options.warmUpCount)
-        try await waitUntilSettled(options.warmUpCount)
+        try await rig.publish(0..<options.warmUpCount, to: .verify, record)
+        try await rig.waitUntilSettled(options.warmUpCount, by: .entitle)
 
         let end = options.warmUpCount + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
         // The records lie there before the first worker goes on, so that publishing costs nothing.
         rig.workers[.verify]?.signal(SIGSTOP)
-        try await publish(options.warmUpCount..<end)
+        try await rig.publish(options.warmUpCount..<end, to: .verify, record)
         let before = usage()
         let start = ContinuousClock.now
         rig.workers[.verify]?.signal(SIGCONT)
-        try await waitUntilSettled(end)
+        try await rig.waitUntilSettled(end, by: .entitle)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let after = usage()
         let rate = Double(options.recordCount) / seconds
@@ -68,55 +66,13 @@ struct PipelineBenchmark {
         )
     }
 
-    private func publish(_ indices: Range<Int>) async throws {
-        let producer = try KafkaProducer(configuration: rig.kafka)
-        let topic = rig.layout.prefix + TopicLayout.raw
-        var publisher = Publisher(producer, topic: topic)
-        for index in indices {
-            await publisher.add(try record(index, topic: topic), origin: "bench")
-        }
-        let report = await publisher.finish()
-        await producer.close(deadline: .seconds(10))
-        if let failure = report.failures.first {
-            throw BenchError("\(report.failedCount) records not published: \(failure.error)")
-        }
-    }
-
-    private func record(_ index: Int, topic: String) throws -> ProducerRecord {
+    private func record(_ index: Int, _ topic: String) throws -> ProducerRecord {
         ProducerRecord(
             topic: topic,
             key: nil,
             value: try rig.authority.sign(BenchTransaction.payload(index)),
             headers: []
         )
-    }
-
-    /// Waits until the last stage has committed so many records.
-    private func waitUntilSettled(_ count: Int) async throws {
-        let admin = try KafkaAdmin(configuration: rig.kafka)
-        defer { Task { await admin.close() } }
-        let topic = rig.layout.prefix + StageName.entitle.inputTopic
-        let partitions = (0..<rig.layout.partitions).map {
-            TopicPartition(topic: topic, partition: $0)
-        }
-        var last: Int64 = -1
-        var lastMove = ContinuousClock.now
-        while true {
-            try rig.requireRunning()
-            let committed = try await admin.committedOffsets(
-                group: rig.settings.group(.entitle),
-                partitions,
-                deadline: .seconds(30)
-            )
-            let settled = committed.values.reduce(0) { $0 + ($1.offset ?? 0) }
-            if settled >= count { return }
-            if settled != last {
-                (last, lastMove) = (settled, .now)
-            } else if ContinuousClock.now - lastMove > Self.standstillMax {
-                throw BenchError("only \(settled) of \(count) records were settled")
-            }
-            try await Task.sleep(for: .milliseconds(100))
-        }
     }
 }
 
@@ -131,7 +87,7 @@ extension PipelineBenchmark {
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
         let topic = rig.layout.prefix + TopicLayout.raw
         // Signed beforehand: signing would disturb the rhythm.
-        let records = try (first..<(first + count)).map { try record($0, topic: topic) }
+        let records = try (first..<(first + count)).map { try record($0, topic) }
         let producer = try KafkaProducer(configuration: rig.kafka)
         var published: [Int64] = []
         published.reserveCapacity(count)
@@ -150,7 +106,7 @@ extension PipelineBenchmark {
             }
         }
         await producer.close(deadline: .seconds(10))
-        try await waitUntilSettled(first + count)
+        try await rig.waitUntilSettled(first + count, by: .entitle)
         return try await latency(of: published, from: first, rate: rate)
     }
 

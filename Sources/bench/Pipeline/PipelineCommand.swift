@@ -17,7 +17,12 @@ enum PipelineCommand {
                 "measuring with \(setup.partitions) partitions and "
                     + "\(Quantity.grouped(setup.storedCount)) stored facts"
             )
-            let rig = try await PipelineRig.build(options, setup, console: console)
+            let rig = try await PipelineRig.build(
+                bootstrap: options.kafka,
+                postgres: options.postgres,
+                setup,
+                console: console
+            )
             do {
                 let benchmark = PipelineBenchmark(rig: rig, options: options, console: console)
                 measurements.append(try await benchmark.run(setup))

@@ -9,7 +9,7 @@ import Settings
 import Traffic
 import Worker
 
-/// Everything that one run of `bench pipeline` measures on, and the end of it.
+/// Everything that one run of `bench pipeline` or `bench dedupe` measures on, and the end of it.
 final class PipelineRig: Sendable {
     let authority: CertificateAuthority
     let settings: SettingsValues
@@ -44,17 +44,23 @@ final class PipelineRig: Sendable {
         self.folder = folder
     }
 
+    /// - Parameters:
+    ///   - bootstrap: a Kafka that is there.
+    ///   - postgres: a database to fill; nil starts a server for it.
+    ///   - stages: whose workers run.
     static func build(
-        _ options: PipelineOptions,
+        bootstrap: String,
+        postgres: String? = nil,
         _ setup: PipelineOptions.Setup,
+        stages: [StageName] = StageName.allCases,
         console: Console
     ) async throws -> PipelineRig {
         let prefix = "bench-\(String(UInt32.random(in: .min ... .max), radix: 16))."
         let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
-        let kafka = ["bootstrap.servers": options.kafka, "client.id": "bench"]
+        let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
         try await createTopics(layout, kafka)
-        let server = options.postgres == nil ? try await startPostgres() : nil
-        let url = options.postgres ?? server?.connectionString() ?? ""
+        let server = postgres == nil ? try await startPostgres() : nil
+        let url = postgres ?? server?.connectionString() ?? ""
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
         try await prepare(database, storedCount: setup.storedCount, console: console)
         let authority = try CertificateAuthority()
@@ -63,7 +69,7 @@ final class PipelineRig: Sendable {
         let root = folder.appending(path: "root.pem")
         try authority.rootPEM.write(to: root, atomically: true, encoding: .utf8)
         let file = BenchSettings(
-            bootstrap: options.kafka,
+            bootstrap: bootstrap,
             prefix: prefix,
             databaseURL: url,
             rootFile: root.path()
@@ -76,7 +82,7 @@ final class PipelineRig: Sendable {
             kafka: kafka,
             layout: layout,
             database: database,
-            workers: try startWorkers(path.path(), logs: folder),
+            workers: try startWorkers(stages, path.path(), logs: folder),
             server: server,
             postmaster: await server?.processID,
             folder: folder
@@ -119,17 +125,22 @@ final class PipelineRig: Sendable {
     }
 
     private static func startWorkers(
+        _ stages: [StageName],
         _ settings: String,
         logs: URL
     ) throws -> [StageName: ChildProcess] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        // Properties of librdkafka go on to the workers, so that they can be tuned by measuring.
+        let properties = ProcessInfo.processInfo.environment
+            .filter { name, _ in name.hasPrefix("RDKAFKA_") }
+        let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         return try Dictionary(
-            uniqueKeysWithValues: StageName.allCases.map { stage in
+            uniqueKeysWithValues: stages.map { stage in
                 let log = logs.appending(path: "\(stage.program).log").path()
                 let process = try ChildProcess(
                     executable: executables.appending(path: stage.program).path(),
                     arguments: ["--config", settings],
-                    environment: ["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"],
+                    environment: environment,
                     standardOutput: .file(path: log),
                     standardError: .file(path: log)
                 )
