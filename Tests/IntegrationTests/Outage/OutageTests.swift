@@ -1,0 +1,116 @@
+import Foundation
+import LocalServers
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension PipelineTests {
+    @Suite(.timeLimit(.minutes(10)))
+    struct OutageTests {
+        private static func traffic() throws -> DemoTraffic {
+            try DemoTraffic(
+                seed: 11,
+                bodyCount: 400,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+        }
+
+        private static let withDatabase: [StageName] = [.dedupe, .link, .entitle]
+
+        @Test(arguments: KafkaCluster.Kind.preferred)
+        func `while PostgreSQL is away the workers wait, and lose and refuse nothing for it`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let server = try await PrivatePostgres.start()
+            var setup = PipelineSetup(kind)
+            setup.ownServer = server
+            do {
+                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                    let workers = try pipeline.startAll()
+                    try await pipeline.publish(upTo: 0.2)
+                    try await pipeline.waitUntilReady()
+                    for (mode, share) in [(PrivatePostgres.StopMode.fast, 0.4), (.immediate, 0.7)] {
+                        try await Self.stopUnderLoad(server, mode, pipeline, workers, share)
+                    }
+                    try await pipeline.publish(upTo: 1)
+                    try await pipeline.expectNothingLost(try await pipeline.settle())
+                    Self.expectGroupsKept(workers)
+                }
+                try await server.remove()
+            } catch {
+                try await server.remove()
+                throw error
+            }
+        }
+
+        private static func stopUnderLoad(
+            _ server: PrivatePostgres,
+            _ mode: PrivatePostgres.StopMode,
+            _ pipeline: RunningPipeline,
+            _ workers: [StageName: WorkerCopy],
+            _ share: Double
+        ) async throws {
+            try await pipeline.publish(upTo: share - 0.1)
+            try await server.stop(mode)
+            try await pipeline.publish(upTo: share)
+            for stage in withDatabase {
+                await eventually(within: .seconds(60), "\(stage) has to be unready, \(mode)") {
+                    workers[stage]?.isUnready ?? false
+                }
+            }
+            #expect(workers[.verify]?.isReady == true, "verify needs no database")
+            for worker in workers.values {
+                #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
+            }
+            try await server.start()
+            try await pipeline.waitUntilReady()
+        }
+
+        @Test(arguments: KafkaCluster.Kind.available)
+        func `while the broker is away the workers wait, and lose and refuse nothing for it`(
+            kind: KafkaCluster.Kind
+        ) async throws {
+            let broker = try await OwnBroker.start(kind)
+            var setup = PipelineSetup(kind)
+            setup.ownCluster = broker.cluster
+            setup.sessionTimeout = .seconds(60)
+            do {
+                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                    let workers = try pipeline.startAll()
+                    try await pipeline.publish(upTo: 0.2)
+                    try await pipeline.waitUntilReady()
+                    for (mode, share) in [(OwnBroker.StopMode.orderly, 0.5), (.killed, 0.8)] {
+                        try await pipeline.publish(upTo: share)
+                        try await broker.stop(mode)
+                        for worker in workers.values {
+                            await eventually(within: .seconds(60), "\(worker.name) is unready") {
+                                worker.isUnready
+                            }
+                            #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
+                        }
+                        try await broker.startAgain()
+                        try await pipeline.waitUntilReady()
+                    }
+                    try await pipeline.publish(upTo: 1)
+                    try await pipeline.expectNothingLost(try await pipeline.settle())
+                    Self.expectGroupsKept(workers)
+                }
+                await broker.remove()
+            } catch {
+                await broker.remove()
+                throw error
+            }
+        }
+
+        /// Each worker was given its partitions once and has never lost them.
+        private static func expectGroupsKept(_ workers: [StageName: WorkerCopy]) {
+            for worker in workers.values {
+                let log = worker.log
+                #expect(log.events("partitions assigned").count == 1, "\(worker.name)")
+                let lost = log.events("partitions lost, discarding what is in hand")
+                #expect(lost.isEmpty, "\(worker.name)")
+            }
+        }
+    }
+}
