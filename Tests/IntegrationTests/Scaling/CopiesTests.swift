@@ -84,10 +84,6 @@ extension PipelineTests {
 extension WorkerCopy {
     /// How many partitions the copy says it owns.
     fileprivate var assignedPartitions: Int? {
-        guard let text = get("/metrics")?.text else { return nil }
-        let line = text.split(separator: "\n").first { line in
-            line.contains("assigned_partitions{")
-        }
-        return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) }
+        metric("assigned_partitions").map { Int($0) }
     }
 }

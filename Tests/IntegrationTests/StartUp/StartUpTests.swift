@@ -74,18 +74,11 @@ extension PipelineTests {
         private static func waitForAttempts(_ worker: WorkerCopy) async throws {
             let step = worker.stage == .verify ? "connection" : "probe"
             await eventually(within: .seconds(60), "\(worker.name) tries again and again") {
-                worker.get("/metrics").map { faults(in: $0.text, step) >= 3 } ?? false
+                worker.metric("infrastructure_faults_total", "step=\"\(step)\"") ?? 0 >= 3
             }
             #expect(worker.isUnready, "\(worker.name)")
             #expect(worker.get("/livez")?.isOK == true, "\(worker.name)")
             #expect(worker.process.isRunning, "\(worker.name)")
-        }
-
-        private static func faults(in metrics: String, _ step: String) -> Double {
-            let line = metrics.split(separator: "\n").first { line in
-                line.contains("infrastructure_faults_total") && line.contains("step=\"\(step)\"")
-            }
-            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
         }
 
         @Test(.needsRealKafka)

@@ -42,6 +42,15 @@ struct WorkerCopy: Sendable {
         return (answer.hasPrefix("HTTP/1.1 200 "), answer)
     }
 
+    /// The first sample of a metric whose line holds all of these words; nil where there is none.
+    func metric(_ words: String...) -> Double? {
+        guard let text = get("/metrics")?.text else { return nil }
+        let line = text.split(whereSeparator: \.isNewline).first { line in
+            !line.hasPrefix("#") && words.allSatisfy { line.contains($0) }
+        }
+        return line?.split(separator: " ").last.flatMap { Double($0) }
+    }
+
     var isReady: Bool { self.get("/readyz")?.isOK ?? false }
 
     /// Whether the worker says that it is not ready, and not merely nothing.
