@@ -51,8 +51,8 @@ package actor KafkaConsumer {
     package static let defaults: [String: String] = [
         "queued.max.messages.kbytes": "4096",
         "queued.min.messages": "2000",
-        "fetch.max.bytes": "1048576",
-        "max.partition.fetch.bytes": "524288",
+        "fetch.max.bytes": "2097152",
+        "max.partition.fetch.bytes": "1048576",
         "fetch.min.bytes": "65536",
         "fetch.wait.max.ms": "20",
         "topic.metadata.refresh.interval.ms": "30000",

@@ -126,7 +126,7 @@ import Worker
         try await worker.linkTokens()
         try await worker.settle([
             .purchase("1", "1", at: 1_000, token: Self.anna),
-            .purchase("1", "2", at: 2_000, token: Self.bob), .purchase("2", token: Self.bob),
+            .purchase("1", "2", at: 2_000, token: Self.bob), .purchase("7", token: Self.bob),
         ])
         let next = try await LinkWorker(OwnershipRules(policy: .keep), on: worker.client)
         #expect(try await next.told().isEmpty)

@@ -34,8 +34,9 @@ struct DedupeMeasurement {
 
     var lines: [String] {
         let head =
-            "\(Quantity.grouped(recordCount)) duplicates of \(Quantity.grouped(recordBytes)) bytes: "
-            + "dedupe-worker \(FixedPoint.text(workerMicroseconds, digits: 1)), "
+            "\(Quantity.grouped(recordCount)) duplicates of "
+            + "\(Quantity.grouped(recordBytes)) bytes: dedupe-worker "
+            + "\(FixedPoint.text(workerMicroseconds, digits: 1)), "
             + "PostgreSQL \(FixedPoint.text(postgresMicroseconds, digits: 1)) µs of CPU a record"
         return [head, ""] + Goal.table(goals)
     }
