@@ -3,6 +3,7 @@ import Entitlements
 import Kafka
 import LinkStage
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 import Worker
@@ -64,6 +65,11 @@ struct EntitleStageConcurrencyTests {
             }
             _ = try await worker.process(linked)
         }
+        // Whose owner has changed by a record of another purchase is told apart from any record.
+        for outbox in link.outboxes {
+            _ = try await worker.process(try await outbox.observations())
+            await outbox.close()
+        }
         #expect(try await worker.rows() == scenario.fold(facts).rows)
         #expect(try await worker.balances() == scenario.balances)
     }
@@ -94,6 +100,15 @@ struct EntitleStageConcurrencyTests {
                 }
             }
         }
+    }
+}
+
+extension Outbox {
+    /// All that waits in it.
+    fileprivate func observations() async throws -> [Observation] {
+        let written = Mutex<[ProducerRecord]>([])
+        try await empty { records in written.withLock { $0 += records } }
+        return try written.withLock { $0 }.map { try Observation(decoding: $0.value) }
     }
 }
 
