@@ -149,7 +149,7 @@ extension HostileFixture {
             HostileBody(
                 "a receipt in pieces of a byte",
                 Body.receipt(try authority.receiptText(fields, pieces)),
-                .receiptSignatureInvalid,
+                .receiptMalformed,
                 by: .receipt
             ),
             HostileBody(

@@ -36,7 +36,7 @@ enum VerifyCommand {
         )
         let report = VerifyReport(benchmark.run(), threads: threads)
         let hostile = HostileReport(
-            costs: HostileBenchmark(
+            costs: try HostileBenchmark(
                 fixture: try HostileFixture(),
                 duration: .seconds(seconds)
             ).run()
