@@ -220,7 +220,8 @@ if mutates {
     let needed: Set = [
         "AppStore", "AppStoreTests", "CLibPQ", "CMalloc", "CMicroHTTPD", "COpenSSL", "CRDKafka",
         "Database", "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka", "LocalServers",
-        "OpenSSL", "Postgres", "Settings", "TestSupport", "Threads", "Traffic", "Worker",
+        "OpenSSL", "OpenSSLTests", "Postgres", "Settings", "TestSupport", "Threads", "Traffic",
+        "Worker",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
 }

@@ -104,7 +104,8 @@ package enum OCSPResponder {
                 nil,
                 nil
             )
-            guard address.hasPrefix("http://"), isParsed == 1, isEncrypted == 0,
+            guard address.hasPrefix("http://") || PolicyCheck.plainHTTP.isLeftOut, isParsed == 1,
+                isEncrypted == 0 || PolicyCheck.plainHTTP.isLeftOut,
                 let host = unsafe host, let port = unsafe port, let path = unsafe path
             else { throw OCSPError(.notAsked, "the responder's address is not one of HTTP") }
             self.host = unsafe String(cString: host)

@@ -174,6 +174,21 @@ import Testing
         #expect(json["chain"]?["leaf"]?["sha256"]?.string?.count == 64)
     }
 
+    @Test func `show writes the original alone, byte for byte, where it is asked to`() async throws
+    {
+        let runs = try await Self.run([
+            ["show", "storekit.raw/3/2", "--original"], ["show", "storekit.raw/3/1", "--original"],
+            ["show", "storekit.raw/3/4", "--original"],
+            ["show", "storekit.raw/3/77", "--original"],
+        ])
+        #expect(runs[0].exitCode == 0 && runs[0].bytes == [0, 1, 2, 0x1B])
+        #expect(runs[1].exitCode == 0 && runs[1].bytes == Array(Self.token.utf8))
+        #expect(runs[0].notes.isEmpty && runs[1].notes.isEmpty)
+        #expect(runs[2].exitCode == 1 && runs[2].bytes.isEmpty)
+        #expect(runs[2].notes.contains("it lies in storekit.raw/3/4"))
+        #expect(runs[3].exitCode == 1 && runs[3].bytes.isEmpty)
+    }
+
     @Test(
         arguments: [
             ([], 64), (["lst"], 64), (["list", "--reason=nonsense"], 64),

@@ -6,8 +6,11 @@ import Synchronization
 /// What the tool said and how it ended.
 struct ToolRun: Sendable {
     let exitCode: Int32
-    let result: String
+    /// What stands on standard output.
+    let bytes: [UInt8]
     let notes: String
+
+    var result: String { String(decoding: bytes, as: UTF8.self) }
 
     init(_ arguments: [String], environment: [String: String] = [:]) async {
         let box = Box()
@@ -16,14 +19,14 @@ struct ToolRun: Sendable {
             environment: environment,
             now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
             output: ToolOutput(
-                result: { text in box.said.withLock { $0.result += text } },
+                result: { bytes in box.said.withLock { $0.result += bytes } },
                 note: { text in box.said.withLock { $0.notes += text } }
             )
         )
-        (result, notes) = box.said.withLock { $0 }
+        (bytes, notes) = box.said.withLock { $0 }
     }
 
     private final class Box: Sendable {
-        let said = Mutex((result: "", notes: ""))
+        let said = Mutex((result: [UInt8](), notes: ""))
     }
 }

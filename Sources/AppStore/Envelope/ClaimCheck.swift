@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// Compares the unsigned fields around an item with what was signed.
 struct ClaimCheck {

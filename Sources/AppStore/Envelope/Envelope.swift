@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// A body taken apart by its shape, before anything in it is verified.
 struct Envelope {
@@ -31,7 +32,7 @@ struct Envelope {
         case .json(let bytes):
             let root: JSONValue
             do throws(JSONError) {
-                root = try JSONDocument(parsing: bytes, limits: limits.json).root
+                root = try limits.read(bytes, .envelopeForm)
             } catch {
                 throw Fault(.envelopeMalformed, "the body is no acceptable JSON: \(error)")
             }

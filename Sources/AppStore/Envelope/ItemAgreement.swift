@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// Whether the JWS of one item are about one purchase.
 struct ItemAgreement {

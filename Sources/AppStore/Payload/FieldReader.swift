@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// Reads members leniently: a value of another type or out of bounds is absent, and counted.
 ///
@@ -15,7 +16,9 @@ struct FieldReader {
 
     mutating func identifier(_ value: JSONValue) -> PayloadText? {
         let text = PayloadText(value)
-        let isBounded = text.map { Self.identifierBytes.contains($0.byteCount) } ?? false
+        let isBounded =
+            text.map { Self.identifierBytes.contains($0.byteCount) } ?? false
+            || PolicyCheck.identifierLength.isLeftOut
         return accept(isBounded ? text : nil, value)
     }
 

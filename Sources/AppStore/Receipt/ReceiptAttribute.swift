@@ -34,7 +34,7 @@ struct ReceiptAttribute: Equatable {
             }
             if attribute.number == ReceiptField.inAppRecord {
                 recordsCount += 1
-                guard recordsCount <= recordsMax else {
+                guard recordsCount <= recordsMax || PolicyCheck.recordsCount.isLeftOut else {
                     throw Fault(
                         .payloadTooLarge,
                         "the receipt holds more than \(recordsMax) in-app records"
@@ -42,7 +42,10 @@ struct ReceiptAttribute: Equatable {
                 }
             }
             attributes.append(attribute)
-            guard attributes.count - recordsCount <= countMax else {
+            guard
+                attributes.count - recordsCount <= countMax
+                    || PolicyCheck.attributesCount.isLeftOut
+            else {
                 throw Fault(.receiptMalformed, "there are more than \(countMax) attributes")
             }
         }

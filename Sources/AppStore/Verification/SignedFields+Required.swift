@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 extension SignedFields {
     /// Refuses a payload without the fields that make it what it is.

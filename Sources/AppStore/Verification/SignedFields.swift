@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// A payload read as what it is.
 enum SignedFields {
@@ -18,7 +19,8 @@ enum SignedFields {
         let isRenewal =
             Self.has("autoRenewStatus", payload) || Self.has("autoRenewProductId", payload)
         switch (isTransaction, isRenewal, isAppTransaction, isNotification) {
-        case (true, false, false, false):
+        case (true, false, false, false),
+            (true, _, _, _) where PolicyCheck.oneKind.isLeftOut:
             self = .transaction(TransactionPayload(payload))
         case (false, true, false, false):
             self = .renewalInfo(RenewalPayload(payload))

@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 extension Verifier {
     /// Asks whether the payload is meant for a configured app, and whether one of the chain's
@@ -62,7 +63,8 @@ extension Verifier {
         guard configuration.hasBundle(bundleID) || PolicyCheck.bundle.isLeftOut else {
             throw Fault(.bundleMismatch, "no app of this bundle ID is configured")
         }
-        let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
+        var index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
+        if PolicyCheck.environment.isLeftOut { index = index ?? 0 }
         if let index, let appAppleID, environment == .production {
             guard
                 appAppleID == configuration.apps[index].appAppleID
@@ -72,16 +74,18 @@ extension Verifier {
                 throw Fault(.appMismatch, detail)
             }
         }
-        guard let index, let environment else {
+        guard let index else {
             throw Fault(.environmentMismatch, "not configured for the app")
         }
-        guard let anchor = configuration.anchor(of: anchors, family, forAppAt: index)
+        let unasked = PolicyCheck.appAnchor.isLeftOut ? anchors.first : nil
+        guard
+            let anchor = configuration.anchor(of: anchors, family, forAppAt: index) ?? unasked
         else {
             throw Fault(.rootUntrusted, "the root may not vouch for this app and environment")
         }
         return Vouching(
             anchor: anchor,
-            environment: environment,
+            environment: configuration.apps[index].environment,
             app: configuration.apps[index]
         )
     }
@@ -93,7 +97,10 @@ extension Verifier {
         guard let environment else {
             throw Fault(.environmentMismatch, "not configured for any app")
         }
-        guard let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) else {
+        let unasked = PolicyCheck.renewalAnchor.isLeftOut ? anchors.first : nil
+        guard
+            let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) ?? unasked
+        else {
             throw Fault(.rootUntrusted, "the root may not vouch for any app of this environment")
         }
         return Vouching(anchor: anchor, environment: environment, app: nil)

@@ -29,7 +29,8 @@ extension Verifier {
         let json = try parse(payload)
         trail.note(payload: json)
         let fields = try SignedFields(json)
-        guard let signedDate = fields.signedDate else {
+        let unsaid = PolicyCheck.signedDate.isLeftOut ? Timestamp(milliseconds: 0) : nil
+        guard let signedDate = fields.signedDate ?? unsaid else {
             throw Fault(.payloadMalformed, "the payload has no signed date")
         }
         let anchors = try anchors(of: chain, at: signedDate)
@@ -98,7 +99,7 @@ extension Verifier {
 
     private func parse(_ payload: [UInt8]) throws(Fault) -> JSONValue {
         do throws(JSONError) {
-            return try JSONDocument(parsing: payload, limits: configuration.limits.json).root
+            return try configuration.limits.read(payload, .payloadForm)
         } catch {
             throw Fault(.payloadMalformed, "the payload is no acceptable JSON: \(error)")
         }

@@ -1,4 +1,5 @@
 package import JSON
+import OpenSSL
 
 /// How much a body may cost before it is refused.
 package struct VerifierLimits: Sendable, Equatable {
@@ -30,4 +31,14 @@ package struct VerifierLimits: Sendable, Equatable {
     }
 
     package static let standard = VerifierLimits()
+
+    /// Reads envelope, header or payload by the strict reader within the bounds.
+    ///
+    /// - Parameter check: that it is of this form.
+    func read(_ bytes: [UInt8], _ check: PolicyCheck) throws(JSONError) -> JSONValue {
+        var limits = json
+        if PolicyCheck.jsonDepth.isLeftOut { limits.depthMax = .max }
+        let policy = check.isLeftOut ? JSONPolicy.grammar : .strict
+        return try JSONDocument(parsing: bytes, limits: limits, policy: policy).root
+    }
 }

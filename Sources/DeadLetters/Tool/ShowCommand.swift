@@ -10,7 +10,13 @@ enum ShowCommand: ToolCommand {
                 + "original may hold tokens and personal data: it belongs into no ticket.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
-            options: []
+            options: [
+                CommandOption(
+                    "original",
+                    "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
+                        + " takes it."
+                )
+            ]
         )
     }
 
@@ -69,12 +75,34 @@ enum ShowCommand: ToolCommand {
             context.output.note("several dead letters match:\n" + ids.joined() + more)
             return ExitCode.negative
         }
+        if context.arguments.isSet("original") {
+            return write(original, of: letter, context)
+        }
         if context.isJSON {
             context.output.result(DeadLetterJSON.line(letter, original))
         } else {
             context.output.note("The original may hold tokens and personal data.\n")
             context.output.result(DeadLetterText.whole(letter, original))
         }
+        return ExitCode.success
+    }
+
+    /// Writes the value, nothing before it and nothing after.
+    private static func write(
+        _ original: DeadLetterOriginal,
+        of letter: DeadLetter,
+        _ context: ToolContext
+    ) -> Int32 {
+        guard letter.value == .original else {
+            let place = Printable.line(letter.source.description)
+            context.output.note("the value was left out for its size: it lies in \(place)\n")
+            return ExitCode.negative
+        }
+        guard let value = original.value else {
+            context.output.note("the original's value is null\n")
+            return ExitCode.negative
+        }
+        context.output.result(bytes: value)
         return ExitCode.success
     }
 }

@@ -14,6 +14,7 @@ struct BrokenReceipt {
     private var isDateMissing = true
     private var isLate = true
     private var isLeafCA = true
+    private var isLeafRevoked = true
     private var isSignedByAnother = true
     private var isRecordIncomplete = true
     private var isOfAnotherBundle = true
@@ -22,16 +23,44 @@ struct BrokenReceipt {
     private var isRootOfAnotherApp = true
     private var isClaimWrong = true
 
-    /// What each step mends, in the order of the rules.
-    static let mends: [@Sendable (inout BrokenReceipt) -> Void] = [
-        { $0.isTooLarge = false }, { $0.isTextCut = false }, { $0.hasTwoSigners = false },
-        { $0.hasForeignDigest = false }, { $0.hasOldRoot = false }, { $0.isRootForeign = false },
-        { $0.isLeafSignedByAnother = false }, { $0.isDateMissing = false }, { $0.isLate = false },
-        { $0.isLeafCA = false }, { $0.isSignedByAnother = false },
-        { $0.isRecordIncomplete = false }, { $0.isOfAnotherBundle = false },
-        { $0.isOfAnotherNumber = false }, { $0.isOfAnotherEnvironment = false },
-        { $0.isRootOfAnotherApp = false }, { $0.isClaimWrong = false },
+    struct Step: Sendable {
+        let reason: RefusalReason
+        let mend: @Sendable (inout BrokenReceipt) -> Void
+
+        init(_ reason: RefusalReason, _ mend: @escaping @Sendable (inout BrokenReceipt) -> Void) {
+            self.reason = reason
+            self.mend = mend
+        }
+    }
+
+    /// What each step breaks and how it is mended, in the order of the rules.
+    static let steps: [Step] = [
+        Step(.payloadTooLarge) { $0.isTooLarge = false },
+        Step(.receiptMalformed) { $0.isTextCut = false },
+        Step(.receiptMalformed) { $0.hasTwoSigners = false },
+        Step(.algorithmNotAllowed) { $0.hasForeignDigest = false },
+        Step(.certificateMalformed) { $0.hasOldRoot = false },
+        Step(.rootUntrusted) { $0.isRootForeign = false },
+        Step(.chainInvalid) { $0.isLeafSignedByAnother = false },
+        Step(.receiptMalformed) { $0.isDateMissing = false },
+        Step(.certificateNotValidAtSigning) { $0.isLate = false },
+        Step(.certificatePurpose) { $0.isLeafCA = false },
+        Step(.certificateRevoked) { $0.isLeafRevoked = false },
+        Step(.receiptSignatureInvalid) { $0.isSignedByAnother = false },
+        Step(.receiptMalformed) { $0.isRecordIncomplete = false },
+        Step(.bundleMismatch) { $0.isOfAnotherBundle = false },
+        Step(.appMismatch) { $0.isOfAnotherNumber = false },
+        Step(.environmentMismatch) { $0.isOfAnotherEnvironment = false },
+        Step(.rootUntrusted) { $0.isRootOfAnotherApp = false },
+        Step(.claimMismatch) { $0.isClaimWrong = false },
     ]
+
+    /// Breaks the rules of these steps and no other.
+    init(breaking steps: Set<Int>) {
+        for (index, step) in Self.steps.enumerated() where !steps.contains(index) {
+            step.mend(&self)
+        }
+    }
 
     private static let otherKey = Result { try PrivateKey.generate(.rsa(bits: 2048)) }
 
@@ -49,7 +78,14 @@ struct BrokenReceipt {
         var text = try authority.receiptText(fields, form)
         if isTextCut { text.removeLast() }
         let claims: KeyValuePairs = ["transactionID": isClaimWrong ? #""7""# : "null"]
-        return try verifier(authority).reason(Body.receipt(text, members: claims))
+        let verifier = try verifier(authority)
+        if isLeafRevoked {
+            verifier.revocations = RevocationSnapshot(
+                isHard: false,
+                statuses: [SHA256.digest(authority.leaf): .revoked(since: 0)]
+            )
+        }
+        return verifier.reason(Body.receipt(text, members: claims))
     }
 
     private var fields: ReceiptFields {

@@ -12,7 +12,7 @@ import Worker
 
 extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))
-    struct HostileInputTests {
+    struct HostileTrafficTests {
         private static func traffic() throws -> DemoTraffic {
             try DemoTraffic(
                 seed: 17,

@@ -1,0 +1,121 @@
+import AppStore
+import DeadLetters
+import Foundation
+import Kafka
+import LocalServers
+import OpenSSL
+import Operations
+import Postgres
+import Testing
+import TestSupport
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// Receipts that versions before this one refused, taken up by the auditors' and the operators'
+    /// tools as they are.
+    @Suite(.timeLimit(.minutes(10)))
+    struct ReplayedReceiptTests {
+        @Test(.needsBuiltWorkers)
+        func `what was unsupported before entitles once its original is published again`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 31, bodyCount: 200, now: now)
+            let receipts = traffic.items.filter { $0.kind == .receipt }
+            let values = Set(receipts.map(\.value))
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish(traffic.items.filter { !values.contains($0.value) })
+                try await pipeline.settle()
+                #expect(try await Self.held(pipeline).isEmpty)
+                let letters = receipts.enumerated().map { Self.letter($1, $0, pipeline) }
+                try await pipeline.publish(letters)
+                for letter in letters {
+                    try await Self.replay(letter, pipeline)
+                }
+                let expected = traffic.users.filter { $0.userID.hasPrefix("veteran-") }
+                    .flatMap { user in user.entitlements.map { "\(user.userID) \($0)" } }
+                #expect(expected.count >= 2)
+                try await eventually { try await Self.held(pipeline) == expected.sorted() }
+            }
+        }
+
+        /// As a version wrote it that verified no receipt.
+        private static func letter(
+            _ item: DemoItem,
+            _ index: Int,
+            _ pipeline: RunningPipeline
+        ) -> ProducerRecord {
+            let writer = DeadLetterWriter(
+                DeadLetterContext(
+                    cluster: "cluster-1",
+                    topic: pipeline.layout.prefix + TopicLayout.deadLetter,
+                    stage: "verify",
+                    readsObservations: false,
+                    worker: "verify-1",
+                    verifierVersion: "0.9.0",
+                    configuration: SHA256.digest([UInt8]())
+                )
+            )
+            let original = ConsumerRecord(
+                topicPartition: TopicPartition(
+                    topic: pipeline.layout.prefix + TopicLayout.raw,
+                    partition: 0
+                ),
+                offset: 1_000_000 + Int64(index),
+                key: item.key,
+                value: item.value,
+                headers: []
+            )
+            let facts = DeadLetterFacts(
+                reason: .receiptUnsupported,
+                detail: "receipts are not verified by this version"
+            )
+            return writer.letter(for: original, facts, value: .original)
+        }
+
+        /// What an auditor types.
+        private static func replay(
+            _ letter: ProducerRecord,
+            _ pipeline: RunningPipeline
+        ) async throws {
+            let id = String(
+                decoding: letter.headers.first { $0.name == "dlq.id" }?.value ?? [],
+                as: UTF8.self
+            )
+            let script =
+                #"dead-letter show "$0" --original > body && pipeline publish --whole body"#
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+            let shell = try ChildProcess(
+                executable: "/bin/sh",
+                arguments: ["-ec", "cd '\(pipeline.folder)'; \(script)", id],
+                environment: [
+                    "PATH": "\(BuiltWorkers.folder):\(path)",
+                    "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
+                    "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
+                    "SWIFT_BACKTRACE": "enable=no",
+                ],
+                standardError: .file(path: "\(pipeline.folder)/replay.err")
+            )
+            let end = try await shell.waitForEnd(deadline: .seconds(120))
+            let words = try? String(
+                contentsOfFile: "\(pipeline.folder)/replay.err",
+                encoding: .utf8
+            )
+            #expect(end == .exited(code: 0), "\(words ?? "")")
+        }
+
+        /// What those hold of whom receipts alone tell.
+        private static func held(_ pipeline: RunningPipeline) async throws -> [String] {
+            try await pipeline.withDatabase { connection in
+                try await connection.query(
+                    """
+                    SELECT user_id || ' ' || entitlement_key FROM active_entitlements
+                    WHERE user_id LIKE 'veteran-%' ORDER BY 1
+                    """
+                ).map { $0.text(0) }
+            }
+        }
+    }
+}
