@@ -14,21 +14,42 @@ extension CommerceItem {
 
     private init?(_ item: JSONValue) {
         guard let sku = item["SKU"]?.string, !sku.isEmpty else { return nil }
-        self.init(sku: sku, revocationDate: Self.revocationDate(item))
+        let refunds = item["refunds"]?.elements.map { $0 } ?? []
+        self.init(
+            sku: sku,
+            revocationDate: Self.date(item["revocationDate"]) ?? Self.dateOfWhole(refunds),
+            refund: Self.part(of: item["price"]?.int64, in: refunds)
+        )
     }
 
-    private static func revocationDate(_ item: JSONValue) -> Timestamp? {
-        if let date = date(item["revocationDate"]) {
-            return date
+    private static func dateOfWhole(_ refunds: [JSONValue]) -> Timestamp? {
+        refunds.filter(\.isWholeRefund).compactMap { date($0["refundDate"]) }.min()
+    }
+
+    /// One without a date or an amount counts for nothing: nobody knows what it took back.
+    private static func part(of price: Int64?, in refunds: [JSONValue]) -> ItemRefund? {
+        var sum: Int64 = 0
+        var last: Timestamp?
+        for refund in refunds where !refund.isWholeRefund {
+            guard let date = date(refund["refundDate"]), let amount = refund["refundAmount"]?.int64,
+                amount > 0
+            else { continue }
+            let (added, isTooMuch) = sum.addingReportingOverflow(amount)
+            sum = isTooMuch ? .max : added
+            last = max(last ?? date, date)
         }
-        let fullRefunds = item["refunds"]?.elements.filter { refund in
-            refund["refundType"]?.isString("FULL") ?? false
-        }
-        return fullRefunds?.compactMap { date($0["refundDate"]) }.min()
+        guard let price, let last else { return nil }
+        return ItemRefund(date: last, amount: sum, price: price)
     }
 
     private static func date(_ value: JSONValue?) -> Timestamp? {
         let date = value?.int64RoundedDown.map { Timestamp(milliseconds: $0) }
         return date?.isStorable == true ? date : nil
+    }
+}
+
+extension JSONValue {
+    fileprivate var isWholeRefund: Bool {
+        self["refundType"]?.isString("FULL") ?? false
     }
 }

@@ -5,9 +5,12 @@ package struct CommerceItem: Hashable, Sendable {
     package var sku: String
     /// When the item was revoked, or refunded in full.
     package var revocationDate: Timestamp?
+    /// What was refunded of its price in part; the item is kept.
+    package var refund: ItemRefund?
 
-    package init(sku: String, revocationDate: Timestamp? = nil) {
+    package init(sku: String, revocationDate: Timestamp? = nil, refund: ItemRefund? = nil) {
         self.sku = sku
         self.revocationDate = revocationDate
+        self.refund = refund
     }
 }

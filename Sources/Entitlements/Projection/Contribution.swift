@@ -1,3 +1,5 @@
+import AppStore
+
 /// What one transaction adds to the entitlements of its product.
 package struct Contribution: Hashable, Sendable {
     package var transactionID: String
@@ -25,13 +27,18 @@ package struct Contribution: Hashable, Sendable {
 }
 
 extension Contribution {
-    /// What the items of the transaction add, where the catalog names them: they grant their own
-    /// keys for the same period, and what is taken back of one touches it alone.
+    /// What the items of the transaction add, where the catalog names them.
+    ///
+    /// They grant their own keys for the same period, and what is taken back of one touches it
+    /// alone. A consumable one grants no time.
     func items(of transaction: MergedTransaction, _ catalog: Catalog) -> [Contribution] {
         transaction.items.filter { catalog[$0.sku] != nil }.map { item in
             var contribution = self
             contribution.productID = item.sku
-            if let revoked = item.revocationDate, let period {
+            if catalog[item.sku]?.type == .consumable {
+                contribution.period = nil
+                contribution.rule = .consumable
+            } else if let revoked = item.revocationDate, let period {
                 let clipped = period.clipped(from: nil, until: revoked)
                 contribution.period = clipped.isEmpty ? nil : clipped
                 contribution.rule = .revoked

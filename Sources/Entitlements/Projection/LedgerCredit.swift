@@ -1,6 +1,7 @@
 package import AppStore
 
-/// What one consumable transaction credits in one currency, and what of it a refund took back.
+/// What one transaction credits of one consumable product in one currency, and what of it a refund
+/// took back.
 package struct LedgerCredit: Hashable, Sendable {
     package var transactionID: String
     package var productID: String
@@ -33,5 +34,11 @@ package struct LedgerCredit: Hashable, Sendable {
 
     package var balance: Int64 {
         amount - takenBack
+    }
+
+    /// Whether both are the ledger's one entry for this transaction, product and currency.
+    package func isSameEntry(as other: LedgerCredit) -> Bool {
+        transactionID == other.transactionID && productID == other.productID
+            && currency == other.currency
     }
 }

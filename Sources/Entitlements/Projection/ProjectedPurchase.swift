@@ -2,7 +2,7 @@
 package struct ProjectedPurchase: Hashable, Sendable {
     /// By key, then by user; one row for each.
     package var rows: [EntitlementRow]
-    /// By transaction, then by currency.
+    /// By transaction, product and currency.
     package var credits: [LedgerCredit]
 
     package init(rows: [EntitlementRow] = [], credits: [LedgerCredit] = []) {

@@ -1,45 +1,115 @@
 import AppStore
 
 extension Projection {
-    /// A credit for each consumable transaction and currency, to whom the purchase belonged then.
+    /// A credit for each consumable product and currency of a transaction, to whom the purchase
+    /// belonged then; by transaction, product and currency.
     func credits(of facts: PurchaseFacts, _ ownership: Ownership) -> [LedgerCredit] {
         var credits: [LedgerCredit] = []
-        for transaction in facts.transactions where catalog.type(of: transaction) == .consumable {
-            guard let product = catalog[transaction.productID],
-                let user = ownership.userID(at: transaction.purchaseDate)
-            else { continue }
-            for currency in product.credits.keys.sorted() {
-                let unit = product.credits[currency]?.value(at: transaction.purchaseDate)
-                guard let unit, unit > 0 else { continue }
-                credits.append(credit(transaction, currency, unit, user))
-            }
+        for transaction in facts.transactions {
+            guard let user = ownership.userID(at: transaction.purchaseDate) else { continue }
+            credits += CreditedTransaction(transaction, user, catalog).credits
         }
         return credits
     }
+}
 
-    private func credit(
-        _ transaction: MergedTransaction,
-        _ currency: String,
-        _ unit: Int64,
-        _ user: String
-    ) -> LedgerCredit {
-        let amount = unit * Int64(transaction.quantity)
-        return LedgerCredit(
-            transactionID: transaction.transactionID,
-            productID: transaction.productID,
-            currency: currency,
-            userID: user,
-            amount: amount,
-            takenBack: transaction.revocation.map { Self.share(of: amount, takenBackBy: $0) } ?? 0,
-            purchaseDate: transaction.purchaseDate,
-            revocationDate: transaction.revocation?.date
-        )
+/// What one transaction credits: as a consumable itself, and by its items that are some.
+private struct CreditedTransaction {
+    private let transaction: MergedTransaction
+    private let userID: String
+    private let catalog: Catalog
+
+    init(_ transaction: MergedTransaction, _ userID: String, _ catalog: Catalog) {
+        self.transaction = transaction
+        self.userID = userID
+        self.catalog = catalog
     }
 
-    /// The nearest whole unit, half up; all of it where Apple names no percentage.
-    private static func share(of amount: Int64, takenBackBy revocation: Revocation) -> Int64 {
-        guard let percentage = revocation.percentage else { return amount }
-        let whole = Int128(Revocation.wholePercentage)
-        return Int64((Int128(amount) * Int128(percentage) + whole / 2) / whole)
+    var credits: [LedgerCredit] {
+        guard let type = catalog.type(of: transaction), !type.isUnknown else { return [] }
+        var credits: [LedgerCredit] = []
+        if type == .consumable, let product = catalog[transaction.productID] {
+            credits = self.credits(of: product, item: nil)
+        }
+        for item in transaction.items {
+            guard let product = catalog[item.sku], product.type == .consumable else { continue }
+            credits += self.credits(of: product, item: item)
+        }
+        return transaction.items.isEmpty ? credits : merged(credits)
+    }
+
+    private func credits(of product: Product, item: CommerceItem?) -> [LedgerCredit] {
+        product.credits.keys.sorted().compactMap { currency in
+            let unit = product.credits[currency]?.value(at: transaction.purchaseDate)
+            guard let unit, unit > 0 else { return nil }
+            let amount = unit * Int64(transaction.quantity)
+            let takenBack = takenBack(amount, of: item)
+            return LedgerCredit(
+                transactionID: transaction.transactionID,
+                productID: product.id,
+                currency: currency,
+                userID: userID,
+                amount: amount,
+                takenBack: takenBack?.amount ?? 0,
+                purchaseDate: transaction.purchaseDate,
+                revocationDate: takenBack?.date
+            )
+        }
+    }
+
+    /// The greatest share that a revocation of the transaction or of the item takes back, and when;
+    /// of equal ones the first.
+    private func takenBack(_ amount: Int64, of item: CommerceItem?) -> TakenBack? {
+        var all: [TakenBack] = []
+        if let revocation = transaction.revocation {
+            let whole = Int64(Revocation.wholePercentage)
+            let part = Int64(revocation.percentage ?? Revocation.wholePercentage)
+            all.append(TakenBack(amount, part, of: whole, revocation.date))
+        }
+        if let date = item?.revocationDate {
+            all.append(TakenBack(amount, 1, of: 1, date))
+        }
+        if let refund = item?.refund {
+            all.append(TakenBack(amount, refund.amount, of: refund.price, refund.date))
+        }
+        return all.max { ($0.amount, $1.date) < ($1.amount, $0.date) }
+    }
+
+    /// One credit for a product that several of the transaction's items are.
+    private func merged(_ credits: [LedgerCredit]) -> [LedgerCredit] {
+        var merged: [LedgerCredit] = []
+        let ordered = credits.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
+        for credit in ordered {
+            guard let last = merged.last, last.isSameEntry(as: credit) else {
+                merged.append(credit)
+                continue
+            }
+            merged[merged.count - 1].add(credit)
+        }
+        return merged
+    }
+}
+
+private struct TakenBack {
+    let amount: Int64
+    let date: Timestamp
+
+    /// A share to the nearest whole unit, half up.
+    init(_ amount: Int64, _ part: Int64, of whole: Int64, _ date: Timestamp) {
+        self.amount = Int64(
+            (2 * Int128(amount) * Int128(part) + Int128(whole)) / (2 * Int128(whole))
+        )
+        self.date = date
+    }
+}
+
+extension LedgerCredit {
+    /// Nobody sells so much that it does not fit; whoever says so is not to stop the worker.
+    fileprivate mutating func add(_ other: LedgerCredit) {
+        amount = Int64(clamping: Int128(amount) + Int128(other.amount))
+        takenBack = Int64(clamping: Int128(takenBack) + Int128(other.takenBack))
+        if let date = other.revocationDate {
+            revocationDate = max(revocationDate ?? date, date)
+        }
     }
 }

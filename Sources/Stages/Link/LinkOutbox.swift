@@ -18,13 +18,14 @@ actor LinkOutbox: Outbox {
     private var isDue = true
 
     /// How long to wait for a notification before the tables are looked at all the same.
-    private static let sweepInterval = Duration.milliseconds(500)
+    private let sweepInterval: Duration
     /// How many purchases are judged in one transaction.
     private static let purchasesMax = 200
 
-    init(_ linking: Linking, topic: String) {
+    init(_ linking: Linking, topic: String, sweepInterval: Duration) {
         self.linking = linking
         self.topic = topic
+        self.sweepInterval = sweepInterval
     }
 
     func waitForOccasion() async throws {
@@ -34,7 +35,7 @@ actor LinkOutbox: Outbox {
             return
         }
         _ = try await using(connection) {
-            try await connection.notifications(deadline: Self.sweepInterval)
+            try await connection.notifications(deadline: sweepInterval)
         }
     }
 

@@ -18,12 +18,19 @@ package final class LinkStage: Stage {
     private let linking: Linking
     private let linkedTopic: String
 
-    /// - Parameter linkedTopic: where to the observations go on.
-    package init(client: PostgresClient, rules: OwnershipRules, linkedTopic: String) {
+    /// - Parameters:
+    ///   - linkedTopic: where to the observations go on.
+    ///   - sweepInterval: how long a changed link waits at most whose notification was missed.
+    package init(
+        client: PostgresClient,
+        rules: OwnershipRules,
+        linkedTopic: String,
+        sweepInterval: Duration = .milliseconds(500)
+    ) {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
         self.linkedTopic = linkedTopic
-        outboxes = [LinkOutbox(linking, topic: linkedTopic)]
+        outboxes = [LinkOutbox(linking, topic: linkedTopic, sweepInterval: sweepInterval)]
     }
 
     package func probe() async throws {

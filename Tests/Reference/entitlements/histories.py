@@ -34,6 +34,10 @@ CATALOG = {
             },
         },
         "sku": {"type": "auto-renewable", "entitlements": ["extra", "pro"]},
+        "gift": {
+            "type": "consumable",
+            "credits": {"coins": 11, "stars": [{"amount": 5, "from": "2026-01-20"}]},
+        },
     }
 }
 
@@ -143,18 +147,28 @@ class History:
         if self.chance(2):
             payload["appTransactionId"] = self.random.choice(["701", "702"])
         if self.chance(5):
-            payload["advancedCommerceInfo"] = {"items": [self.item(), {"SKU": "nobody.knows"}]}
+            payload["advancedCommerceInfo"] = {
+                "items": [self.item(), self.item(), {"SKU": "nobody.knows"}]
+            }
         if self.chance(5):
             event["userID"] = self.random.choice(["anna", "fred"])
 
     def item(self):
-        item = {"SKU": "sku"}
+        item = {"SKU": self.random.choice(["sku", "gift"])}
+        if not self.chance(4):
+            item["price"] = self.random.choice([0, 999, 3000])
         if self.chance(3):
             item["revocationDate"] = self.day(0, 80)
         elif self.chance(2):
-            kind = self.random.choice(["FULL", "PRORATED"])
-            item["refunds"] = [{"refundType": kind, "refundDate": self.day(0, 80)}]
+            item["refunds"] = [self.refund() for _ in range(self.random.randint(1, 2))]
         return item
+
+    def refund(self):
+        kind = self.random.choice(["FULL", "PRORATED", "CUSTOM"])
+        refund = {"refundType": kind, "refundDate": self.day(0, 80)}
+        if not self.chance(4):
+            refund["refundAmount"] = self.random.choice([0, 333, 500, 2999])
+        return refund
 
     def renewal(self, original):
         info = {"originalTransactionId": original, "autoRenewStatus": self.random.randint(0, 1)}

@@ -129,6 +129,7 @@ class Projection:
         """Advanced Commerce: items that the catalog names grant their own keys."""
         for item in transaction.items:
             if item.get("SKU") in self.products:
+                # Of a consumable there are no keys.
                 yield item["SKU"], times.clipped(period, None, self.taken_back(item))
 
     @staticmethod
@@ -181,23 +182,48 @@ class Projection:
         balances = {}
         for purchase, spans in owned:
             for one in purchase.transactions:
-                known = self.products.get(one.product, {})
-                if self.type(one) != "consumable":
-                    continue
                 users = [user for user, begin in spans if begin is None or begin <= one.purchased]
-                for currency, amounts in known.get("credits", {}).items():
-                    unit = self.holding(amounts, "amount", one.purchased)
-                    if users and unit:
+                if users:
+                    for currency, balance in self.credited(one):
                         key = (users[-1], purchase.environment, currency)
-                        balances[key] = balances.get(key, 0) + self.balance(one, unit)
+                        balances[key] = balances.get(key, 0) + balance
         return balances
 
+    def credited(self, transaction):
+        """(currency, balance) of a consumable, and of each item that the catalog names as one."""
+        if self.type(transaction) is None:
+            return
+        if self.type(transaction) == "consumable":
+            yield from self.of_product(transaction, transaction.product, [])
+        for item in transaction.items:
+            if self.products.get(item.get("SKU"), {}).get("type") == "consumable":
+                yield from self.of_product(transaction, item["SKU"], list(self.item_shares(item)))
+
+    def of_product(self, transaction, product, shares):
+        for currency, amounts in self.products.get(product, {}).get("credits", {}).items():
+            unit = self.holding(amounts, "amount", transaction.purchased)
+            if unit:
+                amount = unit * transaction.quantity
+                yield currency, amount - self.taken_back_of(amount, transaction, shares)
+
     @staticmethod
-    def balance(transaction, unit):
-        amount = unit * transaction.quantity
-        if transaction.revoked is None:
-            return amount
-        if transaction.percentage is None:
-            return 0
+    def taken_back_of(amount, transaction, shares):
+        """What went back of the whole transaction or of the item alone, whichever is more."""
+        if transaction.revoked is not None:
+            percentage = transaction.percentage
+            shares = shares + [(100_000 if percentage is None else percentage, 100_000)]
         # To the nearest unit, half up.
-        return amount - (amount * transaction.percentage + 50_000) // 100_000
+        return max(((2 * amount * part + of) // (2 * of) for part, of in shares), default=0)
+
+    @classmethod
+    def item_shares(cls, item):
+        if cls.taken_back(item) is not None:
+            yield 1, 1
+        parts = [
+            one["refundAmount"]
+            for one in item.get("refunds", [])
+            if one.get("refundType") != "FULL" and "refundDate" in one
+            and one.get("refundAmount", 0) > 0
+        ]
+        if parts and item.get("price", 0) > 0:
+            yield min(sum(parts), item["price"]), item["price"]

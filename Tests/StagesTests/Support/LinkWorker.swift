@@ -16,12 +16,20 @@ final class LinkWorker {
     static let anna = "11111111-aaaa-4aaa-8aaa-111111111111"
     static let bob = "22222222-bbbb-4bbb-8bbb-222222222222"
 
-    init(_ rules: OwnershipRules = OwnershipRules(), on client: PostgresClient? = nil) async throws
-    {
+    init(
+        _ rules: OwnershipRules = OwnershipRules(),
+        on client: PostgresClient? = nil,
+        sweepInterval: Duration = .milliseconds(500)
+    ) async throws {
         let own: PostgresClient
         if let client { own = client } else { own = try await StageDatabase.make() }
         self.client = own
-        stage = LinkStage(client: own, rules: rules, linkedTopic: "storekit.linked")
+        stage = LinkStage(
+            client: own,
+            rules: rules,
+            linkedTopic: "storekit.linked",
+            sweepInterval: sweepInterval
+        )
     }
 
     /// Links `anna` and `bob` to their account tokens.

@@ -67,10 +67,30 @@ extension CommerceItem {
                 writer.key("revocationDate")
                 writer.int(date.milliseconds)
             }
+            if let refund = item.refund {
+                writer.refund(refund)
+            }
             writer.endObject()
         }
         writer.endArray()
         return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    /// As Apple writes one refund of a part.
+    fileprivate mutating func refund(_ refund: ItemRefund) {
+        key("price")
+        int(refund.price)
+        key("refunds")
+        beginArray()
+        beginObject()
+        key("refundAmount")
+        int(refund.amount)
+        key("refundDate")
+        int(refund.date.milliseconds)
+        endObject()
+        endArray()
     }
 }
 

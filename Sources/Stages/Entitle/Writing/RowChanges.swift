@@ -80,10 +80,3 @@ struct RowChanges {
         unstacked += old.filter { !wanted.contains($0) }
     }
 }
-
-extension LedgerCredit {
-    /// Whether both are the ledger's one entry for this transaction and currency.
-    fileprivate func isSameEntry(as other: LedgerCredit) -> Bool {
-        transactionID == other.transactionID && currency == other.currency
-    }
-}

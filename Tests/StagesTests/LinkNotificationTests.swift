@@ -1,0 +1,113 @@
+import Kafka
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+@testable import LinkStage
+
+/// By what a link that is written while no record comes reaches `link-worker`.
+@Suite(.timeLimit(.minutes(10))) struct LinkNotificationTests {
+    private static let never = Duration.seconds(24 * 3_600)
+
+    /// Gives an outbox its occasions as the worker does, until the body is through.
+    ///
+    /// - Parameter body: given what has been written so far.
+    private static func running(
+        _ worker: LinkWorker,
+        _ body: (@escaping @Sendable () -> [String]) async throws -> Void
+    ) async throws {
+        let told = Mutex<[String]>([])
+        let outbox = worker.stage.outboxes[0]
+        let running = Task {
+            while !Task.isCancelled {
+                try await outbox.waitForOccasion()
+                try await outbox.empty { records in
+                    let names = try LinkWorker.owners(records).compactMap(\.self)
+                    told.withLock { $0 += names }
+                }
+            }
+        }
+        do {
+            try await body { told.withLock { $0 } }
+        } catch {
+            running.cancel()
+            throw error
+        }
+        running.cancel()
+        await outbox.close()
+        _ = await running.result
+    }
+
+    @Test func `without any sweep the notification alone has each link judged`() async throws {
+        let worker = try await LinkWorker(sweepInterval: Self.never)
+        try await worker.settle((1...5).map { .purchase("\($0)", account: "A\($0)") })
+        try await Self.running(worker) { told in
+            for number in 1...5 {
+                // The outbox sleeps for a day, unless it is woken.
+                try await worker.link("app_transaction_id", "A\(number)", "user\(number)")
+                await eventually { told().contains("\(number)=user\(number)") }
+            }
+            #expect(told() == (1...5).map { "\($0)=user\($0)" })
+        }
+    }
+
+    @Test func `a notification that nobody heard is made up for by the next sweep`() async throws {
+        let worker = try await LinkWorker(sweepInterval: .milliseconds(500))
+        try await worker.settle([.purchase("1", token: LinkWorker.anna)])
+        try await Self.running(worker) { told in
+            try await Self.writeUnheard(worker)
+            await eventually { told() == ["1=anna"] }
+        }
+    }
+
+    /// Writes a link and its change, and notifies nobody.
+    private static func writeUnheard(_ worker: LinkWorker) async throws {
+        try await worker.client.transaction { connection in
+            _ = try await connection.query("SET LOCAL session_replication_role = replica")
+            _ = try await connection.query(
+                """
+                INSERT INTO account_links (kind, key, user_id)
+                VALUES ('account_token', $1, 'anna')
+                """,
+                [.text(LinkWorker.anna)]
+            )
+            _ = try await connection.query(
+                """
+                INSERT INTO account_link_changes (kind, environment, bundle_id, key)
+                VALUES ('account_token', '', '', $1)
+                """,
+                [.text(LinkWorker.anna)]
+            )
+        }
+    }
+
+    @Test func `a listener that lost its connection looks for what it missed meanwhile`()
+        async throws
+    {
+        let worker = try await LinkWorker(sweepInterval: Self.never)
+        try await worker.settle([.purchase("1", token: LinkWorker.anna)])
+        let outbox = worker.stage.outboxes[0]
+        try await outbox.waitForOccasion()
+        try await outbox.empty { _ in }
+        _ = try await worker.client.query(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+              AND query ~* 'account_link|advisory|listen'
+            """
+        )
+        try await worker.link("account_token", LinkWorker.anna, "anna")
+        // The loop comes again after a fault, whichever call met it.
+        await eventually {
+            do {
+                try await outbox.waitForOccasion()
+                return try await worker.told() == ["1=anna"]
+            } catch {
+                return false
+            }
+        }
+        await outbox.close()
+    }
+}
