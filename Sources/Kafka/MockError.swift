@@ -7,14 +7,10 @@ package enum MockError: Int32, Sendable {
     case notLeaderForPartition = 6
     case requestTimedOut = 7
     case messageTooLarge = 10
-    case coordinatorNotAvailable = 15
-    case notCoordinator = 16
     case notEnoughReplicas = 19
     case illegalGeneration = 22
     case unknownMember = 25
     case rebalanceInProgress = 27
-    case topicAuthorizationFailed = 29
+    case groupAuthorizationFailed = 30
     case outOfOrderSequence = 45
-    case invalidProducerEpoch = 47
-    case storageError = 56
 }

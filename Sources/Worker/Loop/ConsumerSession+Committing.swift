@@ -32,15 +32,23 @@ extension ConsumerSession {
     func commitLast() async {
         let end = ContinuousClock.now + configuration.closeDeadline
         var backoff = commitBackoff
-        while await !commitNow(), ContinuousClock.now < end {
+        while await !commitNow(isLast: true), ContinuousClock.now < end {
             await wait(&backoff)
         }
     }
 
     /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
-    private func commitNow() async -> Bool {
+    ///
+    /// - Parameter isLast: nobody polls any more, so that no event tells of what is lost.
+    private func commitNow(isLast: Bool = false) async -> Bool {
         let due = book.withLock { $0.commits() }
-        guard !due.isEmpty else { return true }
+        guard !due.isEmpty else {
+            if loop.faults.isFailing(.commit) {
+                // What could not be committed went elsewhere.
+                loop.faults.succeeded(.commit)
+            }
+            return true
+        }
         let outcome = await consumer.commit(
             due.mapValues(\.1),
             deadline: configuration.callDeadline
@@ -50,10 +58,28 @@ extension ConsumerSession {
                 book.confirm(claim, commit.offset)
             }
         }
+        giveUpRefused(outcome, evenActive: isLast)
         if polling.withLock({ !$0.revocations.isEmpty }) {
             ringTurn()
         }
         return note(outcome)
+    }
+
+    /// Gives up what the group will never let this worker commit; whoever owns the partition next
+    /// does the work again.
+    ///
+    /// Only of partitions that are being given up, or at the end: any other is reported as lost,
+    /// and librdkafka tells no such thing while it waits for the answer to a revocation.
+    private func giveUpRefused(_ outcome: CommitOutcome, evenActive: Bool) {
+        let refused = outcome.failures.filter(\.value.isFencedCommit).keys
+        guard !refused.isEmpty else { return }
+        let givenUp = book.withLock { book in
+            let partitions = evenActive ? Array(refused) : book.revoking(among: refused)
+            book.release(partitions)
+            return partitions
+        }
+        guard !givenUp.isEmpty else { return }
+        say("the group takes no commit for these partitions any more, they are given up", givenUp)
     }
 
     private func note(_ outcome: CommitOutcome) -> Bool {

@@ -49,7 +49,7 @@ extension ConsumerSession {
         }
     }
 
-    private func say(_ message: StaticString, _ partitions: [TopicPartition]) {
+    func say(_ message: StaticString, _ partitions: [TopicPartition]) {
         log.info(
             message,
             [
@@ -108,6 +108,7 @@ extension ConsumerSession {
         if polling.withLock({ $0.isPaused }) {
             try await consumer.pause(assignment.claims.map(\.partition))
         }
+        polling.withLock { $0.refusals = [] }
         loop.health.ready(.assigned)
         loop.faults.succeeded(.connection)
         showPartitions()
@@ -184,6 +185,8 @@ extension ConsumerSession {
             guard !error.isFatal else { throw error }
             if error.code == .unknownTopicOrPartition, let place = found.topicPartition {
                 noteMissing(place.topic)
+            } else if error.code == .unauthorized {
+                noteRefusal(error, found.topicPartition?.topic)
             } else if error.code != .maxPollExceeded {
                 log.debug("the consumer reports", ["error": "\(error)"])
             }
@@ -195,6 +198,29 @@ extension ConsumerSession {
         guard isNew else { return }
         loop.health.notReady(.assigned, "topic \(topic) does not exist")
         log.warning("the topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
+    }
+
+    /// The broker answers, and lets this worker neither join its group nor read its topic.
+    private func noteRefusal(_ error: KafkaError, _ topic: String?) {
+        let isNew = polling.withLock { $0.refusals.insert(error.name).inserted }
+        guard isNew else { return }
+        loop.health.notReady(.assigned, "\(error)")
+        var metadata: LogMetadata = [
+            "kafka.group": .string(configuration.consumerProperties["group.id"] ?? ""),
+            "error": .string("\(error)"),
+        ]
+        if let topic { metadata.append("kafka.topic", .string(topic)) }
+        log.error("Kafka does not allow this worker to read, waiting until it does", metadata)
+    }
+
+    /// Records come: whatever was refused is allowed now.
+    func noteAllowed() {
+        let wasRefused = polling.withLock { polling in
+            defer { polling.refusals = [] }
+            return !polling.refusals.isEmpty
+        }
+        guard wasRefused else { return }
+        loop.health.ready(.assigned)
     }
 
     /// Asks for the topics now and then while one is missing or the brokers are away: the first

@@ -33,7 +33,7 @@ extension ConsumerSession {
                 if error.isRecordFault {
                     rest += await deliverAlone(outputs[index], &batch.judged)
                 } else {
-                    loop.faults.failed(.deliver, error)
+                    failed(outputs[index], error)
                     rest.append(outputs[index])
                 }
             }
@@ -49,6 +49,10 @@ extension ConsumerSession {
             loop.metrics.outputs.increment(by: batch.outputs.count)
         }
         return batch.judged
+    }
+
+    private func failed(_ output: JudgedBatch.Output, _ error: KafkaError) {
+        loop.faults.failed(.deliver, UndeliveredRecord(output.record, error))
     }
 
     /// Whose partition went elsewhere is not sent for any longer.
@@ -73,7 +77,7 @@ extension ConsumerSession {
         switch output.kind {
         case .letter(.omitted):
             // Nothing of the record is in it any more: the topic's limit is absurdly small.
-            loop.faults.failed(.deliver, error)
+            failed(output, error)
             return [output]
         case .letter(.original):
             guard let facts = verdict.deadLetter else { return [output] }

@@ -173,6 +173,7 @@ final class ConsumerSession: Sendable {
 
     private func take(_ records: [ConsumerRecord]) {
         guard !records.isEmpty else { return }
+        noteAllowed()
         let taken = book.withLock { $0.take(records) }
         for gap in taken.gaps {
             log.warning(

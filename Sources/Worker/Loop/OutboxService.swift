@@ -71,8 +71,9 @@ struct OutboxService: Sendable {
         }
         let report = await deliverer.enqueue(records).report()
         if let first = report.failures.min(by: { $0.key < $1.key }) {
-            faults.failed(.publish, first.value)
-            throw UndeliveredRecord(error: first.value)
+            let fault = UndeliveredRecord(records[first.key], first.value)
+            faults.failed(.publish, fault)
+            throw fault
         }
         faults.succeeded(.publish)
         written.increment(by: records.count)
@@ -85,9 +86,4 @@ struct OutboxService: Sendable {
             try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
         }
     }
-}
-
-/// A record of an outbox that the broker has not acknowledged.
-struct UndeliveredRecord: Error {
-    let error: KafkaError
 }

@@ -37,6 +37,11 @@ struct PartitionBook: Sendable {
         }
     }
 
+    /// Those of some partitions that are being given up.
+    func revoking(among some: some Sequence<TopicPartition>) -> [TopicPartition] {
+        some.filter { partitions[$0]?.phase == .revoking }
+    }
+
     /// Forgets partitions that are given up or lost; what is in hand of them settles nothing.
     mutating func release(_ released: [TopicPartition]) {
         for partition in released {

@@ -25,4 +25,6 @@ struct PollingState: Sendable {
     var rewinds: [TopicPartition: Int64] = [:]
     /// Whether the missing of a topic has been said.
     var missingTopics: Set<String> = []
+    /// The names of errors by which Kafka has refused this worker, each said once.
+    var refusals: Set<String> = []
 }

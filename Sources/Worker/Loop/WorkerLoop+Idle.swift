@@ -14,15 +14,27 @@ extension WorkerLoop {
             let last = lastAnswer.withLock { $0 }
             // While records are refused, their own repetition is the question.
             guard !Task.isCancelled, ContinuousClock.now - last >= Self.probeInterval,
-                !faults.isFailing(.process), !faults.isFailing(.acknowledge)
+                !hasBatches || Self.kindsOfBatches.allSatisfy({ !faults.isFailing($0) })
             else { continue }
             do {
                 try await stage.probe()
                 faults.succeeded(.probe)
+                forgetFaultsOfBatches()
             } catch {
                 guard !Task.isCancelled else { return }
                 faults.failed(.probe, error)
             }
+        }
+    }
+
+    /// What fails only while a batch is in hand.
+    private static let kindsOfBatches: [FaultKind] = [.process, .acknowledge, .deliver]
+
+    /// Records that failed and then went to another worker fail here no longer, and no repetition
+    /// of theirs will say so.
+    private func forgetFaultsOfBatches() {
+        for kind in Self.kindsOfBatches where faults.isFailing(kind) && !hasBatches {
+            faults.succeeded(kind)
         }
     }
 

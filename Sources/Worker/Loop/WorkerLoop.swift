@@ -122,6 +122,11 @@ package final class WorkerLoop: Sendable {
         return true
     }
 
+    /// Whether records are in hand.
+    var hasBatches: Bool {
+        session.withLock { $0 }.map { $0.batchesInHand.load(ordering: .acquiring) > 0 } ?? false
+    }
+
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
     /// The stage's database may come later than the worker: it is waited for.

@@ -85,4 +85,60 @@ struct LoopRebalanceTests {
         #expect(rig.log.count("gave up batches in hand, to be read again") == 1)
         stage.open()
     }
+
+    @Test func `a revoked partition whose commit the group refuses for good is given up at once`()
+        async throws
+    {
+        let rig = try await LoopRig(partitions: 2)
+        let stages = (0..<2).map { _ in FakeStage(forwardingTo: rig.output) }
+        let workers = try stages.map { stage in
+            try rig.worker(stage) { $0.revocationBudget = .seconds(900) }
+        }
+        stages[0].close()
+        workers[0].start()
+        for partition in 0..<2 {
+            try await rig.publish([[1], [2]], partition: Int32(partition))
+        }
+        await eventually(within: .seconds(30)) { !stages[0].seen.processed.isEmpty }
+        workers[1].start()
+        await eventually(within: .seconds(60)) {
+            rig.log.count("partitions revoked, finishing what is in hand") == 1
+        }
+        let refusals = Array(repeating: MockError.illegalGeneration, count: 999)
+        try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
+        stages[0].open()
+        await eventually(within: .seconds(60)) { rig.log.count(Self.givenUp) > 0 }
+        #expect(rig.log.count(Self.lost) == 0)
+        try rig.cluster.mock?.clearFailures(.offsetCommit)
+        try await eventually(within: .seconds(120)) {
+            try await rig.committed(2).values.allSatisfy { $0.offset == 2 }
+        }
+        for worker in workers { try await worker.stop() }
+        for partition in 0..<2 {
+            let tally = try await rig.tally(Int32(partition))
+            #expect(tally?.counts == [.forwarded: 2])
+        }
+    }
+
+    @Test func `a last commit that the group refuses for good is not repeated`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.close()
+        let worker = try rig.worker(stage) { $0.closeDeadline = .seconds(900) }
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        let refusals = Array(repeating: MockError.illegalGeneration, count: 9_999)
+        try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
+        worker.loop.stop()
+        stage.open()
+        let start = ContinuousClock.now
+        try await worker.stop()
+        #expect(.now - start < .seconds(300))
+        #expect(try await rig.committed()[0]?.offset == nil)
+    }
+
+    private static let givenUp =
+        "the group takes no commit for these partitions any more, they are given up"
+    private static let lost = "partitions lost, discarding what is in hand"
 }

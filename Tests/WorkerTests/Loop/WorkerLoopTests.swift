@@ -164,4 +164,50 @@ struct WorkerLoopTests {
         #expect(letters.map(\.key) == [[9], nil, []])
         #expect(try await rig.tally() == StageTally(began: 0, counts: [.deadLettered: 3]))
     }
+
+    @Test func `a fault ends where its records are in hand no longer`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.order { $0.faults = Array(repeating: FakeStage.Fault(), count: 100_000) }
+        let worker = try rig.worker(stage)
+        worker.start()
+        try await rig.publish([[1], [2]])
+        await eventually(within: .seconds(20)) {
+            rig.log.count("infrastructure fault, trying again until it is over") == 1
+        }
+        #expect(!worker.health.isReady)
+        // The partition goes, and does not come back for a while.
+        let refusals = Array(repeating: MockError.groupAuthorizationFailed, count: 9_999)
+        try rig.cluster.mock?.fail(.joinGroup, with: refusals)
+        try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
+        await eventually(within: .seconds(60)) {
+            rig.log.count("infrastructure fault is over") == 1
+        }
+        #expect(rig.log.count("partitions lost, discarding what is in hand") == 1)
+        #expect(worker.health.reason(.broker) == nil)
+        stage.order { $0.faults = [] }
+        try rig.cluster.mock?.clearFailures(.joinGroup)
+        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 2 }
+        #expect(worker.health.isReady)
+        try await worker.stop()
+    }
+
+    @Test func `a worker that may not read says so, is not ready and goes on when it may`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let refusals = Array(repeating: MockError.groupAuthorizationFailed, count: 9_999)
+        try rig.cluster.mock?.fail(.joinGroup, with: refusals)
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
+        worker.start()
+        try await rig.publish([[1]])
+        let sentence = "Kafka does not allow this worker to read, waiting until it does"
+        await eventually(within: .seconds(60)) { rig.log.count(sentence) == 1 }
+        #expect(worker.health.reason(.assigned)?.contains("GROUP_AUTHORIZATION_FAILED") == true)
+        try rig.cluster.mock?.clearFailures(.joinGroup)
+        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 1 }
+        #expect(worker.health.isReady)
+        #expect(rig.log.count(sentence) == 1)
+        try await worker.stop()
+    }
 }
