@@ -116,8 +116,7 @@ let package = Package(
             "Operations",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "JSON",
-                "Kafka", "LocalServers",
-                "Postgres", "Settings", "Traffic", "Worker",
+                "Kafka", "LocalServers", "Postgres", "Settings", "Traffic", "Worker",
             ]
         ),
 
@@ -175,17 +174,14 @@ let package = Package(
             [
                 "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
                 "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers", "Operations",
-                "OpenSSL",
-                "Postgres",
-                "Settings", "Traffic", "Worker",
+                "OpenSSL", "Postgres", "Settings", "Traffic", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
                 "Operations", "AppStore", "Database", "JSON", "Kafka", "LocalServers", "Postgres",
-                "Traffic",
-                "Worker",
+                "Settings", "Traffic", "Worker",
             ]
         ),
         tests(

@@ -83,7 +83,8 @@ package actor KafkaAdmin {
             ?? configuration["bootstrap.servers"] ?? ""
     }
 
-    /// - Parameter topic: nil asks for all. A topic that does not exist is told by its error.
+    /// - Parameter topic: nil asks for all. A topic that does not exist is told by its error, and
+    ///   made by the question where the brokers are set up so: who only looks asks for all.
     package nonisolated func metadata(
         topic: String? = nil,
         deadline: Duration

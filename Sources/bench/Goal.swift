@@ -1,5 +1,6 @@
 import JSON
 import Operations
+import Settings
 
 /// A figure and what it has to reach.
 struct Goal {

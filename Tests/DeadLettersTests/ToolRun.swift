@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import Foundation
+import Settings
 import Synchronization
 
 /// What the tool said and how it ended.
@@ -18,9 +19,10 @@ struct ToolRun: Sendable {
             arguments,
             environment: environment,
             now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
-            output: ToolOutput(
-                result: { bytes in box.said.withLock { $0.result += bytes } },
-                note: { text in box.said.withLock { $0.notes += text } }
+            console: Console(
+                isInteractive: false,
+                output: { bytes in box.said.withLock { $0.result += bytes } },
+                notes: { text in box.said.withLock { $0.notes += text } }
             )
         )
         (bytes, notes) = box.said.withLock { $0 }

@@ -1,5 +1,6 @@
 import Operations
 import Synchronization
+import Settings
 
 /// A console that keeps what a command wrote.
 final class ConsoleTranscript: Sendable {
@@ -12,7 +13,9 @@ final class ConsoleTranscript: Sendable {
         Console(
             isInteractive: isInteractive,
             columns: columns,
-            output: { [self] line in text.withLock { $0.output += line } },
+            output: { [self] bytes in
+                text.withLock { $0.output += String(decoding: bytes, as: UTF8.self) }
+            },
             notes: { [self] line in text.withLock { $0.notes += line } }
         )
     }

@@ -4,6 +4,7 @@ import LocalServers
 import Operations
 import TestSupport
 import Testing
+import Settings
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DemoTests {

@@ -1,5 +1,6 @@
 import Operations
 import Testing
+import Settings
 
 @Suite struct TextTests {
     @Test(arguments: [

@@ -8,6 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Worker
+import Settings
 
 /// What support staff and operators see of rows that `entitle-worker` has written.
 @Suite(.timeLimit(.minutes(10))) struct SupportToolTests {
@@ -30,7 +31,9 @@ import Worker
             let output = Mutex("")
             let console = Console(
                 isInteractive: false,
-                output: { text in output.withLock { $0 += text } },
+                output: { bytes in
+                    output.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+                },
                 notes: { text in output.withLock { $0 += text } }
             )
             let code = await PipelineTool.run(

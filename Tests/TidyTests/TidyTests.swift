@@ -115,4 +115,29 @@ import Testing
         let folded = Dictionary(grouping: paths) { $0.lowercased() }
         #expect(folded.values.filter { $0.count > 1 }.isEmpty)
     }
+
+    @Test func `each test that the guarantees name is there`() throws {
+        let readme = try String(
+            contentsOf: SourceTree.root.appending(path: "README.md"),
+            encoding: .utf8
+        )
+        let section = try #require(
+            readme.split(separator: "\n## ").first { $0.hasPrefix("Guarantees") }
+        )
+        let rows = section.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2)
+        #expect(rows.count >= 8)
+        let tests = Self.everything.filter { $0.path.hasPrefix("Tests/") }.map {
+            $0.lines.joined(separator: "\n")
+        }
+        for row in rows {
+            let shown = try #require(row.split(separator: "|").last)
+            let parts = shown.split(separator: "`", omittingEmptySubsequences: false)
+            // Between each pair of back quotes.
+            let names = parts.indices.filter { !$0.isMultiple(of: 2) }.map { parts[$0] }
+            #expect(!names.isEmpty, "\(row) names no test")
+            for name in names {
+                #expect(tests.contains { $0.contains("func `\(name)`(") }, "no test is \(name)")
+            }
+        }
+    }
 }

@@ -144,13 +144,14 @@ package struct DeadLetterTopic: Sendable {
         _ admin: KafkaAdmin,
         since: Timestamp?
     ) async throws -> [TopicPartition: Range<Int64>] {
-        let metadata = try await admin.metadata(topic: name, deadline: deadline)
+        // About all topics: a question about one makes it, where the brokers are set up so.
+        let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
         else {
             throw DeadLetterTopicError(
                 code: .noTopic,
-                description: "there is no topic \(name): see --prefix, or create it with "
-                    + "'pipeline topics'"
+                description: "there is no topic \(name), or no right to see it: see --prefix, "
+                    + "or create it with 'pipeline topics'"
             )
         }
         let marks = try await admin.listOffsets(topic.partitions, deadline: deadline)

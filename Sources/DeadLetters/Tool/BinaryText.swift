@@ -1,4 +1,5 @@
 import Foundation
+import Settings
 
 /// Bytes as somebody can read or copy them.
 enum BinaryText {

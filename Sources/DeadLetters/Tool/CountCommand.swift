@@ -55,28 +55,25 @@ enum CountCommand: ToolCommand {
             grouping == .hour || $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
         }
         if context.isJSON {
-            context.output.result(json(groups, grouping))
+            context.console.print(json(groups, grouping), terminator: "")
         } else {
-            context.output.result(table(groups, grouping))
+            table(groups, grouping).forEach { context.console.print($0) }
         }
         let note = "\(summary.records) records read" + ReadingNotes.text(summary, fold)
-        context.output.note(note + "\n")
+        context.console.note(note)
         return ExitCode.success
     }
 
     private static func table(
         _ groups: [(key: String, value: Int)],
         _ grouping: Grouping
-    ) -> String {
-        var rows = AlignedRows(
-            [grouping.rawValue.uppercased(), "DEAD LETTERS"],
-            rightAligned: [1]
-        )
+    ) -> [String] {
+        var rows = TextTable([.init(grouping.rawValue), .init("dead letters", .right)])
         for (group, count) in groups {
             rows.add([Printable.line(group, lengthMax: 60), String(count)])
         }
         rows.add(["total", String(groups.reduce(0) { $0 + $1.value })])
-        return rows.text
+        return rows.lines()
     }
 
     private static func json(

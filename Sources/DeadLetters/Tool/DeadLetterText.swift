@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Kafka
+import Settings
 
 /// A dead letter for people.
 package enum DeadLetterText {

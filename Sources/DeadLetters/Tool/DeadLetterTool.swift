@@ -1,5 +1,5 @@
 package import AppStore
-import Settings
+package import Settings
 
 /// The auditors' tool: everything of the `dead-letter` executable but its process.
 package enum DeadLetterTool {
@@ -19,34 +19,34 @@ package enum DeadLetterTool {
         _ arguments: [String],
         environment: [String: String],
         now: Timestamp,
-        output: ToolOutput = .standard
+        console: Console = .standard
     ) async -> Int32 {
         guard let first = arguments.first else {
-            output.note(help)
+            console.note(help)
             return ExitCode.usage
         }
         if ["--help", "-h", "help"].contains(first) {
-            output.result(help)
+            console.print(help)
             return ExitCode.success
         }
         guard let command = commands.first(where: { $0.name == first }) else {
             let unknown = Printable.line(first, lengthMax: 60)
-            output.note("\(name): there is no command \"\(unknown)\"\n" + tryHelp())
+            console.note("\(name): there is no command \"\(unknown)\"\n\(tryHelp())")
             return ExitCode.usage
         }
         do {
-            return try await run(command, arguments.dropFirst(), environment, now, output)
+            return try await run(command, arguments.dropFirst(), environment, now, console)
         } catch let error as UsageError {
-            output.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
+            console.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
             return ExitCode.usage
         } catch let error as SettingsError {
-            output.note("\(name): " + error.problems.map { "\($0)\n" }.joined())
+            console.note("\(name): " + error.problems.map(\.description).joined(separator: "\n"))
             return ExitCode.configuration
         } catch let error as DeadLetterTopicError {
-            output.note("\(name): \(error)\n")
+            console.note("\(name): \(error)")
             return error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
         } catch {
-            output.note("\(name): \(error)\n")
+            console.note("\(name): \(error)")
             return ExitCode.software
         }
     }
@@ -56,16 +56,16 @@ package enum DeadLetterTool {
         _ arguments: ArraySlice<String>,
         _ environment: [String: String],
         _ now: Timestamp,
-        _ output: ToolOutput
+        _ console: Console
     ) async throws -> Int32 {
         let parsed = try command.syntax.parse(arguments)
         if parsed.isHelpWanted {
-            output.result(command.syntax.help)
+            console.print(command.syntax.help, terminator: "")
             return ExitCode.success
         }
         let topic = try ToolSettings.topic(parsed, environment: environment)
         return try await command.run(
-            ToolContext(arguments: parsed, topic: topic, now: now, output: output)
+            ToolContext(arguments: parsed, topic: topic, now: now, console: console)
         )
     }
 
@@ -78,10 +78,10 @@ package enum DeadLetterTool {
         return "Usage: \(name) COMMAND [OPTION]…\n\n"
             + "Reads the dead-letter topic; changes nothing.\n\nCommands:\n" + lines.joined()
             + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX and\n"
-            + "RDKAFKA_* for librdkafka's own. '\(name) COMMAND --help' shows the options.\n"
+            + "RDKAFKA_* for librdkafka's own. '\(name) COMMAND --help' shows the options."
     }
 
     private static func tryHelp(_ command: String? = nil) -> String {
-        "Try '\(name)\(command.map { " \($0)" } ?? "") --help'.\n"
+        "Try '\(name)\(command.map { " \($0)" } ?? "") --help'."
     }
 }

@@ -39,20 +39,21 @@ enum ListCommand: ToolCommand {
         let letters = newest.sorted
         if context.isJSON {
             for letter in letters {
-                context.output.result(DeadLetterJSON.line(letter))
+                context.console.print(DeadLetterJSON.line(letter), terminator: "")
             }
         } else if !letters.isEmpty {
-            context.output.result(table(letters))
+            table(letters).forEach { context.console.print($0) }
         }
         var note = "\(letters.count) of \(newest.count) dead letters"
         note += ", \(summary.records) records read"
-        context.output.note(note + ReadingNotes.text(summary, fold) + "\n")
+        context.console.note(note + ReadingNotes.text(summary, fold))
         return ExitCode.success
     }
 
-    private static func table(_ letters: [DeadLetter]) -> String {
-        var rows = AlignedRows([
-            "FAILED", "STAGE", "REASON", "TRANSACTION", "BUNDLE", "SOURCE", "ID",
+    private static func table(_ letters: [DeadLetter]) -> [String] {
+        var rows = TextTable([
+            .init("failed"), .init("stage"), .init("reason"), .init("transaction"),
+            .init("bundle"), .init("source"), .init("id"),
         ])
         for letter in letters {
             rows.add([
@@ -65,7 +66,7 @@ enum ListCommand: ToolCommand {
                 Printable.line(letter.id, lengthMax: DeadLetterID.length),
             ])
         }
-        return rows.text
+        return rows.lines()
     }
 
     private static func cell(_ text: String?) -> String {

@@ -66,23 +66,23 @@ enum ShowCommand: ToolCommand {
         _ context: ToolContext
     ) -> Int32 {
         guard let (letter, original) = found.first else {
-            context.output.note("no dead letter \(Printable.line(wanted, lengthMax: 100))\n")
+            context.console.note("no dead letter \(Printable.line(wanted, lengthMax: 100))")
             return ExitCode.negative
         }
         guard found.count == 1 else {
-            let ids = found.map { "  \(Printable.line($0.0.id)) \($0.0.source)\n" }
-            let more = isTooMany ? "  and more\n" : ""
-            context.output.note("several dead letters match:\n" + ids.joined() + more)
+            let ids = found.map { "\n  " + Printable.line("\($0.0.id) \($0.0.source)") }
+            let more = isTooMany ? "\n  and more" : ""
+            context.console.note("several dead letters match:" + ids.joined() + more)
             return ExitCode.negative
         }
         if context.arguments.isSet("original") {
             return write(original, of: letter, context)
         }
         if context.isJSON {
-            context.output.result(DeadLetterJSON.line(letter, original))
+            context.console.print(DeadLetterJSON.line(letter, original), terminator: "")
         } else {
-            context.output.note("The original may hold tokens and personal data.\n")
-            context.output.result(DeadLetterText.whole(letter, original))
+            context.console.note("The original may hold tokens and personal data.")
+            context.console.print(DeadLetterText.whole(letter, original), terminator: "")
         }
         return ExitCode.success
     }
@@ -95,14 +95,14 @@ enum ShowCommand: ToolCommand {
     ) -> Int32 {
         guard letter.value == .original else {
             let place = Printable.line(letter.source.description)
-            context.output.note("the value was left out for its size: it lies in \(place)\n")
+            context.console.note("the value was left out for its size: it lies in \(place)")
             return ExitCode.negative
         }
         guard let value = original.value else {
-            context.output.note("the original's value is null\n")
+            context.console.note("the original's value is null")
             return ExitCode.negative
         }
-        context.output.result(bytes: value)
+        context.console.print(bytes: value)
         return ExitCode.success
     }
 }

@@ -6,7 +6,7 @@ struct ToolContext: Sendable {
     let arguments: CommandArguments
     let topic: DeadLetterTopic
     let now: Timestamp
-    let output: ToolOutput
+    let console: Console
 
     var isJSON: Bool { arguments.isSet("json") }
 }

@@ -1,3 +1,5 @@
+package import Settings
+
 /// What a command knows of the process that it runs in.
 package struct CommandContext: Sendable {
     package var console: Console

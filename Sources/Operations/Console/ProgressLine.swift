@@ -1,3 +1,5 @@
+import Settings
+
 /// What a long command shows while it works: one line that changes, or plain lines in a log.
 ///
 /// A terminal's line is written over at most ten times a second. Where there is no terminal, a line

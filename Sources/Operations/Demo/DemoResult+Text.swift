@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import Traffic
 import Worker
+import Settings
 
 extension DemoResult {
     /// The whole result for a newcomer.

@@ -1,4 +1,5 @@
 import Worker
+import Settings
 
 /// What became of every record, told so that a reader can add it up.
 enum DemoStageStory {

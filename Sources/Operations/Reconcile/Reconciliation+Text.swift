@@ -1,4 +1,5 @@
 import Worker
+import Settings
 
 extension Reconciliation {
     /// For people: each stage in a line, its partitions below it where wanted, then the topics.

@@ -1,5 +1,6 @@
 import JSON
 import Worker
+import Settings
 
 /// Where the pipeline stands at a moment.
 struct StatusReport: Sendable {

@@ -6,6 +6,7 @@ import OpenSSL
 import Operations
 import Traffic
 import Worker
+import Settings
 
 /// One run of `bench dedupe` on its rig.
 struct DedupeBenchmark {

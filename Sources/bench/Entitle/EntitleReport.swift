@@ -1,4 +1,5 @@
 import Operations
+import Settings
 
 /// What was measured, and how it compares.
 struct EntitleReport {

@@ -5,6 +5,7 @@ import Operations
 import Postgres
 import Traffic
 import Worker
+import Settings
 
 /// One run of `bench pipeline` on its rig.
 struct PipelineBenchmark {

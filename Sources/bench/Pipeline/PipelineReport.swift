@@ -1,6 +1,7 @@
 import JSON
 import Operations
 import Worker
+import Settings
 
 /// The result of `bench pipeline`, as tables and as JSON.
 struct PipelineReport {

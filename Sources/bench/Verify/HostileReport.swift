@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Operations
+import Settings
 
 /// The costs of hostile bodies, as a table and as JSON.
 struct HostileReport {

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 import Traffic
 import Worker
+import Settings
 
 extension PipelineTests {
     /// Links that change while all four workers run and no record comes.

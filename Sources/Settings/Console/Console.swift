@@ -4,17 +4,18 @@ import Foundation
 ///
 /// Values instead of global functions, so that tests read what a newcomer would.
 package struct Console: Sendable {
-    private let writeOutput: @Sendable (String) -> Void
+    private let writeOutput: @Sendable ([UInt8]) -> Void
     private let writeNotes: @Sendable (String) -> Void
     /// Whether notes go to a terminal, where a line can be written over.
     package let isInteractive: Bool
     /// The width of that terminal; 100 where there is none.
     package let columns: Int
 
+    /// - Parameter output: takes what is printed, byte for byte.
     package init(
         isInteractive: Bool,
         columns: Int = 100,
-        output: @escaping @Sendable (String) -> Void,
+        output: @escaping @Sendable ([UInt8]) -> Void,
         notes: @escaping @Sendable (String) -> Void
     ) {
         self.isInteractive = isInteractive
@@ -25,7 +26,12 @@ package struct Console: Sendable {
 
     /// One line of the result.
     package func print(_ line: String = "", terminator: String = "\n") {
-        writeOutput(line + terminator)
+        writeOutput(Array((line + terminator).utf8))
+    }
+
+    /// A result that may be no text, with nothing before or after it.
+    package func print(bytes: [UInt8]) {
+        writeOutput(bytes)
     }
 
     /// One line about the work: progress, a warning, a fault.
@@ -34,7 +40,7 @@ package struct Console: Sendable {
     }
 
     /// Replaces the last line of a terminal; use it only where `isInteractive`.
-    func overwrite(_ line: String) {
+    package func overwrite(_ line: String) {
         writeNotes("\r\u{1B}[K" + line)
     }
 
@@ -43,12 +49,12 @@ package struct Console: Sendable {
         isInteractive: isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.hasUsableTerminal,
         columns: terminalColumns(),
         output: { write($0, to: STDOUT_FILENO) },
-        notes: { write($0, to: STDERR_FILENO) }
+        notes: { write(Array($0.utf8), to: STDERR_FILENO) }
     )
 
     /// Writes all of it; a reader that has gone away is no fault of ours.
-    private static func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
                 Foundation.write(descriptor, $0.baseAddress, $0.count)

@@ -1,4 +1,6 @@
 /// Columns of text, aligned for a terminal.
+///
+/// A cell may hold what strangers wrote: whatever of it could do more than be read is escaped.
 package struct TextTable: Sendable {
     package enum Alignment: Sendable {
         case left
@@ -27,7 +29,7 @@ package struct TextTable: Sendable {
     /// Adds a row with one cell for each column.
     package mutating func add(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has one cell for each column")
-        rows.append(cells)
+        rows.append(cells.map { Printable.line($0) })
     }
 
     /// The lines, titles first (left out where no column has one), without trailing blanks.

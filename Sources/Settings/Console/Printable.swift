@@ -1,7 +1,7 @@
 /// Makes what strangers wrote fit for a terminal: no control character of theirs reaches it.
-enum Printable {
+package enum Printable {
     /// One line: what could move the cursor, reorder text or hide itself is written as `\u{…}`.
-    static func line(_ text: String, lengthMax: Int = .max) -> String {
+    package static func line(_ text: String, lengthMax: Int = .max) -> String {
         var printable = ""
         var length = 0
         for scalar in text.unicodeScalars {
@@ -18,10 +18,14 @@ enum Printable {
 
     /// The bytes as text, where they are UTF-8 and hold nothing but harmless characters and line
     /// breaks; nil otherwise.
-    static func text(_ bytes: [UInt8]) -> String? {
+    ///
+    /// A carriage return counts only before a line feed or at the end: elsewhere it lets what
+    /// follows be written over what stands there.
+    package static func text(_ bytes: [UInt8]) -> String? {
         guard let text = String(validating: bytes, as: UTF8.self),
-            text.unicodeScalars.allSatisfy({
-                isHarmless($0) || "\n\r\t".unicodeScalars.contains($0)
+            // A character each: "\r\n" is one.
+            (text + "\n").allSatisfy({
+                ["\n", "\r\n", "\t"].contains($0) || $0.unicodeScalars.allSatisfy(isHarmless)
             })
         else { return nil }
         return text
