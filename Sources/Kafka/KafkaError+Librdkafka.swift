@@ -88,15 +88,14 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_INVALID_CONFIG.rawValue: .invalidConfiguration,
     ]
 
-    /// Whether the same call may succeed later.
-    ///
-    /// What is unknown may: an error that nobody has
-    /// thought of is no reason to give up a record.
     /// Whoever was asked is not, or not yet, the one who answers this.
     var isAskedOfAnother: Bool {
         self == .waitingForCoordinator || self == .leaderMoved
     }
 
+    /// Whether the same call may succeed later.
+    ///
+    /// What is unknown may: an error that nobody has thought of is no reason to give up a record.
     var isRetriable: Bool {
         switch self {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument,

@@ -1,6 +1,3 @@
-import CRDKafka
-import Synchronization
-
 /// An idempotent producer: each record is written once and in order, or reported as failed.
 ///
 /// What librdkafka can repeat it repeats, for `message.timeout.ms`; a record that failed for
@@ -50,11 +47,6 @@ package final class KafkaProducer: Sendable {
 
     /// Why this producer can do no more, if so.
     package var fatalError: KafkaError? { shared.client?.fatalError }
-
-    /// How many records wait for their acknowledgement.
-    package var recordsInFlight: Int {
-        shared.client.map { Int(unsafe rd_kafka_outq_len($0.pointer)) } ?? 0
-    }
 
     /// Copies the records into librdkafka's queue, in order; waits while that is full.
     ///

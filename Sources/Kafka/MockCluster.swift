@@ -53,13 +53,6 @@ package final class MockCluster: Sendable {
         unsafe try call { unsafe rd_kafka_mock_broker_set_up($0, broker) }
     }
 
-    /// Delays every answer.
-    package func setRoundTrip(_ time: Duration, broker: Int32 = -1) throws(KafkaError) {
-        unsafe try call {
-            unsafe rd_kafka_mock_broker_set_rtt($0, broker, time.millisecondsClamped)
-        }
-    }
-
     /// Lets the next requests of a kind fail, one for each error, in order.
     package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
         let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }

@@ -5,10 +5,6 @@ package enum MockRequest: Int16, Sendable {
     case listOffsets = 2
     case metadata = 3
     case offsetCommit = 8
-    case offsetFetch = 9
-    case findCoordinator = 10
     case joinGroup = 11
     case heartbeat = 12
-    case syncGroup = 14
-    case initProducerID = 22
 }

@@ -18,7 +18,6 @@ package struct PostgresType: Hashable, Sendable {
     package static let text = PostgresType(oid: 25)
     static let objectID = PostgresType(oid: 26)
     package static let json = PostgresType(oid: 114)
-    static let float4 = PostgresType(oid: 700)
     package static let float8 = PostgresType(oid: 701)
     static let unknown = PostgresType(oid: 705)
     static let fixedLengthText = PostgresType(oid: 1042)

@@ -99,22 +99,4 @@ import Worker
             #expect(throws: Never.self) { try JSONDocument(parsing: Array(line)) }
         }
     }
-
-    @Test func `a throttle lets one through per interval and counts the rest`() {
-        let throttle = LogThrottle(interval: .seconds(10))
-        let start = ContinuousClock.now
-        #expect(throttle.pass(at: start) == 0)
-        #expect(throttle.pass(at: start + .seconds(1)) == nil)
-        #expect(throttle.pass(at: start + .seconds(9)) == nil)
-        #expect(throttle.pass(at: start + .seconds(10)) == 2)
-        #expect(throttle.pass(at: start + .seconds(20)) == 0)
-    }
-
-    @Test func `a state is said once per change`() {
-        let state = StateChange("up")
-        #expect(state.update("up") == nil)
-        #expect(state.update("down") == "up")
-        #expect(state.update("down") == nil)
-        #expect(state.current == "down")
-    }
 }
