@@ -10,6 +10,14 @@ final class ConsumerQueue: @unchecked Sendable {
         unsafe pointer = Mutex(rd_kafka_queue_get_consumer(client.pointer))
     }
 
+    /// The records that wait in it, and what else has to be polled.
+    var count: Int {
+        unsafe pointer.withLock { pointer in
+            guard let pointer = unsafe pointer else { return 0 }
+            return unsafe rd_kafka_queue_length(pointer)
+        }
+    }
+
     /// Does nothing while the consumer is being closed, which is when the queue is held.
     func wake() {
         _ = unsafe pointer.withLockIfAvailable { pointer in

@@ -14,6 +14,7 @@ package actor KafkaConsumer {
     nonisolated let shared: SharedClient
     nonisolated let questions: KafkaQuestions
     private var reader = MessageReader()
+    private var backlog: FetchBacklog
     var revoking: Set<TopicPartition> = []
     /// Assignments that `assign(with:)` has not answered yet.
     var unanswered: Set<TopicPartition> = []
@@ -33,6 +34,7 @@ package actor KafkaConsumer {
             .merging(Self.promised) { $1 }
         let client = try ClientHandle.consumer(properties, handlers: handlers)
         self.client = client
+        backlog = FetchBacklog(properties)
         queue = ConsumerQueue(client)
         shared = SharedClient(client)
         questions = KafkaQuestions(client)
@@ -51,8 +53,10 @@ package actor KafkaConsumer {
     package static let defaults: [String: String] = [
         "queued.max.messages.kbytes": "4096",
         "queued.min.messages": "2000",
-        "fetch.max.bytes": "2097152",
-        "max.partition.fetch.bytes": "1048576",
+        // No bound on what is read: librdkafka wants fetch.max.bytes to be above it.
+        "message.max.bytes": "65536",
+        "fetch.max.bytes": "262144",
+        "max.partition.fetch.bytes": "131072",
         "fetch.min.bytes": "65536",
         "fetch.wait.max.ms": "20",
         "topic.metadata.refresh.interval.ms": "30000",
@@ -96,6 +100,9 @@ package actor KafkaConsumer {
                 unsafe result.errors.append(error(message.pointee, of: client))
             }
         }
+        if backlog.took(records: result.records.count, bytes: bytes, leaving: queue.count) {
+            promptFetching(of: result.records)
+        }
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {
             note(result.events)
@@ -108,6 +115,13 @@ package actor KafkaConsumer {
     /// From any thread.
     package nonisolated func wake() {
         queue.wake()
+    }
+
+    /// Wakes the threads of the brokers that the records came from.
+    private func promptFetching(of records: [ConsumerRecord]) {
+        let partitions = Set(records.map(\.topicPartition))
+        guard !partitions.isEmpty else { return }
+        Task { await questions.promptFetching(partitions) }
     }
 
     private func note(_ events: [RebalanceEvent]) {

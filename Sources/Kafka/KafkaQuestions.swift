@@ -132,6 +132,12 @@ actor KafkaQuestions {
         return offsets
     }
 
+    /// Asks something of the partitions' leaders, whose threads look for room in the queue then.
+    func promptFetching(_ partitions: Set<TopicPartition>) {
+        let ends = Dictionary(uniqueKeysWithValues: partitions.map { ($0, PartitionList.end) })
+        _ = try? offsets(ends, until: .now + .milliseconds(500))
+    }
+
     /// From what the last metadata said; nil where it said nothing.
     func clusterID() -> String? {
         guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else {

@@ -147,7 +147,12 @@ extension PipelineBenchmark {
         return PipelineMeasurement.Latency(
             recordsPerSecond: rate,
             p50: milliseconds[milliseconds.count / 2],
-            p99: milliseconds[milliseconds.count * 99 / 100]
+            p99: milliseconds[milliseconds.count * 99 / 100],
+            hops: try await HopLatency.measure(
+                rig,
+                since: (published.first ?? 0) / 1_000,
+                deadline: .seconds(60)
+            )
         )
     }
 }

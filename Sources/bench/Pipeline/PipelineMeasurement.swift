@@ -18,6 +18,8 @@ struct PipelineMeasurement {
         let recordsPerSecond: Double
         let p50: Double
         let p99: Double
+        /// From publishing to the topic that a stage reads, by that stage, sorted.
+        let hops: [StageName: [Double]]
     }
 
     var allWorkersMicroseconds: Double {

@@ -99,7 +99,16 @@ struct PipelineReport {
             "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
                 + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
                 + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms"
-        ]
+        ] + hopLines(latency)
+    }
+
+    private func hopLines(_ latency: PipelineMeasurement.Latency) -> [String] {
+        StageName.allCases.compactMap { stage in
+            guard let ages = latency.hops[stage], !ages.isEmpty else { return nil }
+            let p50 = FixedPoint.text(ages[ages.count / 2], digits: 0)
+            let p99 = FixedPoint.text(ages[ages.count * 99 / 100], digits: 0)
+            return "    until \(stage.inputTopic) was written: p50 \(p50) ms, p99 \(p99) ms"
+        }
     }
 
     var json: String {

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import Kafka
+
+/// librdkafka looks once a second whether its full queue has room again; we tell it.
+struct FetchBacklogTests {
+    private typealias Poll = (records: Int, bytes: Int, queued: Int)
+
+    /// After which of the polls fetching is to be prompted.
+    private func prompts(
+        after polls: [Poll],
+        _ properties: [String: String] = [
+            "queued.min.messages": "2000", "queued.max.messages.kbytes": "100",
+        ]
+    ) -> [Int] {
+        var backlog = FetchBacklog(properties)
+        return polls.indices.filter { index in
+            let poll = polls[index]
+            return backlog.took(records: poll.records, bytes: poll.bytes, leaving: poll.queued)
+        }
+    }
+
+    @Test func `a queue that was full is to be filled again as soon as half of it is free`() {
+        let polls: [Poll] = [
+            (500, 500, 2_500), (500, 500, 2_000), (500, 500, 1_500), (500, 500, 900),
+            (500, 500, 400),
+        ]
+        #expect(prompts(after: polls) == [3])
+    }
+
+    @Test func `few large records fill it as well as many small ones`() {
+        #expect(prompts(after: [(2, 20_000, 9), (5, 50_000, 4)]) == [1])
+    }
+
+    @Test func `a queue that never was full is left alone, however much goes through it`() {
+        let polls = (0..<1_000).flatMap { _ -> [Poll] in [(300, 3_000, 0), (0, 0, 0)] }
+        #expect(prompts(after: polls) == [])
+    }
+
+    @Test func `bounds that are not set are librdkafka's own`() {
+        let polls: [Poll] = [
+            (1_000, 1_000, 90_000), (50_000, 50_000, 40_000), (1, 1, 0),
+            (50_000, 50_000, 50_001), (50_001, 50_001, 0),
+        ]
+        #expect(prompts(after: polls, [:]) == [4])
+    }
+}
