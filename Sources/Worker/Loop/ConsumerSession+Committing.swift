@@ -32,15 +32,16 @@ extension ConsumerSession {
     func commitLast() async {
         let end = ContinuousClock.now + configuration.closeDeadline
         var backoff = commitBackoff
-        while await !commitNow(isLast: true), ContinuousClock.now < end {
+        while await !commitNow(lastUntil: end), ContinuousClock.now < end {
             await wait(&backoff)
         }
     }
 
     /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
     ///
-    /// - Parameter isLast: nobody polls any more, so that no event tells of what is lost.
-    private func commitNow(isLast: Bool = false) async -> Bool {
+    /// - Parameter end: of the time for the last commit, when nobody polls any more and no event
+    ///   tells of what is lost; nil before.
+    private func commitNow(lastUntil end: ContinuousClock.Instant? = nil) async -> Bool {
         let due = book.withLock { $0.commits() }
         guard !due.isEmpty else {
             if loop.faults.isFailing(.commit) {
@@ -51,14 +52,14 @@ extension ConsumerSession {
         }
         let outcome = await consumer.commit(
             due.mapValues(\.1),
-            deadline: configuration.callDeadline
+            deadline: end.map { max($0 - .now, .milliseconds(100)) } ?? configuration.callDeadline
         )
         book.withLock { book in
             for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
                 book.confirm(claim, commit.offset)
             }
         }
-        giveUpRefused(outcome, evenActive: isLast)
+        giveUpRefused(outcome, evenActive: end != nil)
         if polling.withLock({ !$0.revocations.isEmpty }) {
             ringTurn()
         }

@@ -41,7 +41,13 @@ package enum WorkerProcess {
         do {
             let service = try WorkerService(program, settings, source, log: handler)
             let signals = ProcessSignals(
-                stop: { service.stop() },
+                stop: {
+                    service.stop()
+                    ShutdownLimit.begin(
+                        budget: settings[WorkerSettings.shutdownBudget],
+                        service.log
+                    )
+                },
                 reload: { service.reload() }
             )
             defer { signals.cancel() }

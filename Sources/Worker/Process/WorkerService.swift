@@ -10,7 +10,7 @@ package final class WorkerService: Sendable {
     package let metrics: MetricsRegistry
     package let server: HTTPServer
     package let loop: WorkerLoop
-    private let log: Log
+    let log: Log
     private let watch: SettingsWatch
 
     /// Begins to listen for health and metrics; opens no other connection.

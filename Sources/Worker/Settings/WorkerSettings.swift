@@ -66,7 +66,7 @@ package enum WorkerSettings {
         "shutdown.budget",
         .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
-        "Time after SIGTERM to finish and commit what is in work."
+        "Time after SIGTERM to finish and commit what is in work; 8 s later the worker ends anyhow."
     )
     package static let httpAddress = Setting(
         "http.address",

@@ -103,6 +103,42 @@ extension PipelineTests {
             }
         }
 
+        @Test(.needsRealKafka)
+        func `told to stop while the broker is silent, the workers end within their time`()
+            async throws
+        {
+            let broker = try await OwnBroker.start(.real)
+            var setup = PipelineSetup(.real)
+            setup.ownCluster = broker.cluster
+            setup.environment["SHUTDOWN_BUDGET"] = "2s"
+            do {
+                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                    let workers = try pipeline.startAll()
+                    try await pipeline.waitUntilReady()
+                    try await pipeline.publish(upTo: 1)
+                    let verify = try #require(workers[.verify])
+                    await eventually(within: .seconds(60)) {
+                        verify.metric("output_records_total") ?? 0 > 0
+                    }
+                    try await broker.stop(.silent)
+                    for worker in workers.values { worker.process.terminate() }
+                    for worker in workers.values {
+                        await eventually(within: .seconds(20), "\(worker.name) ends") {
+                            !worker.process.isRunning
+                        }
+                    }
+                    _ = try await pipeline.endsOfAll()
+                    try await broker.startAgain(after: .silent)
+                    _ = try pipeline.startAll()
+                    try await pipeline.expectNothingLost(try await pipeline.settle())
+                }
+                await broker.remove()
+            } catch {
+                await broker.remove()
+                throw error
+            }
+        }
+
         /// Each worker was given its partitions once and has never lost them.
         private static func expectGroupsKept(_ workers: [StageName: WorkerCopy]) {
             for worker in workers.values {

@@ -6,6 +6,8 @@ import TestSupport
 struct OwnBroker: Sendable {
     enum StopMode: String, Sendable, CaseIterable {
         case orderly, killed
+        /// Connections stay, and nothing is answered; the mock cannot.
+        case silent
     }
 
     let cluster: KafkaCluster
@@ -28,14 +30,21 @@ struct OwnBroker: Sendable {
         if let mock = cluster.mock {
             try mock.takeDown()
         } else if let folder {
-            let options = mode == .killed ? ["--kill"] : []
-            try await RealKafka.run(["stop", "--dir", folder.path()] + options)
+            let command =
+                switch mode {
+                case .orderly: ["stop"]
+                case .killed: ["stop", "--kill"]
+                case .silent: ["pause"]
+                }
+            try await RealKafka.run(command + ["--dir", folder.path])
         }
     }
 
     /// As it was, with all that it held.
-    func startAgain() async throws {
-        if let mock = cluster.mock {
+    func startAgain(after mode: StopMode = .orderly) async throws {
+        if mode == .silent, let folder {
+            try await RealKafka.run(["resume", "--dir", folder.path])
+        } else if let mock = cluster.mock {
             try mock.bringUp()
         } else if let folder {
             _ = try await RealKafka.start(in: folder, [])
@@ -45,7 +54,9 @@ struct OwnBroker: Sendable {
     func remove() async {
         cluster.mock?.stop()
         if let folder {
-            _ = try? await RealKafka.run(["stop", "--dir", folder.path(), "--kill"])
+            _ = try? await RealKafka.run([
+                "stop", "--dir", folder.path, "--kill",
+            ])
             try? FileManager.default.removeItem(at: folder)
         }
     }
