@@ -13,9 +13,6 @@ deploy/install.sh test
 export SWIFT_BACKTRACE=enable=no
 
 swift build --build-tests
-if [ "$#" -gt 0 ]; then
-    exec swift test --skip-build "$@"
-fi
 # One test after the other: most of them start servers or processes, and on two cores they would wait
 # for each other past any deadline.
-swift test --skip-build --no-parallel
+exec swift test --skip-build --no-parallel "$@"

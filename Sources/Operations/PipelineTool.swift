@@ -31,7 +31,7 @@ package enum PipelineTool {
 
     /// Without a slash at its end.
     private static func folder(of executable: URL) -> String {
-        let file = executable.resolvingSymlinksInPath().path()
+        let file = executable.resolvingSymlinksInPath().path
         return file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
     }
 

@@ -26,7 +26,7 @@ struct SchemaTests {
         _ schema: String,
         _ files: [String]
     ) throws -> ReferenceScript.Result {
-        let folder = ReferenceScript.root.appending(path: "schemas").path()
+        let folder = ReferenceScript.root.appending(path: "schemas").path
         return try ReferenceScript("validate_files.py").run([folder, schema] + files)
     }
 }

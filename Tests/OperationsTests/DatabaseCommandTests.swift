@@ -27,7 +27,7 @@ import Testing
         let path = FileManager.default.temporaryDirectory
             .appending(path: "input-\(UUID().uuidString)")
         try Data(text.utf8).write(to: path)
-        return path.path()
+        return path.path
     }
 
     @Test func `migrating twice does the work once`() async throws {

@@ -39,7 +39,7 @@ import Worker
         }
         let stuck = reconciliation(settled: 4, end: 10)
         #expect(try !wait.isOver(stuck, at: start + .seconds(300)))
-        #expect(throws: CommandError.self) {
+        #expect(throws: DemoSettling.Standstill.self) {
             try wait.isOver(stuck, at: start + .seconds(400))
         }
     }

@@ -9,7 +9,7 @@ import Settings
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DemoTests {
     private static let executables = URL(filePath: CommandLine.arguments[0])
-        .resolvingSymlinksInPath().deletingLastPathComponent().path()
+        .resolvingSymlinksInPath().deletingLastPathComponent().path
     private let transcript = ConsoleTranscript()
 
     private func demo(_ arguments: [String], executables: String = executables) async -> Int32 {
@@ -84,6 +84,6 @@ struct DemoTests {
     private func temporaryFolder() throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder.path()
+        return folder.path
     }
 }

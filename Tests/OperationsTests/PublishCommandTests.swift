@@ -28,7 +28,7 @@ import Testing
         let path = FileManager.default.temporaryDirectory
             .appending(path: "bodies-\(UUID().uuidString)")
         try Data(text.utf8).write(to: path)
-        return path.path()
+        return path.path
     }
 
     private func records(of topic: String = "storekit.raw", count: Int) async throws

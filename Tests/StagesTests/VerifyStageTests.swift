@@ -123,8 +123,8 @@ import Worker
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let garbage = folder.appending(path: "garbage.cer").path()
-        let empty = folder.appending(path: "empty.cer").path()
+        let garbage = folder.appending(path: "garbage.cer").path
+        let empty = folder.appending(path: "empty.cer").path
         try Data("no certificate".utf8).write(to: URL(filePath: garbage))
         try Data().write(to: URL(filePath: empty))
         let apps = """

@@ -9,7 +9,7 @@ package import Testing
 package enum RealKafka {
     /// Whether there is one to be had, asked without starting it.
     package static var isAvailable: Bool {
-        given != nil || (FileManager.default.isExecutableFile(atPath: launcher.path()) && hasJava)
+        given != nil || (FileManager.default.isExecutableFile(atPath: launcher.path) && hasJava)
     }
 
     package static let launcher = SharedData.folder.appending(path: "kafka/kafka")
@@ -42,7 +42,7 @@ package enum RealKafka {
     package static func start(in folder: URL, _ options: [String]) async throws -> String {
         let owner = String(ProcessInfo.processInfo.processIdentifier)
         let output = try await run(
-            ["start", "--dir", folder.path(), "--owner", owner] + options
+            ["start", "--dir", folder.path, "--owner", owner] + options
         )
         guard let bootstrap = output.split(separator: "\n").last.map(String.init) else {
             throw LaunchError(output: output)
@@ -54,7 +54,7 @@ package enum RealKafka {
     @discardableResult
     package static func run(_ arguments: [String]) async throws -> String {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        _ = FileManager.default.createFile(atPath: file.path(), contents: nil)
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
         defer { try? FileManager.default.removeItem(at: file) }
         let output = try FileHandle(forWritingTo: file)
         let status = try await withCheckedThrowingContinuation {
@@ -88,7 +88,7 @@ extension Trait where Self == ConditionTrait {
     package static var needsRealKafka: Self {
         .enabled(
             if: RealKafka.isAvailable,
-            "no real Kafka: \(RealKafka.launcher.path()) with Java, or KAFKA_BOOTSTRAP_FOR_TESTS"
+            "no real Kafka: \(RealKafka.launcher.path) with Java, or KAFKA_BOOTSTRAP_FOR_TESTS"
         )
     }
 }

@@ -19,7 +19,7 @@ package struct ReferenceScript: Sendable {
 
     /// - Parameter name: the path below `Tests/Reference`.
     package init(_ name: String) {
-        path = Self.root.appending(path: "Tests/Reference/\(name)").path()
+        path = Self.root.appending(path: "Tests/Reference/\(name)").path
     }
 
     /// Blocks until the script has ended.

@@ -19,7 +19,9 @@ enum SourceTree {
     static func swiftFiles(below folders: [String]) throws -> [File] {
         try folders.flatMap { folder -> [File] in
             let base = root.appending(path: folder)
-            let found = FileManager.default.enumerator(atPath: base.path())?.allObjects ?? []
+            let found =
+                FileManager.default.enumerator(atPath: base.path)?.allObjects
+                ?? []
             return try found.compactMap { $0 as? String }
                 .filter { $0.hasSuffix(".swift") }
                 .map { name in
@@ -37,7 +39,7 @@ enum SourceTree {
     static func git(_ arguments: String...) throws -> String? {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["git", "-C", root.path()] + arguments
+        process.arguments = ["git", "-C", root.path] + arguments
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

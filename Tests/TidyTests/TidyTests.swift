@@ -78,6 +78,16 @@ import Testing
         }
     }
 
+    @Test func `a file's path stands as it is, blanks among it`() {
+        // Without an argument it is percent-encoded, as in a URL.
+        let encoded = "." + "path()"
+        for file in Self.everything {
+            for (number, line) in file.lines.enumerated() {
+                #expect(!line.contains(encoded), "\(file.path):\(number + 1)")
+            }
+        }
+    }
+
     @Test func `tests wait for conditions and never sleep`() {
         let sleeps = ["Task." + "sleep", "usleep" + "(", "Thread." + "sleep"]
         for file in Self.everything where file.path.hasPrefix("Tests/") {

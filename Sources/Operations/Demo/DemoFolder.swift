@@ -11,11 +11,11 @@ struct DemoFolder: Sendable {
         let base = FileManager.default.temporaryDirectory.appending(
             path: "pipeline-demo-" + String(repeating: "X", count: 6)
         )
-        var template = base.path().utf8CString.map { $0 }
+        var template = base.path.utf8CString.map { $0 }
         guard mkdtemp(&template) != nil else {
             throw CommandError(
                 ExitCode.unavailable,
-                "cannot make a folder below \(base.deletingLastPathComponent().path())"
+                "cannot make a folder below \(base.deletingLastPathComponent().path)"
             )
         }
         let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

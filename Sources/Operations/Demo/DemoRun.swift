@@ -195,7 +195,8 @@ actor DemoRun {
             }
         } catch {
             await admin.close()
-            throw error
+            guard let standstill = error as? DemoSettling.Standstill else { throw error }
+            throw standstill.told { fleet?.lastWords(of: $0) ?? [] }
         }
         await admin.close()
         progress.finish("settled all of them")

@@ -22,7 +22,7 @@ package struct DemoSettling: Sendable {
     package mutating func isOver(
         _ reconciliation: Reconciliation,
         at now: ContinuousClock.Instant
-    ) throws(CommandError) -> Bool {
+    ) throws(Standstill) -> Bool {
         let given = reconciliation[.verify]?.end ?? 0
         if reconciliation.isSettled, given >= Int64(bodyCount) {
             return true
@@ -33,12 +33,29 @@ package struct DemoSettling: Sendable {
             lastProgress = now
         }
         guard let lastProgress, now - lastProgress > Self.standstillMax else { return false }
-        let waiting = reconciliation.stages.filter { $0.lag > 0 }
-            .map { "\($0.stage.rawValue) has \(Quantity.grouped($0.lag)) waiting" }
-        throw CommandError(
-            ExitCode.software,
-            "nothing was settled for \(Self.standstillMax): \(waiting.joined(separator: ", "))"
+        throw Standstill(
+            lasted: Self.standstillMax,
+            waiting: reconciliation.stages.filter { $0.lag > 0 }.map { ($0.stage, $0.lag) }
         )
+    }
+
+    /// The stages whose workers do not go on.
+    package struct Standstill: Error {
+        let lasted: Duration
+        let waiting: [(stage: StageName, count: Int64)]
+
+        /// - Parameter words: what the stage's worker said last.
+        func told(words: (StageName) -> [String]) -> CommandError {
+            let stages = waiting.map { stage, count in
+                let said = words(stage).map { "\n    \($0)" }.joined()
+                return "\n  \(stage.rawValue) has \(Quantity.grouped(count)) waiting"
+                    + (said.isEmpty ? "" : ", its worker said last:\(said)")
+            }
+            return CommandError(
+                ExitCode.software,
+                "nothing was settled for \(lasted):\(stages.joined())"
+            )
+        }
     }
 
     /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.

@@ -58,12 +58,16 @@ struct WorkerFleet: Sendable {
     /// Fails when a worker has ended, with its last words.
     func requireRunning() throws(CommandError) {
         guard let ended = members.first(where: { !$0.process.isRunning }) else { return }
-        let words = folder.lastLines(of: Self.log(of: ended.stage), count: 5)
         throw CommandError(
             ExitCode.software,
             "\(ended.stage.program) has ended (\(ended.process.howItEnded)):\n"
-                + words.map { "  \($0)" }.joined(separator: "\n")
+                + lastWords(of: ended.stage).map { "  \($0)" }.joined(separator: "\n")
         )
+    }
+
+    /// The last lines of a worker's log.
+    func lastWords(of stage: StageName) -> [String] {
+        folder.lastLines(of: Self.log(of: stage), count: 5)
     }
 
     /// Tells all to finish and waits for them.

@@ -72,17 +72,17 @@ final class PipelineRig: Sendable {
             bootstrap: bootstrap,
             prefix: prefix,
             databaseURL: url,
-            rootFile: root.path()
+            rootFile: root.path
         )
         let path = folder.appending(path: "settings.json")
         try Data(file.json).write(to: path)
         return PipelineRig(
             authority: authority,
-            settings: try BenchSettings.read(path.path()),
+            settings: try BenchSettings.read(path.path),
             kafka: kafka,
             layout: layout,
             database: database,
-            workers: try startWorkers(stages, path.path(), logs: folder),
+            workers: try startWorkers(stages, path.path, logs: folder),
             server: server,
             postmaster: await server?.processID,
             folder: folder
@@ -136,9 +136,9 @@ final class PipelineRig: Sendable {
         let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         return try Dictionary(
             uniqueKeysWithValues: stages.map { stage in
-                let log = logs.appending(path: "\(stage.program).log").path()
+                let log = logs.appending(path: "\(stage.program).log").path
                 let process = try ChildProcess(
-                    executable: executables.appending(path: stage.program).path(),
+                    executable: executables.appending(path: stage.program).path,
                     arguments: ["--config", settings],
                     environment: environment,
                     standardOutput: .file(path: log),

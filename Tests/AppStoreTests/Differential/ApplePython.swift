@@ -17,7 +17,7 @@ final class ApplePython: Sendable {
     private init() throws {
         folder = FileManager.default.temporaryDirectory
             .appending(path: "apple-library-\(ProcessInfo.processInfo.processIdentifier)")
-        try Self.run("/usr/bin/env", ["python3", "-m", "venv", folder.path()])
+        try Self.run("/usr/bin/env", ["python3", "-m", "venv", folder.path])
         try Self.run(
             python,
             [
@@ -32,7 +32,7 @@ final class ApplePython: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    private var python: String { folder.appending(path: "bin/python").path() }
+    private var python: String { folder.appending(path: "bin/python").path }
 
     private static func run(_ program: String, _ arguments: [String]) throws {
         let process = Process()
@@ -58,7 +58,8 @@ final class ApplePython: Sendable {
         let process = Process()
         process.executableURL = URL(filePath: python)
         process.arguments = [
-            "-B", script.path(), rootFile.path(), Minted.bundleID, "\(Minted.appAppleID)",
+            "-B", script.path, rootFile.path,
+            Minted.bundleID, "\(Minted.appAppleID)",
         ]
         process.standardInput = try FileHandle(forReadingFrom: input)
         process.standardOutput = try FileHandle(forWritingTo: output)
