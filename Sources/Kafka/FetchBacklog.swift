@@ -1,6 +1,6 @@
 /// Knows when librdkafka has stopped fetching because it holds enough, and when it should go on.
 ///
-/// Before release 2.2 (which has `fetch.queue.backoff.ms`), librdkafka looks only once a second
+/// Before release 2.2, which has `fetch.queue.backoff.ms`, librdkafka looks only once a second
 /// whether its queue has room again, unless something else wakes the broker's thread. A consumer
 /// that takes more than a queue in a second stands still, or has to hold a second's worth.
 struct FetchBacklog {

@@ -50,7 +50,14 @@ package actor KafkaConsumer {
 
     /// Bounds on what librdkafka holds for us, and fetches that are large under backlog and quick
     /// when there is little.
-    package static let defaults: [String: String] = [
+    package static let defaults = properties.merging(
+        mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
+    ) { $1 }
+
+    /// Whether librdkafka is too old to be told how soon it looks again for room in its queue.
+    private static let mustPrompt = rd_kafka_version() < 0x0202_0000
+
+    private static let properties = [
         "queued.max.messages.kbytes": "4096",
         "queued.min.messages": "2000",
         // No bound on what is read: librdkafka wants fetch.max.bytes to be above it.
@@ -100,8 +107,13 @@ package actor KafkaConsumer {
                 unsafe result.errors.append(error(message.pointee, of: client))
             }
         }
-        if backlog.took(records: result.records.count, bytes: bytes, leaving: queue.count) {
-            promptFetching(of: result.records)
+        let isFetchingDue = backlog.took(
+            records: result.records.count,
+            bytes: bytes,
+            leaving: queue.count
+        )
+        if isFetchingDue, Self.mustPrompt {
+            questions.promptFetching(Set(result.records.map(\.topicPartition)))
         }
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {
@@ -115,13 +127,6 @@ package actor KafkaConsumer {
     /// From any thread.
     package nonisolated func wake() {
         queue.wake()
-    }
-
-    /// Wakes the threads of the brokers that the records came from.
-    private func promptFetching(of records: [ConsumerRecord]) {
-        let partitions = Set(records.map(\.topicPartition))
-        guard !partitions.isEmpty else { return }
-        Task { await questions.promptFetching(partitions) }
     }
 
     private func note(_ events: [RebalanceEvent]) {

@@ -1,10 +1,12 @@
 import CRDKafka
+import Synchronization
 import Threads
 
 /// librdkafka's blocking questions, on a thread of their own so that polling goes on meanwhile.
 actor KafkaQuestions {
     private let executor = ThreadExecutor(name: "kafka-ask")
     private var client: ClientHandle?
+    private let isPrompting = Atomic(false)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -132,9 +134,19 @@ actor KafkaQuestions {
         return offsets
     }
 
-    /// Asks something of the partitions' leaders, whose threads look for room in the queue then.
-    func promptFetching(_ partitions: Set<TopicPartition>) {
+    /// Asks something of the partitions' leaders, whose threads look for room in the queue then;
+    /// not while such a question is on its way.
+    nonisolated func promptFetching(_ partitions: Set<TopicPartition>) {
+        guard !partitions.isEmpty, !isPrompting.exchange(true, ordering: .relaxed) else { return }
+        Task {
+            await askForEnds(of: partitions)
+            isPrompting.store(false, ordering: .relaxed)
+        }
+    }
+
+    private func askForEnds(of partitions: Set<TopicPartition>) {
         let ends = Dictionary(uniqueKeysWithValues: partitions.map { ($0, PartitionList.end) })
+        // Whatever the answer is, the thread is awake.
         _ = try? offsets(ends, until: .now + .milliseconds(500))
     }
 
