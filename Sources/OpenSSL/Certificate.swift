@@ -34,6 +34,7 @@ package final class Certificate: Sendable {
         case .canonical: break
         case .trailingBytes where PolicyCheck.certificateEnd.isLeftOut: break
         case .trailingBytes: throw .trailingBytes
+        case .tooManyElements: throw .tooManyElements
         case .malformed where PolicyCheck.certificateForm.isLeftOut: break
         case .malformed: throw .notDER
         }

@@ -32,6 +32,8 @@ package struct CertificateBuilder: Sendable {
     package var authorityKeyIdentifier: [UInt8]?
     package var extensions: [Extension] = []
     package var signatureDigest = SignatureDigest.sha384
+    /// A whole DER element in place of the key's own, such as of a key that nobody has.
+    package var subjectPublicKeyInfo: [UInt8]?
 
     package init(subject: String, issuer: String, validity: ClosedRange<Int64>) {
         self.subject = subject
@@ -54,7 +56,7 @@ package struct CertificateBuilder: Sendable {
                 notAfterElement ?? Self.date(validity.upperBound),
             ]),
             Self.name(subject),
-            key.subjectPublicKeyInfo,
+            subjectPublicKeyInfo ?? key.subjectPublicKeyInfo,
             version < 3 ? [] : DER.element(0xA3, DER.sequence(encodedExtensions)),
         ])
         let signature = try issuerKey.sign(body, digest: signatureDigest)

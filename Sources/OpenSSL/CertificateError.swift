@@ -4,6 +4,8 @@ package enum CertificateError: Error, Hashable, Sendable {
     case notDER
     /// One certificate, and something after it.
     case trailingBytes
+    /// More ASN.1 elements than any certificate has that somebody means well with.
+    case tooManyElements
     /// DER, but not the structure of a certificate.
     case notACertificate
     /// Not X.509 version 3.

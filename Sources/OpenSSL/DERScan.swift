@@ -1,12 +1,16 @@
 /// Whether bytes are DER in form: what OpenSSL's BER-tolerant decoder does not ask.
 ///
 /// It looks at tags, lengths and nesting, and at the primitive values that DER writes in one way
-/// only (BOOLEAN, INTEGER, NULL). What lies inside an OCTET STRING or BIT STRING is its reader's.
+/// only (BOOLEAN, INTEGER, NULL). What lies inside an OCTET STRING or BIT STRING is its reader's;
+/// of an OCTET STRING, which an extension's value is, the elements inside are counted too.
 struct DERScan {
     private static let depthMax = 24
+    /// Apple's certificates have up to about a hundred and ten; a parser's work grows with them.
+    static let elementsMax = 224
 
     enum Outcome {
         case canonical
+        case tooManyElements
         case trailingBytes
         case malformed
     }
@@ -16,7 +20,10 @@ struct DERScan {
         var scan = DERScan(bytes: bytes)
         guard let first = scan.header(before: bytes.count) else { return .malformed }
         guard first.end == bytes.count else { return .trailingBytes }
-        return scan.scan(first) ? .canonical : .malformed
+        guard scan.scan(first) else {
+            return scan.isWithinBound ? .malformed : .tooManyElements
+        }
+        return .canonical
     }
 
     private struct Element {
@@ -30,6 +37,11 @@ struct DERScan {
 
     private let bytes: [UInt8]
     private var offset = 0
+    private var elementsCount = 0
+
+    private var isWithinBound: Bool {
+        elementsCount <= Self.elementsMax || PolicyCheck.certificateElements.isLeftOut
+    }
 
     private init(bytes: [UInt8]) {
         self.bytes = bytes
@@ -85,6 +97,15 @@ struct DERScan {
 
     /// Steps into a constructed element, over a primitive one.
     private mutating func enter(_ element: Element) -> Bool {
+        elementsCount += 1
+        if element.tag == 4 {
+            elementsCount += ElementCount.of(
+                bytes,
+                element.start..<element.end,
+                countMax: Self.elementsMax
+            )
+        }
+        guard isWithinBound else { return false }
         let isSequenceOrSet = element.number == 16 || element.number == 17
         if element.isConstructed {
             return !element.isUniversal || isSequenceOrSet

@@ -17,8 +17,9 @@ package enum PolicyCheck: String, CaseIterable, Sendable {
     case localEntry, segmentCount, signature, signatureLength, signatureRange
     case unencodedPayload, unusedBits
     // The certificates.
-    case anchorNamed, anchorValidity, certificateEnd, certificateExtensions, certificateForm
-    case certificateSize, certificateVersion, criticalExtensions, digest, intermediateMarker
+    case anchorNamed, anchorValidity, certificateElements, certificateEnd, certificateExtensions
+    case certificateForm, certificateSize, certificateVersion, criticalExtensions, digest
+    case intermediateMarker
     case intermediateSignature, issuerIsCA, issuerKey, issuerKeyUsage, issuerName
     case keyIdentifier, leafIsNoCA, leafKey, leafKeyUsage, leafMarker
     case leafSignature, localCertificate, namedCurve, pathLength, pin

@@ -8,6 +8,7 @@ package final class PrivateKey: @unchecked Sendable {
     package enum Algorithm: Hashable, Sendable {
         case p256
         case p384
+        case p521
         /// P-256 with the curve spelt out parameter by parameter, which RFC 5480 forbids.
         case p256ExplicitParameters
         case rsa(bits: Int)
@@ -67,6 +68,8 @@ package final class PrivateKey: @unchecked Sendable {
             unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
         case .p384:
             unsafe EVP_PKEY_CTX_set_group_name(context, "P-384") == 1
+        case .p521:
+            unsafe EVP_PKEY_CTX_set_group_name(context, "P-521") == 1
         case .p256ExplicitParameters:
             unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
                 && EVP_PKEY_CTX_set_ec_param_enc(context, OPENSSL_EC_EXPLICIT_CURVE) == 1

@@ -99,7 +99,8 @@ import Testing
     }
 
     @Test func `a host that accepts and never answers misses the deadline`() async throws {
-        let silent = try SilentServer()
+        let silent = try ScriptedServer(.silence)
+        defer { silent.stop() }
         let error = await #expect(throws: PostgresError.self) {
             try await PostgresConnection.connect(
                 PostgresOptions(

@@ -174,4 +174,27 @@ struct EntitleStageTests {
         #expect(text.contains(#"entitle_notifications_total{meaning="unknown_type"} 1"#))
         #expect(text.contains("entitle_unknown_products_total 1"))
     }
+
+    @Test(arguments: ["Bundle", "Non-Consumable"])
+    func `a type of which nobody has heard grants nothing, and is counted`(
+        type: String
+    ) async throws {
+        let worker = try await EntitleWorker()
+        let key = Signed.key("1")
+        try await worker.own([key: Ownership(userID: "anna", rule: .accountToken)])
+        var observation = try Signed.transaction("1", signed: 1)
+        observation.transaction = try Signed.json(
+            """
+            {"transactionId":"1","originalTransactionId":"1","bundleId":"\(Signed.bundleID)",
+            "productId":"unheard-of","type":"\(type)","purchaseDate":10,
+            "environment":"Production","signedDate":1}
+            """
+        )
+        _ = try await worker.process([observation])
+        let isUnknown = ProductType(rawValue: type).isUnknown
+        #expect(try await worker.count("transactions") == 1)
+        #expect((try await worker.rows()[key]?.isEmpty ?? true) == isUnknown)
+        let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains("entitle_unknown_product_types_total \(isUnknown ? 1 : 0)"))
+    }
 }

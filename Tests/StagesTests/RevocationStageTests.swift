@@ -118,4 +118,30 @@ struct RevocationStageTests {
         try await rig.stop()
         server.stop()
     }
+
+    @Test func `a forgery has nobody asked at the address that it names`() async throws {
+        let trap = try ScriptedServer(.silence)
+        let forger = try RevocableAuthority(port: trap.port)
+        let mine = try RevocableAuthority()
+        let rig = try await Self.rig(mine, .soft)
+        let dressed = CertificateAuthority.headerSegment(certificates: [
+            forger.authority.leaf, forger.authority.intermediate, mine.authority.root,
+        ])
+        let payload = TransactionFields().json
+        try await rig.publish([
+            forger.authority.sign(payload),
+            forger.authority.sign(payload, headerSegment: dressed),
+        ])
+        await eventually { rig.settled(.deadLettered) == 2 }
+        // The good one is asked about, at its own address, where nobody is.
+        let unlearned = "whether a certificate is revoked cannot be learned"
+        await eventually(every: .milliseconds(50)) {
+            try? await rig.publish([Self.body(mine, signed: 1_700_000_000)])
+            return rig.log.count(unlearned) == 2
+        }
+        #expect(trap.connections == 0)
+        #expect(rig.metric("entitlements_verify_revocation_certificates{status=\"unknown\"") == 2)
+        try await rig.stop()
+        trap.stop()
+    }
 }

@@ -52,6 +52,18 @@ struct ReceiptAttribute: Equatable {
         return attributes
     }
 
+    /// The first attributes of a SET, up to one that is none.
+    static func first(_ countMax: Int, of bytes: [UInt8]) -> [ReceiptAttribute] {
+        var outer = ASN1Reader(bytes, bytes.indices)
+        guard let set = outer.next(.set) else { return [] }
+        var reader = ASN1Reader(bytes, set)
+        var attributes: [ReceiptAttribute] = []
+        while attributes.count < countMax, let attribute = ReceiptAttribute(&reader) {
+            attributes.append(attribute)
+        }
+        return attributes
+    }
+
     /// Nil for anything but a SEQUENCE of type, version and value.
     private init?(_ reader: inout ASN1Reader) {
         guard let content = reader.next(.sequence) else { return nil }

@@ -33,7 +33,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     /// Reads what a receipt may say of its app and of the first purchase in it.
     mutating func add(receipt content: [UInt8]) {
-        guard let receipt = try? ReceiptContents(content, recordsMax: .max) else { return }
+        guard let receipt = try? ReceiptContents(beginningOf: content) else { return }
         if let record = receipt.records.first.flatMap({ try? ReceiptRecord($0, of: receipt) }) {
             addFields(of: record.json)
         }

@@ -116,48 +116,51 @@ extension HostileFixture {
         ]
     }
 
-    /// Forged and broken receipts.
-    static func receipts(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint,
-        _ count: Int
-    ) throws -> [HostileBody] {
-        let fields = receiptFields
-        let forger = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Forger's"))
-        var otherKey = ReceiptForm()
-        otherKey.signerKey = try .generate(.rsa(bits: 2048))
-        var pieces = ReceiptForm()
-        pieces.pieceBytes = 1
-        pieces.signerKey = otherKey.signerKey
-        var unsigned = fields
-        unsigned.records[99].transactionID = nil
-        let noise = "MI" + String(repeating: "A", count: count / 4 * 4 - 2)
+    /// Notifications and app transactions of which a part is bad.
+    static func wholes(_ authority: CertificateAuthority) throws -> [HostileBody] {
+        let payload = BenchTransaction.payload(0)
+        let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
+        var app = AppTransactionFields()
+        app.appAppleID = 1
         return [
-            HostileBody("a receipt of noise", Array(noise.utf8), .receiptMalformed, by: .receipt),
             HostileBody(
-                "a forged receipt chain",
-                Body.receipt(try forger.receiptText(fields)),
+                "a notification of a forged transaction",
+                try notification(authority, authority.forge(payload, .flippedSignature)),
+                .signatureInvalid,
+                by: .notification
+            ),
+            HostileBody(
+                "a notification of a foreign transaction",
+                try notification(authority, foreign),
                 .rootUntrusted,
-                by: .receipt
+                by: .notification
             ),
             HostileBody(
-                "a receipt signed by another",
-                Body.receipt(try authority.receiptText(fields, otherKey)),
-                .receiptSignatureInvalid,
-                by: .receipt
+                "an app transaction of another number",
+                try authority.sign(app.json),
+                .appMismatch
             ),
             HostileBody(
-                "a receipt in pieces of a byte",
-                Body.receipt(try authority.receiptText(fields, pieces)),
-                .receiptMalformed,
-                by: .receipt
-            ),
-            HostileBody(
-                "its last record incomplete",
-                Body.receipt(try authority.receiptText(unsigned)),
-                .receiptMalformed,
-                by: .receipt
+                "a forged app transaction",
+                try authority.forge(AppTransactionFields().json, .flippedSignature),
+                .signatureInvalid
             ),
         ]
+    }
+
+    /// A notification with a transaction and its renewal info inside.
+    static func notification(
+        _ authority: CertificateAuthority,
+        _ transaction: [UInt8]
+    ) throws -> [UInt8] {
+        var renewal = RenewalFields()
+        renewal.originalTransactionID = BenchTransaction.id(0)
+        var data = NotificationDataFields()
+        data.signedTransactionInfo = String(decoding: transaction, as: UTF8.self)
+        data.signedRenewalInfo = String(decoding: try authority.sign(renewal.json), as: UTF8.self)
+        var fields = NotificationFields()
+        fields.notificationType = "DID_RENEW"
+        fields.data = data.json
+        return Body.notification(try authority.sign(fields.json))
     }
 }

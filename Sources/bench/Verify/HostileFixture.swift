@@ -34,16 +34,30 @@ struct HostileFixture: Sendable {
         }
         let receipt = Body.receipt(try receipts.receiptText(Self.receiptFields))
         let response = Body.history(items)
-        good = [.record: record, .newChain: record, .response: response, .receipt: receipt]
+        var small = Self.receiptFields
+        small.records = Array(small.records.prefix(1))
+        good = [
+            .record: record, .newChain: record, .response: response, .receipt: receipt,
+            .notification: try Self.notification(authority, record),
+            .smallReceipt: Body.receipt(try receipts.receiptText(small)),
+            .largeReceipt: Body.receipt(try receipts.receiptText(Self.largeReceiptFields)),
+        ]
         bodies =
             try Self.shapeless(response.count) + Self.tokens(authority, blueprint)
-            + Self.responses(items, authority, response.count)
-            + Self.receipts(receipts, receiptsBlueprint, receipt.count)
+            + Self.wholes(authority) + Self.responses(items, authority, response.count)
+            + Self.costlyTokens(authority, blueprint) + Self.receipts(receipts, receipt.count)
+            + Self.largeReceipts(receipts) + Self.costlyReceipts(receipts, receiptsBlueprint)
     }
 
-    static var receiptFields: ReceiptFields {
+    static var receiptFields: ReceiptFields { receiptFields(itemsCount) }
+
+    static var largeReceiptFields: ReceiptFields {
+        receiptFields(VerifierLimits.standard.itemsMax)
+    }
+
+    private static func receiptFields(_ count: Int) -> ReceiptFields {
         var fields = ReceiptFields()
-        fields.records = (0..<itemsCount).map { index in
+        fields.records = (0..<count).map { index in
             var record = ReceiptRecordFields()
             record.transactionID = BenchTransaction.id(index)
             return record

@@ -19,7 +19,7 @@ struct HostileReport {
             table.add([
                 cost.body.name,
                 cost.body.reason.rawValue,
-                FixedPoint.text(Double(cost.body.body.count) / 1_000, digits: 1),
+                FixedPoint.text(Double(cost.body.bodies[0].count) / 1_000, digits: 1),
                 FixedPoint.text(cost.microseconds, digits: 1),
                 cost.body.yardstick.rawValue,
                 FixedPoint.text(cost.ratio, digits: 2),

@@ -87,6 +87,34 @@ struct ReceiptChecklistTests {
             return try MintedReceipts.verifier(trusting: authority)
                 .reason(authority.receiptText(MintedReceipts.fields()))
         },
+        // Elsewhere such a check is made at the present time and refuses what is old. Here a
+        // responder need not know an expired certificate, and the date of creation decides.
+        Case("same with online checks fails", nil) {
+            let now = Minted.signedSeconds
+            let authority = try MintedReceipts.authority {
+                $0.leaf.validity = now - 10...now + 10
+            }
+            let verifier = try MintedReceipts.verifier(trusting: authority)
+            verifier.revocations = RevocationSnapshot(
+                isHard: true,
+                statuses: [
+                    SHA256.digest(authority.leaf): .unanswerable,
+                    SHA256.digest(authority.intermediate): .good,
+                ]
+            )
+            return verifier.reason(try authority.receiptText(MintedReceipts.fields()))
+        },
+        Case("unknown attributes preserved", nil) {
+            let fields = MintedReceipts.fields {
+                $0.further = [ReceiptFields.attribute(9999, [1, 2, 3])]
+                $0.records[0].further = [ReceiptFields.attribute(1999, [4])]
+            }
+            let item = try #require(try MintedReceipts.items(fields).first)
+            let kept = [item.receipt?["attributes"], item.transaction?.json["receiptAttributes"]]
+            let types = kept.map { $0?.elements.compactMap { $0["type"]?.int64 } ?? [] }
+            #expect(types[0].contains(9999) && types[1].contains(1999))
+            return nil
+        },
         Case("no signedAttrs", nil) {
             try MintedReceipts.verifier().reason(
                 MintedReceipts.text { $0.hasSignedAttributes = false }

@@ -88,4 +88,36 @@ struct ReceiptRefusalTests {
             #expect(try MintedReceipts.verifier().reason(body) == .receiptMalformed)
         }
     }
+
+    @Test func `of a receipt that is refused for its size no more is read than is searched for`()
+        throws
+    {
+        let fields = MintedReceipts.fields {
+            $0.further = Array(repeating: ReceiptFields.attribute(17, DER.set([])), count: 2_000)
+            // Nobody who reads to the end takes this for an attribute.
+            $0.further.append(DER.integer(1))
+        }
+        let refusal = try MintedReceipts.verifier().refusal(MintedReceipts.text(fields))
+        #expect(refusal.reason == .payloadTooLarge)
+        #expect(refusal.unverified.bundleID == Minted.bundleID)
+        #expect(refusal.unverified.transactionID == "2000000000000001")
+    }
+
+    @Test func `records up to the limit of the body are read`() throws {
+        let fields = MintedReceipts.fields { fields in
+            fields.records = (0..<500).map { index in
+                var record = ReceiptRecordFields()
+                record.transactionID = "10000000\(index)"
+                record.further = [
+                    ReceiptFields.attribute(1722, [UInt8](repeating: 7, count: 1_200))
+                ]
+                return record
+            }
+        }
+        for pieceBytes in [nil, 1_000] {
+            let text = try MintedReceipts.text(fields) { $0.pieceBytes = pieceBytes }
+            #expect(text.count > 900_000)
+            #expect(try MintedReceipts.verifier().items(text).count == 500)
+        }
+    }
 }

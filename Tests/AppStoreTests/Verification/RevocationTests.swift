@@ -143,18 +143,24 @@ struct RevocationTests {
         #expect(try verifier.items(xcode.sign(fields.json)).count == 1)
     }
 
-    @Test func `a chain is told of once, with its first good signature`() throws {
-        final class Recorder: ChainObserver {
-            let chains = Mutex<[[SHA256Digest]]>([])
-            func observed(_ chain: [Certificate]) {
-                chains.withLock { $0.append(chain.map(\.fingerprint)) }
-            }
+    private final class Recorder: ChainObserver {
+        let chains = Mutex<[[SHA256Digest]]>([])
+        func observed(_ chain: [Certificate]) {
+            chains.withLock { $0.append(chain.map(\.fingerprint)) }
         }
+    }
+
+    private static func verifier(told recorder: Recorder) throws -> Verifier {
+        let roots = [try Minted.authority.get(), try MintedReceipts.authority.get()]
+        var configuration = VerifierConfiguration(apps: [try Minted.app(trusting: roots)])
+        configuration.observer = recorder
+        return Verifier(configuration: configuration)
+    }
+
+    @Test func `a chain is told of once, with its first good signature`() throws {
         let authority = try Minted.authority.get()
         let recorder = Recorder()
-        var configuration = VerifierConfiguration(apps: try Minted.standardApps())
-        configuration.observer = recorder
-        let verifier = Verifier(configuration: configuration)
+        let verifier = try Self.verifier(told: recorder)
         _ = verifier.reason(try authority.forge(TransactionFields().json, .flippedSignature))
         #expect(recorder.chains.withLock { $0.isEmpty })
         _ = verifier.reason(try Minted.transaction())
@@ -163,5 +169,44 @@ struct RevocationTests {
             SHA256.digest($0)
         }
         #expect(recorder.chains.withLock { $0 } == [expected])
+    }
+
+    /// Whoever is told has responders asked at the addresses in the certificates: a forger's own
+    /// must not be among them.
+    @Test func `nobody is told of a chain that nobody has vouched for`() throws {
+        let recorder = Recorder()
+        let verifier = try Self.verifier(told: recorder)
+        let (authority, receipts) = (
+            try Minted.authority.get(), try MintedReceipts.authority.get()
+        )
+        let copy = try CertificateAuthority(name: "Trusted")
+        let receiptCopy = try CertificateAuthority(.receipts(name: "Trusted"))
+        let payload = TransactionFields().json
+        let chains = [
+            [copy.leaf, copy.intermediate, copy.root],
+            [copy.leaf, copy.intermediate, authority.root],
+            [copy.leaf, authority.intermediate, authority.root],
+            [authority.leaf, authority.intermediate, authority.root],
+        ]
+        for chain in chains {
+            let header = CertificateAuthority.headerSegment(certificates: chain)
+            #expect(verifier.reason(try copy.sign(payload, headerSegment: header)) != nil)
+            var form = ReceiptForm()
+            form.certificates = chain.map { der in
+                switch der {
+                case copy.leaf: receiptCopy.leaf
+                case copy.intermediate: receiptCopy.intermediate
+                case copy.root: receiptCopy.root
+                case authority.leaf: receipts.leaf
+                case authority.intermediate: receipts.intermediate
+                default: receipts.root
+                }
+            }
+            let text = try receiptCopy.receiptText(MintedReceipts.fields(), form)
+            #expect(verifier.reason(text) != nil)
+        }
+        #expect(recorder.chains.withLock { $0.isEmpty })
+        _ = try verifier.items(MintedReceipts.text())
+        #expect(recorder.chains.withLock { $0.count } == 1)
     }
 }

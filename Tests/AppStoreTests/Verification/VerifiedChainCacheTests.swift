@@ -61,4 +61,36 @@ struct VerifiedChainCacheTests {
         }
         #expect(verifier.chainsCached == 0)
     }
+
+    /// Each forgery has a header that nobody has seen, as somebody would send who wants to flood
+    /// the memory: a foreign chain, a forged leaf, and a good chain under a bad signature.
+    @Test func `however many forged chains come, the good one stays known`() throws {
+        let authority = try Minted.authority.get()
+        var limits = VerifierLimits.standard
+        limits.chainsCachedMax = 2
+        let verifier = try Minted.verifier(limits: limits)
+        let payload = TransactionFields().json
+        _ = try verifier.items(try authority.sign(payload))
+        let foreign = try CertificateAuthority(name: "Foreign")
+        let copy = try CertificateAuthority(name: "Trusted")
+        for number in 0..<40 {
+            let bodies = [
+                try foreign.sign(payload, headerSegment: Self.header(foreign, number)),
+                try copy.sign(
+                    payload,
+                    headerSegment: CertificateAuthority.headerSegment(
+                        certificates: [copy.leaf, authority.intermediate, authority.root],
+                        trailing: #","kid":"\#(number)""#
+                    )
+                ),
+                try copy.sign(payload, headerSegment: Self.header(authority, number)),
+            ]
+            #expect(
+                bodies.map { verifier.reason($0) }
+                    == [.rootUntrusted, .chainInvalid, .signatureInvalid]
+            )
+            #expect(verifier.chainsCached == 1)
+        }
+        #expect(verifier.reason(try authority.sign(payload)) == nil)
+    }
 }

@@ -1,0 +1,189 @@
+extension Rule {
+    private static let inOrder = [
+        "the first rule broken, in their order, is the reason",
+        "of any two rules broken at once the earlier is the reason",
+    ]
+
+    /// Paragraph by paragraph; most are one step of the same list.
+    static let order: [Rule] =
+        [
+            Rule("Order 1.1", "the body is judged before what is in it", inOrder),
+            Rule("Order 2.1", "its size first", inOrder, without: ["bodySize"]),
+            Rule("Order 3.1", "then what it is", inOrder),
+            Rule(
+                "Order 4.1",
+                "then its JSON, the number of items, its shape",
+                ["too many items are said before an unknown shape"] + inOrder,
+                without: ["itemsCount"]
+            ),
+            Rule(
+                "Order 5.1",
+                "then each JWS, the outer first",
+                [
+                    "the outer JWS is judged before the inner, and items before claims",
+                    "one bad item refuses the whole body",
+                ]
+            ),
+        ]
+        + (6...17).map { Rule("Order \($0).1", "its place in the list", inOrder) } + [
+            Rule(
+                "Order 9.1",
+                "a pinned root or one of the apps' own, before any signature is computed",
+                [
+                    "an authority of one's own that copies all of Apple's names is not trusted",
+                    "the third certificate is not believed under a configured root",
+                    "C8 testEmptyRootCertificateList: no root of one's own means Apple's pins",
+                ],
+                without: ["anchorNamed", "pin"]
+            ),
+            Rule(
+                "Order 18.1",
+                "then the body again",
+                ["the outer JWS is judged before the inner, and items before claims"]
+            ),
+            Rule(
+                "Order 18.2",
+                "its items among each other",
+                ["the outer JWS is judged before the inner, and items before claims"]
+            ),
+            Rule("Order 18.3", "what is claimed beside them", inOrder),
+            Rule(
+                "Order 18.4",
+                "nothing goes on before all of it has passed",
+                [
+                    "one bad item refuses the whole body",
+                    "each bad record is a dead letter with its reason, byte for byte",
+                ]
+            ),
+        ]
+
+    static let recognition: [Rule] = [
+        Rule(
+            "Recognition 1.1",
+            "whitespace around it is not counted",
+            [
+                "whitespace around a bare JWS or an object is not counted",
+                "whitespace around a bare receipt is not counted",
+            ]
+        ),
+        Rule(
+            "Recognition 1.2",
+            "null and empty are no body, and not the same",
+            [
+                "null and empty are told apart",
+                "a record's own fault is dead-lettered with its bytes, null apart from empty",
+            ]
+        ),
+        Rule(
+            "Recognition 1.3",
+            "what JSON begins with",
+            ["shapes", "a byte order mark says JSON, of a kind that is refused"]
+        ),
+        Rule(
+            "Recognition 1.4",
+            "what a JWS looks like",
+            ["shapes", "each of the four kinds is taken as a bare JWS"],
+            without: ["segmentAlphabet"]
+        ),
+        Rule(
+            "Recognition 1.5",
+            "what a receipt looks like",
+            ["shapes", "genuine receipts are known as such, bare and posted"],
+            without: ["receiptAlphabet"]
+        ),
+        Rule(
+            "Recognition 1.6",
+            "all else is not known",
+            ["shapes", "random bytes end in a refusal"]
+        ),
+    ]
+
+    static let envelope: [Rule] = [
+        Rule(
+            "Envelope 1.1",
+            "strict JSON: one encoding, no doubled key, no odd text, not too deep",
+            [
+                "shapes", "a byte order mark says JSON, of a kind that is refused",
+                "JSON is at most 64 levels deep",
+                "a doubled key is refused at every level, in whatever spelling",
+                "10,000 levels in envelope, header and payload",
+                "invalid UTF-8 in envelope, header and payload",
+                "doubled keys are refused in header, payload and envelope",
+            ],
+            without: ["envelopeForm", "jsonDepth"]
+        ),
+        Rule(
+            "Envelope 1.2",
+            "unknown fields are free",
+            ["unknown fields are no fault, and key order and whitespace are free"]
+        ),
+        Rule(
+            "Envelope 1.3",
+            "order and whitespace are free",
+            ["unknown fields are no fault, and key order and whitespace are free"]
+        ),
+        Rule("Envelope 2.1", "one shape, and a known one", ["shapes"], without: ["oneShape"]),
+        Rule(
+            "Envelope 3.1",
+            "no whitespace around a token in JSON",
+            ["a token inside JSON has no whitespace around it"]
+        ),
+        Rule(
+            "Envelope 4.1",
+            "an item is what its field says, and of one kind",
+            ["payload kinds are told apart, and not mixed"],
+            without: ["kindOfPlace", "oneKind"]
+        ),
+        Rule(
+            "Envelope 5.1",
+            "what is claimed unsigned equals what is signed",
+            [
+                "claims beside a signed transaction",
+                "the unsigned fields of an API response are claims",
+                "an app's number beside an app transaction or a notification is compared",
+                "what is claimed beside a receipt is true of it, and of one purchase in it",
+            ],
+            without: ["claims"]
+        ),
+        Rule("Envelope 5.2", "compared as bytes", ["claims are compared as bytes"]),
+        Rule(
+            "Envelope 6.1",
+            "an empty response is ignored",
+            ["a response without items is ignored"]
+        ),
+        Rule(
+            "Envelope 6.2",
+            "items are independent, a pair is of one purchase",
+            [
+                "a history is independent purchases, in order",
+                "transaction and renewal info are of one purchase",
+                "a renewal info of another root does not join a transaction",
+            ],
+            without: ["itemPurchase", "pairEnvironment", "pairTrust"]
+        ),
+        Rule(
+            "Envelope 6.3",
+            "what is in a notification agrees with it",
+            [
+                "what is inside a notification is of its app and environment",
+                "transaction and renewal info are of one purchase",
+            ],
+            without: ["itemBundle", "itemEnvironment"]
+        ),
+        Rule(
+            "Envelope 6.4",
+            "null inside is absent, empty is not",
+            ["a null inside a notification is absent, an empty text is not"]
+        ),
+        Rule(
+            "Envelope 6.5",
+            "without a transaction a notification is history",
+            ["a notification without a transaction is history, whatever its type"]
+        ),
+        Rule(
+            "Envelope 7.1",
+            "a Retention Messaging request is known for what it is",
+            ["M10 the detail says what a realtime request is"]
+        ),
+    ]
+}

@@ -1,0 +1,170 @@
+extension Rule {
+    static let jws: [Rule] = [
+        Rule(
+            "JWS 1.1",
+            "three segments in the one spelling, 64 bytes of signature, r and s in range",
+            [
+                "four dots, no dots, only dots", "the third of three dots is named",
+                "padding, whitespace and unused bits in each segment",
+                "base64url has one spelling", "every foreign byte is refused at every place",
+                "any length but 64 is refused, DER too",
+                "r and s out of range are told apart", "high s is accepted, r or s of n is not",
+                "a forged JWS is refused for its one defect, cold and warm",
+                "every ES256 case has Wycheproof's verdict",
+            ],
+            without: [
+                "segmentCount", "unusedBits", "signatureLength", "signatureRange", "signature",
+            ]
+        ),
+        Rule(
+            "JWS 2.1",
+            "the header is a JSON object, strictly read, of bounded size",
+            [
+                "header and payload are read as strictly as the envelope",
+                "a huge header is refused before it is decoded",
+                "doubled keys are refused in header, payload and envelope",
+            ],
+            without: ["headerForm", "headerSize"]
+        ),
+        Rule(
+            "JWS 2.2",
+            "one algorithm",
+            [
+                "alg is the string ES256 and nothing else",
+                "alg none is refused everywhere, Xcode's included",
+            ],
+            without: ["algorithm"]
+        ),
+        Rule(
+            "JWS 2.3",
+            "no critical extension",
+            ["any crit and any b64 member refuses the header"],
+            without: ["criticalMember"]
+        ),
+        Rule(
+            "JWS 2.4",
+            "no unencoded payload",
+            ["any crit and any b64 member refuses the header"],
+            without: ["unencodedPayload"]
+        ),
+        Rule(
+            "JWS 2.5",
+            "nothing else in the header decides",
+            ["nothing in the header but alg and x5c decides"]
+        ),
+        Rule(
+            "JWS 3.1",
+            "three certificates in standard base64",
+            [
+                "x5c is an array of exactly three strings", "standard base64 has one spelling",
+                "x5c of four, and of the right three in another order", "1,000 certificates",
+            ],
+            without: ["certificateCount"]
+        ),
+    ]
+
+    private static let defects = "one defect, one verdict"
+    private static let receiptDefects = "a chain with one defect is refused for it"
+
+    static let certificates: [Rule] = [
+        Rule(
+            "Certificates 1.1",
+            "DER of version 3, bounded, and nothing after it",
+            [
+                "bytes after a certificate are refused",
+                "BER is refused where OpenSSL would read it",
+                "only version 3 is read",
+                "a certificate may be as large as is allowed and no larger",
+                "an extension that OpenSSL knows and cannot read is refused",
+                "what follows the certificate is refused", defects,
+            ],
+            without: [
+                "certificateForm", "certificateEnd", "certificateVersion", "certificateSize",
+                "certificateExtensions",
+            ]
+        ),
+        Rule(
+            "Certificates 1.2",
+            "all three parse",
+            ["all three certificates parse, also under a configured root"]
+        ),
+        Rule(
+            "Certificates 1.3",
+            "dates in their one form",
+            ["a date has the one form of RFC 5280", defects]
+        ),
+        Rule(
+            "Certificates 1.4",
+            "serial number and the leaf's name are free",
+            ["the leaf's own subject decides nothing", defects]
+        ),
+        Rule(
+            "Certificates 2.1",
+            "names by OpenSSL, key identifiers, and signatures",
+            [
+                "names compare as OpenSSL compares them", defects, receiptDefects,
+                "an authority of one's own that copies all of Apple's names is not trusted",
+            ],
+            without: ["issuerName", "keyIdentifier", "leafSignature", "intermediateSignature"]
+        ),
+        Rule(
+            "Certificates 2.2",
+            "no weak digest under a JWS",
+            [defects, receiptDefects],
+            without: ["digest"]
+        ),
+        Rule(
+            "Certificates 2.3",
+            "RSA with 2048 bits may issue",
+            [defects, receiptDefects, "what was made to cost is refused for what it is"],
+            without: ["issuerKey"]
+        ),
+        Rule(
+            "Certificates 3.1",
+            "what a leaf is",
+            [
+                defects, receiptDefects, "a leaf on P-384 is not for this purpose",
+                "the leaf has its marker once, the intermediate has it at all",
+            ],
+            without: ["leafIsNoCA", "leafKeyUsage", "leafKey", "namedCurve", "leafMarker"]
+        ),
+        Rule(
+            "Certificates 3.2",
+            "what an intermediate is",
+            [defects, "the leaf has its marker once, the intermediate has it at all"],
+            without: ["issuerIsCA", "issuerKeyUsage", "pathLength", "intermediateMarker"]
+        ),
+        Rule(
+            "Certificates 3.3",
+            "nothing critical that nobody enforces",
+            ["what is critical and enforced by nobody refuses each certificate of the chain"],
+            without: ["criticalExtensions"]
+        ),
+        Rule("Certificates 3.4", "extended key usage is free", [defects]),
+        Rule(
+            "Certificates 4.1",
+            "three windows, to the second",
+            [
+                "the leaf's window, to the second at both ends",
+                "intermediate and root have windows too, and warm as cold",
+                "no generation signs a second before or after its time",
+                "the certificates were valid at the creation date, both ends included",
+            ],
+            without: ["signersValidity", "anchorValidity"]
+        ),
+        Rule(
+            "Certificates 4.2",
+            "the future is accepted and counted",
+            [
+                "a signed date in the future is accepted within the windows",
+                "a signed date in the future is forwarded and counted",
+            ]
+        ),
+        Rule(
+            "Certificates 4.3",
+            "without a date",
+            ["a signed date that is none"],
+            without: ["signedDate"]
+        ),
+    ]
+}

@@ -1,0 +1,116 @@
+extension Rule {
+    static let payload: [Rule] = [
+        Rule(
+            "Payload 1.1",
+            "what makes a transaction one",
+            [
+                "a transaction needs its fields, each of its type",
+                "an identifier of 256 bytes is absent",
+                "header and payload are read as strictly as the envelope",
+            ],
+            without: ["requiredFields", "identifierLength", "payloadForm"]
+        ),
+        Rule(
+            "Payload 1.2",
+            "an absent bundle ID is found by its detail",
+            ["a payload without a bundle ID is found by its detail"]
+        ),
+        Rule(
+            "Payload 2.1",
+            "odd fields are carried, not believed, and counted",
+            [
+                "a field of a wrong type or value is absent and counted",
+                "numbers that no machine type holds are carried",
+                "an explicit null is absent and no fault",
+                "M13 a field of a wrong type is carried and counted",
+                "a payload travels in the bytes that Apple signed",
+            ]
+        ),
+        Rule(
+            "Payload 2.2",
+            "an unknown product type grants nothing yet",
+            [
+                "a product type that nobody knows yet keeps its name",
+                "a type of which nobody has heard grants nothing, and is counted",
+            ]
+        ),
+        Rule(
+            "Payload 3.1",
+            "configured environments and no other",
+            [
+                "it is for its own app and environment alone", "every reason is reached",
+                "a root vouches for its own app and environment, cold and warm",
+            ],
+            without: ["environment", "bundle", "appAnchor"]
+        ),
+        Rule(
+            "Payload 3.2",
+            "the app's number in Production",
+            ["the app's number counts in Production only"],
+            without: ["appAppleID"]
+        ),
+        Rule(
+            "Payload 4.1",
+            "renewal info alone makes no purchase",
+            [
+                "a renewal info alone needs a root of its environment",
+                "renewal info of another trust joins no purchase",
+                "a tokenless renewal before its purchase is owned when the purchase comes",
+            ],
+            without: ["renewalAnchor"]
+        ),
+    ]
+
+    static let local: [Rule] = [
+        Rule(
+            "Xcode and local testing 1.1",
+            "an entry names the certificate",
+            [
+                "Xcode and LocalTesting are verified against their own certificate",
+                "what is wrong with the entries is said all at once",
+            ]
+        ),
+        Rule(
+            "Xcode and local testing 1.2",
+            "one certificate, that very one, in its window",
+            [
+                "another certificate is refused before its signature is looked at",
+                "its window has to hold the signed date",
+                "another number of certificates than one or three is no chain of Xcode's either",
+            ],
+            without: ["localCertificate"]
+        ),
+        Rule(
+            "Xcode and local testing 1.3",
+            "all else as ever",
+            [
+                "Xcode and LocalTesting are verified against their own certificate",
+                "alg none is refused everywhere, Xcode's included",
+            ]
+        ),
+        Rule(
+            "Xcode and local testing 1.4",
+            "without an entry it is no chain",
+            [
+                "one certificate without an entry of such an environment is refused",
+                "another certificate vouches for nothing",
+                "a local certificate ends no chain, and a chain's root signs nothing by itself",
+            ],
+            without: ["localEntry"]
+        ),
+        Rule(
+            "Xcode and local testing 2.1",
+            "fractions are rounded down and carried",
+            ["X2 transaction, with fractional dates rounded down", "fractional dates round down"]
+        ),
+        Rule(
+            "Xcode and local testing 3.1",
+            "its receipts likewise",
+            [
+                "its receipts are verified against the certificate exported from it",
+                "without such an entry, and with another certificate, they are refused",
+                "its window holds the creation date, and its key is RSA",
+            ]
+        ),
+    ]
+}

@@ -1,0 +1,154 @@
+extension Rule {
+    static let receipts: [Rule] = [
+        Rule(
+            "Receipts 1.1",
+            "base64 of the one alphabet",
+            ["line breaks are allowed, other alphabets and missing padding are not"]
+        ),
+        Rule(
+            "Receipts 1.2",
+            "one message in bounded BER, and nothing after it",
+            [
+                "nothing follows the receipt", "depth and number of elements are bounded",
+                "constructed octet strings are taken to a depth of four",
+                "SHA-1 and SHA-256, with and without signed attributes, DER and BER are taken",
+            ],
+            without: ["receiptEnd", "receiptBounds", "receiptStringDepth"]
+        ),
+        Rule(
+            "Receipts 2.1",
+            "one signer, three certificates, its algorithms and attributes",
+            [
+                "there is exactly one signer, and its certificate is there",
+                "there are exactly three certificates",
+                "the three certificates may stand in any order",
+                "an algorithm that names digest and key at once is taken, another is not",
+                "another key's signature, and one over other content, are refused",
+                "signed attributes name the right content type and digest",
+                "signed attributes shown as content are no receipt",
+                "unsigned attributes are ignored",
+                "the content is data, and in the receipt",
+            ],
+            without: [
+                "signersCount", "signerNamed", "receiptCertificateCount", "receiptAlgorithm",
+                "receiptSignature", "signedAttributes",
+            ]
+        ),
+        Rule(
+            "Receipts 3.1",
+            "known attributes once, unknown ones carried, records whole and not contradicting",
+            [
+                "a known attribute of the receipt that is there twice refuses it",
+                "a known attribute of a record that is there twice refuses it",
+                "the receipt's own attributes go with each record, unknown ones too",
+                "a record without its IDs, product or date refuses the receipt",
+                "equal records are one, different ones of an ID refuse the receipt",
+            ],
+            without: ["attributeTwice", "recordFields", "recordsDiffer"]
+        ),
+        Rule(
+            "Receipts 3.2",
+            "the app's number where it is not zero",
+            ["the app's number counts in Production where it is not zero"]
+        ),
+        Rule(
+            "Receipts 3.3",
+            "its own end is recorded",
+            ["the receipt's own attributes go with each record, unknown ones too"]
+        ),
+        Rule(
+            "Receipts 4.1",
+            "dates by RFC 3339",
+            [
+                "a receipt's date reads as RFC 3339", "other forms are no date of a receipt",
+                "a receipt needs a creation date",
+            ]
+        ),
+    ]
+
+    /// What nobody could see from the reason alone: how much is read of what is too much.
+    static let bounds: [Rule] = [
+        Rule(
+            "Bounds 1",
+            "a receipt's records, attributes and certificates",
+            [
+                "two hundred records and eighty thousand bytes are ordinary",
+                "there are bounds to how many attributes a receipt has",
+                "a large certificate is refused before it is parsed",
+                "of a receipt that is refused for its size no more is read than is searched for",
+            ],
+            without: ["recordsCount", "attributesCount", "receiptCertificateSize"]
+        ),
+        Rule(
+            "Bounds 2",
+            "the elements of a certificate, which a parser's work grows with",
+            [
+                "a certificate has a bounded number of elements",
+                "what was made to cost is refused for what it is",
+                "in a receipt it is refused likewise",
+            ],
+            without: ["certificateElements"]
+        ),
+        Rule(
+            "Bounds 3",
+            "no hostile chain comes into the memory of good ones, or pushes one out",
+            [
+                "a header comes in only with a good signature under it",
+                "however many forged chains come, the good one stays known",
+            ]
+        ),
+    ]
+
+    /// Revocation: which certificates are asked about, and whose word counts.
+    static let responders: [Rule] = [
+        Rule(
+            "Responders 1",
+            "what was signed from the revocation on is refused, and nothing before",
+            [
+                "what was signed from the second of revocation on is refused",
+                "what holds for a JWS holds for a receipt",
+                "soft: the unknown passes and is counted, what is revoked is refused from then on",
+            ],
+            without: ["revocation"]
+        ),
+        Rule(
+            "Responders 2",
+            "the unknown waits where that is wanted",
+            [
+                "the unknown passes and is counted, or waits where that is wanted",
+                "hard: records wait while the responder is away, none is refused or lost",
+            ],
+            without: ["revocationHard"]
+        ),
+        Rule(
+            "Responders 3",
+            "an answer counts that the issuer or its delegate has signed, in its time",
+            [
+                "nobody else may answer", "a weak digest under the answer counts for nothing",
+                "an answer counts in its time only",
+                "an answer about another certificate or of another issuer is none",
+                "a flipped bit, a byte more or less changes no status",
+            ],
+            without: ["answerSigner", "answerDigest", "answerAge", "answerFuture", "answerEnd"]
+        ),
+        Rule(
+            "Responders 4",
+            "nobody is asked at an address that a forgery names, and only by HTTP",
+            [
+                "nobody is told of a chain that nobody has vouched for",
+                "a forgery has nobody asked at the address that it names",
+                "a redirection is not followed",
+                "nobody there is no answer, and only HTTP is spoken",
+            ],
+            without: ["plainHTTP"]
+        ),
+        Rule(
+            "Responders 5",
+            "a question is put once in its interval, and never waited for by a record",
+            [
+                "a question is put once per certificate and interval",
+                "what is no answer ends within the deadline",
+            ]
+        ),
+    ]
+}

@@ -1,0 +1,23 @@
+/// A sentence of the verification document in our own words, and what shows that it holds.
+struct Rule: Sendable {
+    /// Section, paragraph and sentence there, such as `JWS 2.4`; `Responders` and `Bounds` are
+    /// sections of ours, of what is promised elsewhere.
+    let place: String
+    let says: String
+    /// The tests' own names, at least one.
+    let tests: [String]
+    /// What `deploy/mutate.sh` takes out, by the names of `PolicyCheck`; none where the sentence
+    /// allows something, or where nothing is left to go on with without the check.
+    let checks: [String]
+
+    init(_ place: String, _ says: String, _ tests: [String], without checks: [String] = []) {
+        self.place = place
+        self.says = says
+        self.tests = tests
+        self.checks = checks
+    }
+
+    static let all =
+        order + recognition + envelope + jws + certificates + payload + local + receipts + bounds
+        + responders
+}
