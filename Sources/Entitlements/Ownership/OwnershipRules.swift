@@ -1,7 +1,7 @@
 import AppStore
 
 /// Finds the owner of a purchase by the four rules, in their order.
-package struct OwnershipRules: Sendable {
+package struct OwnershipRules: Hashable, Sendable {
     package var policy: OwnershipPolicy
     /// In identity mode an account token is the user ID, in lower case, and needs no link.
     package var tokensAreUserIDs: Bool

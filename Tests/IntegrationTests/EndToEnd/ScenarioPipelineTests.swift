@@ -1,4 +1,6 @@
+import AppStore
 import Entitlements
+import JSON
 import Operations
 import Postgres
 import TestSupport
@@ -14,7 +16,7 @@ extension PipelineTests {
             async throws
         {
             let scenarios = try ScenarioTraffic.scenarios()
-            #expect(scenarios.count * 3 >= Scenario.names.count)
+            #expect(scenarios.count * 10 >= Scenario.names.count * 9)
             #expect(scenarios.contains { $0.scenario.areLinksLate })
             let traffic = try ScenarioTraffic.traffic(scenarios)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
@@ -39,6 +41,38 @@ extension PipelineTests {
                 #expect(otherwise == [], "these end otherwise")
                 try await pipeline.expectNothingLost(try await pipeline.settle())
             }
+        }
+
+        @Test(arguments: ScenarioTraffic.namesWithOtherRules)
+        func `by other rules of linking too`(name: String) async throws {
+            let scenario = ApartScenario(alone: try Scenario.load(name))
+            let traffic = try ScenarioTraffic.traffic([scenario])
+            var setup = PipelineSetup(.mock)
+            setup.rules = scenario.scenario.rules
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish((traffic.items + traffic.items).shuffled())
+                let settled = try await pipeline.settle()
+                _ = try await becomesTrue(within: .seconds(60), every: .milliseconds(500)) {
+                    try await Self.unanswered([scenario], pipeline).isEmpty
+                }
+                #expect(try await Self.unanswered([scenario], pipeline) == [])
+                try await pipeline.expectNothingLost(settled)
+            }
+        }
+
+        @Test func `all kinds of events and each policy are among them`() throws {
+            let together = try ScenarioTraffic.scenarios().map(\.scenario)
+            let alone = try ScenarioTraffic.namesWithOtherRules.map { try Scenario.load($0) }
+            #expect(Set((together + alone).map(\.rules.policy)) == Set(OwnershipPolicy.allCases))
+            #expect(alone.contains { $0.rules.tokensAreUserIDs })
+            #expect(alone.contains { $0.rules.trustsIngestion })
+            let observations = together.flatMap(\.observations)
+            #expect(observations.contains { $0.verification?.method == .receipt })
+            #expect(observations.contains { $0.appTransaction != nil })
+            #expect(observations.contains { $0.claims.userID != nil })
+            #expect(observations.contains { $0.transaction?["advancedCommerceInfo"] != nil })
+            #expect(together.contains { $0.name.contains("the-greater-hash-wins") })
         }
 
         /// The names of those whose users hold something else than their files say.

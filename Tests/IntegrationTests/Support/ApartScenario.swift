@@ -9,14 +9,33 @@ import Traffic
 /// A scenario with IDs, products, tokens and users of its own, so that many can share a database.
 struct ApartScenario: Sendable {
     let scenario: Scenario
+    /// 0 leaves everything as it stands in the file.
     private let number: Int
 
-    init(_ scenario: Scenario, number: Int) {
+    /// - Parameter number: its own among those that run together. Where a content hash decides, a
+    ///   multiple of a thousand is added, so that the same content has the greater one.
+    init(_ scenario: Scenario, number: Int) throws {
+        for offset in 0..<1_000 {
+            let candidate = ApartScenario(scenario, exactly: number + 1_000 * offset)
+            if try candidate.keepsTies() {
+                self = candidate
+                return
+            }
+        }
+        throw ScenarioApartness(name: scenario.name)
+    }
+
+    /// By itself, in a database of its own.
+    init(alone scenario: Scenario) {
+        self.init(scenario, exactly: 0)
+    }
+
+    private init(_ scenario: Scenario, exactly number: Int) {
         self.scenario = scenario
         self.number = number
     }
 
-    private var prefix: String { "\(number)-" }
+    private var prefix: String { number == 0 ? "" : "\(number)-" }
 
     /// Each grants the keys of the scenario's product, also where they are named by its ID.
     var products: [Product] {
@@ -44,12 +63,12 @@ struct ApartScenario: Sendable {
         link.userID.hasPrefix(prefix)
     }
 
-    func items(signedBy authority: CertificateAuthority) throws -> [DemoItem] {
+    func items(signedBy signers: ScenarioSigners) throws -> [DemoItem] {
         try scenario.observations.enumerated().map { index, observation in
             DemoItem(
                 kind: .purchase,
                 key: Array(prefix.utf8),
-                value: try body(observation, index, authority)
+                value: try body(observation, index, signers)
             )
         }
     }
@@ -59,24 +78,44 @@ extension ApartScenario {
     private func body(
         _ observation: Observation,
         _ index: Int,
-        _ authority: CertificateAuthority
+        _ signers: ScenarioSigners
     ) throws -> [UInt8] {
-        let transaction = try observation.transaction.map { try authority.sign(payload($0)) }
+        if observation.verification?.method == .receipt {
+            return try receipt(observation, signers.receipts)
+        }
+        if let app = observation.appTransaction {
+            return Body.appTransactionInfo(try signers.jws.sign(payload(app)))
+        }
+        let transaction = try observation.transaction.map { try signers.jws.sign(payload($0)) }
         let renewal = try observation.renewalInfo.map {
-            try authority.sign(payload($0, isRenewal: true))
+            try signers.jws.sign(payload($0, isRenewal: true))
         }
-        guard let notification = observation.notification else {
-            if let transaction, let renewal {
-                return Body.subscriptionStatuses(
-                    environment: observation.environment.rawValue,
-                    bundleID: DemoApp.pro.bundleID,
-                    originalTransactionID: prefix + (observation.originalTransactionID ?? ""),
-                    transaction: transaction,
-                    renewal: renewal
-                )
-            }
-            return transaction.map { Body.transaction($0) } ?? renewal ?? []
+        if let notification = observation.notification {
+            return try body(notification, index, observation, transaction, renewal, signers)
         }
+        if let transaction, let renewal {
+            return Body.subscriptionStatuses(
+                environment: observation.environment.rawValue,
+                bundleID: DemoApp.pro.bundleID,
+                originalTransactionID: prefix + (observation.originalTransactionID ?? ""),
+                transaction: transaction,
+                renewal: renewal
+            )
+        }
+        if let transaction, let user = observation.claims.userID {
+            return Body.transaction(transaction, claims: ["userID": "\"\(prefix + user)\""])
+        }
+        return transaction.map { Body.transaction($0) } ?? renewal ?? []
+    }
+
+    private func body(
+        _ notification: ObservedNotification,
+        _ index: Int,
+        _ observation: Observation,
+        _ transaction: [UInt8]?,
+        _ renewal: [UInt8]?,
+        _ signers: ScenarioSigners
+    ) throws -> [UInt8] {
         var data = NotificationDataFields()
         data.environment = observation.environment.rawValue
         data.signedTransactionInfo = transaction.map { String(decoding: $0, as: UTF8.self) }
@@ -87,7 +126,37 @@ extension ApartScenario {
         fields.notificationUUID = "\(prefix)\(index)"
         fields.signedDate = notification.signedDate.milliseconds
         fields.data = data.json
-        return Body.notification(try authority.sign(fields.json))
+        return Body.notification(try signers.jws.sign(fields.json))
+    }
+
+    /// A receipt of one record, created when the event was signed.
+    private func receipt(
+        _ observation: Observation,
+        _ authority: CertificateAuthority
+    ) throws -> [UInt8] {
+        let transaction = observation.transaction
+        func text(_ name: StaticString) -> String? {
+            transaction?[name]?.string.map { prefix + $0 }
+        }
+        var record = ReceiptRecordFields()
+        record.transactionID = text("transactionId")
+        record.originalTransactionID = text("originalTransactionId")
+        record.productID = text("productId")
+        record.quantity = transaction?["quantity"]?.int64.map { Int($0) }
+        record.purchaseDate = transaction?["purchaseDate"]?.int64
+        record.originalPurchaseDate = record.purchaseDate
+        record.expiresDate = transaction?["expiresDate"]?.int64
+        record.cancellationDate = transaction?["revocationDate"]?.int64
+        let isSubscription = transaction?["type"]?.isString("Auto-Renewable Subscription")
+        record.productType = isSubscription == true ? 3 : nil
+        var receipt = ReceiptFields()
+        receipt.receiptType =
+            observation.environment == .sandbox ? "ProductionSandbox" : "Production"
+        receipt.appAppleID = Int(DemoApp.pro.appAppleID)
+        receipt.bundleID = DemoApp.pro.bundleID
+        receipt.creationDate = observation.verification?.signedDate.milliseconds
+        receipt.records = [record]
+        return Body.receipt(try authority.receiptText(receipt))
     }
 
     /// The payload with what has to be apart put apart.
@@ -96,15 +165,7 @@ extension ApartScenario {
     private func payload(_ payload: JSONValue, isRenewal: Bool = false) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            for (key, value) in payload.members {
-                let name = key.string ?? ""
-                writer.key(name)
-                if let text = value.string, let apart = apart(name, text) {
-                    writer.string(apart)
-                } else {
-                    writer.raw(value.rawBytes)
-                }
-            }
+            write(membersOf: payload, to: &writer)
             if isRenewal, payload["autoRenewStatus"] == nil {
                 writer.key("autoRenewStatus")
                 writer.int(1)
@@ -113,10 +174,34 @@ extension ApartScenario {
         return writer.bytes
     }
 
+    private func write(membersOf object: JSONValue, to writer: inout JSONWriter) {
+        for (key, value) in object.members {
+            let name = key.string ?? ""
+            writer.key(name)
+            write(value, of: name, to: &writer)
+        }
+    }
+
+    private func write(_ value: JSONValue, of name: String, to writer: inout JSONWriter) {
+        if let text = value.string, let apart = apart(name, text) {
+            writer.string(apart)
+        } else if value.kind == .object {
+            writer.object { write(membersOf: value, to: &$0) }
+        } else if value.kind == .array {
+            writer.array { writer in
+                for element in value.elements {
+                    write(element, of: name, to: &writer)
+                }
+            }
+        } else {
+            writer.raw(value.rawBytes)
+        }
+    }
+
     private func apart(_ name: String, _ text: String) -> String? {
         switch name {
         case "transactionId", "originalTransactionId", "productId", "autoRenewProductId",
-            "appTransactionId":
+            "appTransactionId", "SKU":
             prefix + text
         case "appAccountToken": apart(text)
         case "bundleId": DemoApp.pro.bundleID
@@ -126,9 +211,40 @@ extension ApartScenario {
 
     /// A token of the same tail.
     private func apart(_ token: String) -> String {
+        guard number > 0 else { return token }
         let digits = String(number)
         return String(repeating: "0", count: 8 - digits.count) + digits + token.dropFirst(8)
     }
+}
+
+extension ApartScenario {
+    /// Whether of two contents with the same date the same one has the greater hash as in the file.
+    private func keepsTies() throws -> Bool {
+        var tied: [String: [(before: Revision, after: Revision)]] = [:]
+        for observation in scenario.observations {
+            guard let transaction = observation.transaction,
+                let date = observation.verification?.signedDate
+            else { continue }
+            let id = transaction["transactionId"]?.string ?? ""
+            let apart = try JSONDocument(parsing: payload(transaction)).root
+            tied["\(observation.environment.rawValue) \(id) \(date)", default: []].append(
+                (
+                    Revision(signedDate: date, contentHash: ContentHash.of(transaction)),
+                    Revision(signedDate: date, contentHash: ContentHash.of(apart))
+                )
+            )
+        }
+        return tied.values.allSatisfy { revisions in
+            revisions.allSatisfy { one in
+                revisions.allSatisfy { ($0.before < one.before) == ($0.after < one.after) }
+            }
+        }
+    }
+}
+
+/// No number was found that puts a scenario apart and lets it end as its file says.
+struct ScenarioApartness: Error {
+    let name: String
 }
 
 extension ApartScenario {

@@ -1,4 +1,5 @@
 import DeadLetters
+import Entitlements
 import LocalServers
 import Postgres
 import TestSupport
@@ -21,6 +22,8 @@ struct PipelineSetup: Sendable {
     var recordBytesMax: [String: Int] = [:]
     /// A dead letter of a larger value has to leave it out.
     var deadLetterValueBytesMax = DeadLetterContext.recordBytesMaxDefault - 4_096
+    /// By which owners are judged.
+    var rules = OwnershipRules()
     /// Settings of the workers beside those that every pipeline has, by environment name.
     var environment: [String: String] = [:]
 

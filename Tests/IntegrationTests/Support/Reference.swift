@@ -10,10 +10,13 @@ struct Reference: Sendable {
     let picture: RowPicture
     let refused: RefusedRecords
 
-    /// - Parameter valueBytesMax: a larger value cannot stand in a dead letter.
+    /// - Parameters:
+    ///   - rules: by which `link-worker` judges.
+    ///   - valueBytesMax: a larger value cannot stand in a dead letter.
     init(
         _ records: [ProducerRecord],
         _ traffic: DemoTraffic,
+        rules: OwnershipRules,
         valueBytesMax: Int
     ) throws {
         let verifier = Verifier(configuration: try traffic.verifierConfiguration)
@@ -40,6 +43,7 @@ struct Reference: Sendable {
         let fold = EntitlementFold(
             facts,
             links: traffic.foldedLinks,
+            rules: rules,
             catalog: try Catalog(json: Array(traffic.catalog.utf8))
         )
         picture = RowPicture(facts, fold)

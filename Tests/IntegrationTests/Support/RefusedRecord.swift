@@ -87,6 +87,11 @@ extension RunningPipeline {
 
     /// What has to come of all that was published so far.
     func reference() throws -> Reference {
-        try Reference(published, traffic, valueBytesMax: setup.deadLetterValueBytesMax)
+        try Reference(
+            published,
+            traffic,
+            rules: setup.rules,
+            valueBytesMax: setup.deadLetterValueBytesMax
+        )
     }
 }

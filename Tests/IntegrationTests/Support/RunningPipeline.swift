@@ -122,7 +122,9 @@ final class RunningPipeline: Sendable {
         if setup.hasStaticMembers {
             own["KAFKA_INSTANCE_ID"] = name
         }
-        return inherited.merging(own) { $1 }.merging(setup.environment) { $1 }
+        return inherited.merging(own) { $1 }
+            .merging(setup.rules.environment) { $1 }
+            .merging(setup.environment) { $1 }
     }
 }
 

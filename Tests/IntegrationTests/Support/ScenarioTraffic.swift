@@ -7,53 +7,59 @@ import Traffic
 
 /// The scenarios' bodies, as ingestion services would write them.
 enum ScenarioTraffic {
-    /// Those that can run beside each other: linked by the default rules, carried by JWS that one
-    /// trust vouches for, and decided by something else than a content hash.
+    /// Those that can run beside each other, by the default rules of linking.
     static func scenarios() throws -> [ApartScenario] {
         try Scenario.names.map { try Scenario.load($0) }
-            .filter(\.canRunBesideOthers)
+            .filter { $0.isVouchedForByOne && $0.rules == OwnershipRules() }
             .enumerated()
-            .map { ApartScenario($1, number: $0 + 1) }
+            .map { try ApartScenario($1, number: $0 + 1) }
+    }
+
+    /// The names of those that want workers of their own, because they are about other rules.
+    static let namesWithOtherRules: [String] = Scenario.names.filter { name in
+        guard let scenario = try? Scenario.load(name) else { return false }
+        return scenario.isVouchedForByOne && scenario.rules != OwnershipRules()
     }
 
     static func traffic(_ scenarios: [ApartScenario]) throws -> DemoTraffic {
-        let authority = try CertificateAuthority()
+        let signers = ScenarioSigners(
+            jws: try CertificateAuthority(),
+            receipts: try CertificateAuthority(.receipts(name: "Scenarios"))
+        )
         let catalog = Catalog(scenarios.flatMap(\.products))
         return DemoTraffic(
-            authority: authority,
-            receiptAuthority: authority,
+            authority: signers.jws,
+            receiptAuthority: signers.receipts,
             catalog: String(decoding: catalog.json, as: UTF8.self),
-            items: try scenarios.flatMap { try $0.items(signedBy: authority) },
+            items: try scenarios.flatMap { try $0.items(signedBy: signers) },
             links: scenarios.flatMap(\.links)
         )
     }
 }
 
-extension Scenario {
-    fileprivate var canRunBesideOthers: Bool {
-        rules.policy == .transfer && !rules.tokensAreUserIDs && !rules.trustsIngestion
-            && observations.allSatisfy(\.isPlain) && !isDecidedByHash
-    }
+/// Who signs in Apple's place.
+struct ScenarioSigners {
+    let jws: CertificateAuthority
+    let receipts: CertificateAuthority
+}
 
-    /// Whether two contents of one transaction have the same date.
-    private var isDecidedByHash: Bool {
-        let contents = observations.compactMap { observation in
-            observation.transaction.map { transaction in
-                let id = transaction["transactionId"]?.string ?? ""
-                let date = transaction["signedDate"]?.int64 ?? 0
-                let place = "\(observation.environment.rawValue) \(id) \(date)"
-                return (place, [ContentHash.of(transaction)])
-            }
+extension Scenario {
+    /// Whether everything is signed below the root that one app's settings name.
+    fileprivate var isVouchedForByOne: Bool {
+        observations.allSatisfy { observation in
+            observation.verification?.trust == .apple
+                && (observation.transaction?["bundleId"]?.isString("com.example.app") ?? true)
         }
-        return Dictionary(contents, uniquingKeysWith: +).values.contains { Set($0).count > 1 }
     }
 }
 
-extension Observation {
-    /// Whether one authority can sign it as it stands.
-    fileprivate var isPlain: Bool {
-        verification?.method == .jws && verification?.trust == .apple
-            && transaction?["advancedCommerceInfo"] == nil
-            && (transaction?["bundleId"]?.isString("com.example.app") ?? true)
+extension OwnershipRules {
+    /// The settings by which a `link-worker` works so.
+    var environment: [String: String] {
+        [
+            "LINKING_POLICY": policy.rawValue,
+            "LINKING_MODE": tokensAreUserIDs ? "identity" : "links",
+            "LINKING_TRUST_INGEST_USER": String(trustsIngestion),
+        ]
     }
 }

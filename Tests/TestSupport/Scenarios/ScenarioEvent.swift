@@ -26,6 +26,7 @@ struct ScenarioEvent {
     func observation() throws -> Observation {
         let transaction = try json["transaction"].map { try payload($0, isTransaction: true) }
         let renewal = try json["renewalInfo"].map { try payload($0, isTransaction: false) }
+        let app = try json["appTransaction"].map { try appTransaction($0) }
         return Observation(
             source: ObservationSource(
                 topic: "raw",
@@ -36,9 +37,10 @@ struct ScenarioEvent {
                 count: 1
             ),
             environment: Environment(rawValue: environment),
-            bundleID: transaction == nil ? nil : transaction?["bundleId"]?.string,
+            bundleID: (transaction ?? app)?["bundleId"]?.string,
             transaction: transaction,
             renewalInfo: renewal,
+            appTransaction: app,
             notification: notification(),
             verification: try verification(),
             claims: ObservationClaims(userID: json["userID"]?.string)
@@ -68,6 +70,24 @@ struct ScenarioEvent {
             method: isReceipt ? .receipt : .jws,
             verifier: "scenario"
         )
+    }
+
+    /// What Apple says of a copy of the app; it has its date of signing by another name.
+    private func appTransaction(_ short: JSONValue) throws -> JSONValue {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (key, value) in short.members {
+            try write(key.string ?? "", value, to: &writer)
+        }
+        for (name, value) in [("bundleId", "com.example.app"), ("receiptType", environment)]
+        where short[name] == nil {
+            writer.key(name)
+            writer.string(value)
+        }
+        writer.key("receiptCreationDate")
+        writer.int(signedDate.milliseconds)
+        writer.endObject()
+        return try JSONDocument(parsing: writer.bytes).root
     }
 
     private func payload(_ short: JSONValue, isTransaction: Bool) throws -> JSONValue {
