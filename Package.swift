@@ -77,6 +77,11 @@ let package = Package(
         ),
         library("Database", ["Postgres", "Settings"]),
         library(
+            "Holdings",
+            ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Worker"],
+            path: "Sources/Stages/Holdings"
+        ),
+        library(
             "VerifyStage",
             [
                 "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Settings", "Threads",
@@ -87,24 +92,24 @@ let package = Package(
         library(
             "DedupeStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Settings", "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
+                "OpenSSL", "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
         library(
             "LinkStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Settings", "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
+                "OpenSSL", "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
         library(
             "EntitleStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Settings", "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
+                "OpenSSL", "Postgres", "Settings", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -115,8 +120,9 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "JSON",
-                "Kafka", "LocalServers", "Postgres", "Settings", "Traffic", "Worker",
+                "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "Holdings",
+                "JSON", "Kafka", "LinkStage", "LocalServers", "Postgres", "Settings", "Traffic",
+                "Worker",
             ]
         ),
 
@@ -173,8 +179,9 @@ let package = Package(
             "StagesTests",
             [
                 "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
-                "DeadLetters", "Entitlements", "JSON", "Kafka", "LocalServers", "Operations",
-                "OpenSSL", "Postgres", "Settings", "Traffic", "Worker",
+                "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "LocalServers",
+                "Operations", "OpenSSL", "Postgres",
+                "Settings", "Traffic", "Worker",
             ]
         ),
         tests(

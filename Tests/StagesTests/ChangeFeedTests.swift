@@ -66,6 +66,33 @@ import Worker
         }
     }
 
+    @Test func `a manual grant is published like any change, and is never taken for a purchase`()
+        async throws
+    {
+        let worker = try await Self.worker(2)
+        try await Self.buy(worker, 2...2)
+        _ = try await worker.client.query(
+            "SELECT grant_entitlement('anna', 'extra', NULL, 'sorry', 'support')"
+        )
+        let published = try await worker.published()
+        #expect(published.changes.map(\.label) == ["anna 1", "anna 2"])
+        let granted = try #require(published.changes.last).value
+        #expect(granted["cause"]?["kind"]?.string == "grant")
+        #expect(granted["originalTransactionID"]?.isNull == true)
+        let state = try #require(published.states.last).value
+        let held = Array(state["entitlements"]?.elements.map(\.self) ?? [])
+        #expect(held.compactMap { $0["grantID"]?.int64 } == [1])
+        #expect(held.compactMap { $0["originalTransactionID"]?.string } == ["2"])
+        for topic in ["entitlements.changed", "entitlements.current"] {
+            let values = published.records.filter { $0.topic == "storekit.\(topic)" }
+            let verdict = try await TopicSchema.validate(
+                values.compactMap(\.value),
+                against: topic
+            )
+            #expect(verdict.isValid, "\(verdict.report)")
+        }
+    }
+
     @Test func `who reads the states alone knows what the rows say`() async throws {
         let worker = try await Self.worker(20)
         var states: [String: JSONValue] = [:]
@@ -131,6 +158,62 @@ import Worker
         try await worker.endLease()
         #expect(try await worker.published().states.map(\.userID).sorted() == ["anna", "bob"])
         #expect(try await worker.published().isEmpty)
+    }
+
+    @Test func `the right to publish is renewed for as long as the broker takes`() async throws {
+        let worker = try await Self.worker(2)
+        let other = try await EntitleWorker(on: worker.client)
+        try await Self.buy(worker, 1...2)
+        let client = worker.client
+        try await worker.feed.empty { _ in
+            let first = try await Self.leaseEnd(client)
+            try await eventually { try await Self.leaseEnd(client) > first }
+            // Whoever looks meanwhile waits.
+            try await other.feed.empty { _ in Issue.record("two copies publish at once") }
+        }
+        #expect(try await other.published().isEmpty)
+    }
+
+    @Test func `of a copy that was killed the others wait for seconds`() async throws {
+        let worker = try await Self.worker(2)
+        try await Self.buy(worker, 1...2)
+        let client = worker.client
+        await #expect(throws: CancellationError.self) {
+            try await worker.feed.empty { _ in throw CancellationError() }
+        }
+        // By the server's clock alone: it does not matter how fast this machine is.
+        let rest = try await client.query(
+            "SELECT until - clock_timestamp() <= interval '5 seconds' FROM feed_lease"
+        )
+        #expect(rest[0].bool(0))
+        let next = try await EntitleWorker(on: client)
+        var published: [String] = []
+        try await eventually {
+            published += try await next.published().changes.map(\.label)
+            return !published.isEmpty
+        }
+        #expect(published.sorted() == ["anna 1", "bob 1"])
+    }
+
+    @Test func `who is cut off while publishing has the states published once more`() async throws {
+        struct Cut: Error {}
+        let worker = try await Self.worker(2)
+        try await Self.buy(worker, 1...2)
+        let client = worker.client
+        // What was handed over may arrive at any time; another copy goes on meanwhile.
+        await #expect(throws: Cut.self) {
+            try await worker.feed.empty { _ in throw Cut() }
+        }
+        try await worker.endLease()
+        let next = try await EntitleWorker(on: client)
+        #expect(try await next.published().states.count == 2)
+        // The first is back, and cannot know what of its records lies behind the other's.
+        #expect(try await worker.published().isEmpty)
+        #expect(try await next.published().states.map(\.userID).sorted() == ["anna", "bob"])
+    }
+
+    private static func leaseEnd(_ client: PostgresClient) async throws -> Int64 {
+        try await client.query("SELECT until FROM feed_lease")[0].timestamp(0)
     }
 
     @Test func `what one transaction does to two users is published of both`() async throws {

@@ -52,7 +52,8 @@ struct EntitleStageConcurrencyTests {
         let link = LinkStage(
             client: worker.client,
             rules: scenario.rules,
-            linkedTopic: "storekit.linked"
+            linkedTopic: "storekit.linked",
+            metrics: LinkMetrics(MetricsRegistry())
         )
         var facts = FactSet()
         for (offset, observation) in scenario.observations.shuffled().enumerated() {

@@ -12,10 +12,18 @@ extension PipelineCommand {
                 + "Every entitlement with the transactions behind it, the rule by which each of "
                 + "them counts, the notification and the raw record that brought it, who is the "
                 + "owner by which rule, manual grants, the balance, and every change with its "
-                + "cause. With --known-at: only what was known of the user at that instant.",
-            operands: "USER",
-            operandCount: 1...1,
+                + "cause. With --transaction: the same of one purchase, by the ID of any of its "
+                + "transactions, also where nobody owns it; of an order number Apple's server API "
+                + "knows the transactions. With --known-at: only what was known of the user at "
+                + "that instant.",
+            operands: "[USER]",
+            operandCount: 0...1,
             options: [
+                CommandOption(
+                    "transaction",
+                    argument: "ID",
+                    "Explain this purchase instead of a user."
+                ),
                 environmentOption,
                 CommandOption(
                     "known-at",
@@ -37,7 +45,6 @@ extension PipelineCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let userID = arguments.operands[0]
         let environment = arguments.value("environment") ?? "Production"
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let at = try arguments.value("at").map { text throws(UsageError) in
@@ -46,19 +53,38 @@ extension PipelineCommand {
         let knownAt = try arguments.value("known-at").map { text throws(UsageError) in
             try Instant.parse(text, option: "known-at")
         }
+        let transactionID = arguments.value("transaction")
         if at != nil, knownAt == nil {
             throw UsageError("--at goes with --known-at")
         }
+        if transactionID != nil, knownAt != nil {
+            throw UsageError("--known-at is asked of a user, and not of a --transaction")
+        }
+        guard (transactionID == nil) != arguments.operands.isEmpty else {
+            throw UsageError("expected either a USER or a --transaction")
+        }
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let client = DatabaseSettings.client(settings, applicationName: PipelineTool.name)
+        let isJSON = arguments.isSet("json")
+        var code = ExitCode.success
         let lines: [String]
         do {
-            if let knownAt {
-                let known = try await KnownState.read(userID, environment, knownAt, client)
-                lines = arguments.isSet("json") ? [known.json] : known.lines(at: at ?? now)
+            if let transactionID {
+                let found = try await TransactionExplanation.read(
+                    transactionID,
+                    environment,
+                    client
+                )
+                lines = isJSON ? [found.json(now: now)] : found.lines(now: now)
+                code = found.isFound ? ExitCode.success : ExitCode.negative
+            } else if let knownAt {
+                let user = arguments.operands[0]
+                let known = try await KnownState.read(user, environment, knownAt, client)
+                lines = isJSON ? [known.json] : known.lines(at: at ?? now)
             } else {
-                let user = try await UserExplanation.read(userID, environment, client)
-                lines = arguments.isSet("json") ? [user.json(now: now)] : user.lines(now: now)
+                let user = arguments.operands[0]
+                let explanation = try await UserExplanation.read(user, environment, client)
+                lines = isJSON ? [explanation.json(now: now)] : explanation.lines(now: now)
             }
         } catch {
             await client.close()
@@ -66,6 +92,6 @@ extension PipelineCommand {
         }
         await client.close()
         lines.forEach { context.console.print($0) }
-        return ExitCode.success
+        return code
     }
 }

@@ -1,3 +1,4 @@
+import Holdings
 import JSON
 import Postgres
 
@@ -47,8 +48,10 @@ struct ExplainedChange {
         ]
     }
 
-    func write(to writer: inout JSONWriter) {
+    /// - Parameter userID: named where the changes shown are not all of one user.
+    func write(to writer: inout JSONWriter, of userID: String? = nil) {
         writer.object { writer in
+            if let userID { writer.member("userID", userID) }
             writer.member("version", version)
             writer.member("changedAt", changedAt)
             writer.member("entitlement", key)

@@ -1,11 +1,13 @@
 import AppStore
 import Entitlements
+import Holdings
 import JSON
 import Postgres
 
 /// One purchase of a user: what it grants, to whom, and what Apple says of it.
 struct ExplainedPurchase {
     struct Held {
+        let userID: String
         let key: String
         let periods: [PostgresPeriod]
     }
@@ -24,6 +26,8 @@ struct ExplainedPurchase {
     var ownerRule = "unlinked"
     /// As the table has it: `[["user", null], ["next user", from_ms], …]`.
     var ownerSpans: [UInt8]?
+    /// By what else the purchase can be linked; nil where no fact names one.
+    var appTransactionID: String?
     var held: [Held] = []
     var transactions: [ExplainedTransaction] = []
     var renewals: [Renewal] = []
@@ -32,7 +36,8 @@ struct ExplainedPurchase {
         self.key = key
     }
 
-    func lines(now: Int64) -> [String] {
+    /// - Parameter userID: whose rows are shown; nil for those of all its users, each named.
+    func lines(now: Int64, of userID: String?) -> [String] {
         let owner = ownerID.map { "\($0), by \(ownerRule)" } ?? "nobody, \(ownerRule)"
         var lines = [
             "", "Purchase \(key.originalTransactionID) of \(key.bundleID): owned by \(owner)",
@@ -42,13 +47,27 @@ struct ExplainedPurchase {
         }
         for held in held {
             let isActive = held.periods.contains { $0.contains(now) }
-            lines.append("  \(held.key): \(isActive ? "ACTIVE" : "not active")")
+            let holder = userID == nil ? " of \(held.userID)" : ""
+            lines.append("  \(held.key)\(holder): \(isActive ? "ACTIVE" : "not active")")
             lines.append("    \(held.periods.phrase)")
         }
         if held.isEmpty {
-            lines.append("  grants this user no entitlement")
+            lines.append("  grants \(userID == nil ? "nobody an" : "this user no") entitlement")
         }
-        return lines + transactions.flatMap(\.lines) + renewals.flatMap(\.lines)
+        if ownerID == nil {
+            lines.append("  \(unownedPhrase)")
+        }
+        return lines + transactions.flatMap { $0.lines(of: userID) } + renewals.flatMap(\.lines)
+    }
+
+    /// What is missing, and what would mend it.
+    private var unownedPhrase: String {
+        let account = appTransactionID.map { ", or its app_transaction_id \($0)" } ?? ""
+        let reason =
+            transactions.contains(where: \.hasAccountToken)
+            ? "nobody is linked to its account token" : "it carries no account token"
+        return "\(reason): link that, its original_transaction_id "
+            + "\(key.originalTransactionID)\(account)"
     }
 
     func write(to writer: inout JSONWriter) {
@@ -62,10 +81,12 @@ struct ExplainedPurchase {
                 writer.key("ownerSpans")
                 writer.raw(ownerSpans)
             }
+            writer.member("appTransactionID", appTransactionID)
             writer.key("entitlements")
             writer.array { writer in
                 for held in held {
                     writer.object { writer in
+                        writer.member("userID", held.userID)
                         writer.member("entitlement", held.key)
                         writer.key("periods")
                         writer.periods(held.periods)

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Holdings
 import JSON
 import Postgres
 
@@ -17,22 +18,24 @@ struct ExplainedTransaction {
     let track: String
     var sources: [ExplainedSource] = []
     var contributions: [Contribution] = []
+    var credits: [ExplainedCredit] = []
 
-    /// The columns of `UserReading.transactions`, from the fourth on.
+    /// The columns of `PurchaseReading.transactions`, from the third on.
     init(_ row: PostgresRow) {
-        id = row.text(3)
-        productID = row.text(4)
-        type = row.optionalText(5)
-        purchaseDate = row.int8(6)
-        expiresDate = row.optionalInt8(7)
-        revocationDate = row.optionalInt8(8)
-        isUpgraded = row.optionalBool(9) ?? false
-        isFamilyShared = row.bool(10)
-        hasAccountToken = row.bool(11)
-        track = row.text(12)
+        id = row.text(2)
+        productID = row.text(3)
+        type = row.optionalText(4)
+        purchaseDate = row.int8(5)
+        expiresDate = row.optionalInt8(6)
+        revocationDate = row.optionalInt8(7)
+        isUpgraded = row.optionalBool(8) ?? false
+        isFamilyShared = row.bool(9)
+        hasAccountToken = row.bool(10)
+        track = row.text(11)
     }
 
-    var lines: [String] {
+    /// - Parameter userID: whose credits are shown; nil for those of all users, each named.
+    func lines(of userID: String?) -> [String] {
         var words = ["bought \(CalendarDate.instant(milliseconds: purchaseDate))"]
         if let expiresDate {
             words.append("billed until \(CalendarDate.instant(milliseconds: expiresDate))")
@@ -51,6 +54,7 @@ struct ExplainedTransaction {
         }
         return ["  transaction \(id): \(kind.compactMap { $0 }.joined(separator: ", "))"]
             + ["    \(words.joined(separator: ", "))"] + rules
+            + credits.map { "    \($0.phrase(isOfOneUser: userID != nil))" }
             + sources.map { "    \($0.phrase)" }
     }
 
@@ -75,6 +79,12 @@ struct ExplainedTransaction {
                         writer.key("periods")
                         writer.periods(contribution.period.map { [PostgresPeriod($0)] } ?? [])
                     }
+                }
+            }
+            writer.key("credits")
+            writer.array { writer in
+                for credit in credits {
+                    credit.write(to: &writer)
                 }
             }
             writer.key("sources")

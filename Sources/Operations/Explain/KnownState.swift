@@ -1,3 +1,4 @@
+import Holdings
 import JSON
 import Postgres
 

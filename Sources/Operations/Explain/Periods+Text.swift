@@ -1,4 +1,3 @@
-import JSON
 import Postgres
 
 extension PostgresPeriod {
@@ -17,20 +16,5 @@ extension PostgresPeriod {
 extension [PostgresPeriod] {
     var phrase: String {
         isEmpty ? "nothing" : map(\.phrase).joined(separator: ", ")
-    }
-}
-
-extension JSONWriter {
-    /// Half-open spans in UNIX milliseconds; no end is null.
-    mutating func periods(_ periods: [PostgresPeriod]) {
-        array { writer in
-            for period in periods {
-                writer.object { writer in
-                    writer.member("start", period.startMilliseconds)
-                    writer.key("end")
-                    if let end = period.endMilliseconds { writer.int(end) } else { writer.null() }
-                }
-            }
-        }
     }
 }

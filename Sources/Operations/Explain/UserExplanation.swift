@@ -29,7 +29,7 @@ struct UserExplanation {
         if purchases.isEmpty, grants.isEmpty {
             lines += ["", "nothing was bought by them or granted to them"]
         }
-        lines += purchases.flatMap { $0.lines(now: now) }
+        lines += purchases.flatMap { $0.lines(now: now, of: userID) }
         lines += grants.flatMap { $0.lines(now: now) }
         if !balances.isEmpty {
             lines += ["", "Balance: " + balances.map { "\($1) \($0)" }.joined(separator: ", ")]

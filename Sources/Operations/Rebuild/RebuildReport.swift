@@ -2,19 +2,25 @@ import AppStore
 import EntitleStage
 import Entitlements
 import JSON
+import LinkStage
 
 /// What a rebuild has found, all in all.
 struct RebuildReport {
     let isReplaced: Bool
+    /// Whether owners were judged too: not before a link-worker has said by which rules.
+    let isOfOwners: Bool
     var purchaseCount = 0
     var differenceCount = 0
 
-    init(isReplaced: Bool) {
+    init(isReplaced: Bool, isOfOwners: Bool) {
         self.isReplaced = isReplaced
+        self.isOfOwners = isOfOwners
     }
 
     var line: String {
-        let compared = "\(Quantity.counted(purchaseCount, "purchase")) compared"
+        let compared =
+            "\(Quantity.counted(purchaseCount, "purchase")) compared"
+            + (isOfOwners ? "" : ", by the owners as they stand (no link-worker has run yet)")
         guard differenceCount > 0 else { return "\(compared): each row is what the facts say" }
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
             + (isReplaced ? ", replaced" : "; --replace writes what the facts say")
@@ -26,6 +32,7 @@ struct RebuildReport {
             writer.member("purchases", purchaseCount)
             writer.member("differences", differenceCount)
             writer.member("replaced", isReplaced)
+            writer.member("ownersJudged", isOfOwners)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }
@@ -49,6 +56,28 @@ extension RowDifference {
             writer.member("userID", userID)
             writer.member("kind", isCredit ? "credit" : "entitlement")
             writer.member("subject", subject)
+            writer.member("found", found)
+            writer.member("expected", expected)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension OwnerDifference {
+    var line: String {
+        let place = "\(purchase.environment.rawValue) \(purchase.bundleID)"
+        return "\(place) \(purchase.originalTransactionID) owner: is "
+            + "\(found.isEmpty ? "nothing" : found), follows \(expected)"
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("environment", purchase.environment.rawValue)
+            writer.member("bundleID", purchase.bundleID)
+            writer.member("originalTransactionID", purchase.originalTransactionID)
+            writer.member("userID", userID)
+            writer.member("kind", "owner")
             writer.member("found", found)
             writer.member("expected", expected)
         }

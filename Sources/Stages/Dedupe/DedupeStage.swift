@@ -1,6 +1,7 @@
 import AppStore
 import Database
 import Entitlements
+import Holdings
 package import Kafka
 package import Postgres
 import Synchronization
@@ -15,6 +16,7 @@ package final class DedupeStage: Stage {
 
     private let memory: RevisionMemory
     private let pruning: RevisionPruning
+    private let answers: RefusalAnswers
     private let uniqueTopic: String
     private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
 
@@ -30,6 +32,7 @@ package final class DedupeStage: Stage {
     ) {
         memory = RevisionMemory(client: client)
         pruning = RevisionPruning(client: client, retention: retention, interval: pruneInterval)
+        answers = RefusalAnswers(client: client)
         self.uniqueTopic = uniqueTopic
     }
 
@@ -39,11 +42,12 @@ package final class DedupeStage: Stage {
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
-        return try await RecordFaults.isolating(records[...]) { records in
+        let verdicts = try await RecordFaults.isolating(records[...]) { records in
             try await judge(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
         }
+        return try await answers.complete(verdicts, of: records)
     }
 
     /// Remembers what the records brought, now that all that went on with them is acknowledged.

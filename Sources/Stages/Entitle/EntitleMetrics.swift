@@ -8,6 +8,10 @@ package final class EntitleMetrics: Sendable {
     private let unknownTypes: Counter
     private let changes: Counter
     private let reprojectedPurchases: Counter
+    private let incompleteRecords: Counter
+    private let unwritableRecords: Counter
+    private let waitingChanges: Gauge
+    private let oldestWaiting: Gauge
 
     package init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
@@ -15,6 +19,10 @@ package final class EntitleMetrics: Sendable {
             "Notifications recorded, by what they mean here; unknown ones want attention.",
             labels: ["meaning"]
         )
+        // What begins at 1 has not risen: an alert would pass over the first of its kind.
+        for meaning in NotificationMeaning.allCases {
+            notifications[meaning.rawValue].increment(by: 0)
+        }
         unknownProducts =
             registry.counter(
                 "entitle_unknown_products",
@@ -35,11 +43,41 @@ package final class EntitleMetrics: Sendable {
                 "entitle_reprojected_purchases",
                 "Purchases projected anew because another catalog was applied."
             )[]
+        incompleteRecords =
+            registry.counter(
+                "feed_incomplete_records",
+                "Records of the feed that leave out what did not fit, and say so."
+            )[]
+        unwritableRecords =
+            registry.counter(
+                "feed_unwritable_records",
+                "Records of the feed that nobody is told of: their user's ID alone is too long."
+            )[]
+        waitingChanges =
+            registry.gauge(
+                "feed_waiting_changes",
+                "Changes that are committed and not published yet, at most."
+            )[]
+        oldestWaiting =
+            registry.gauge(
+                "feed_oldest_waiting_seconds",
+                "How long the oldest unpublished change has waited; 0 where none waits."
+            )[]
     }
 
     func reprojected(_ count: Int, _ batch: SettledBatch) {
         reprojectedPurchases.increment(by: count)
         changes.increment(by: batch.changes)
+    }
+
+    func published(_ written: FeedRecords) {
+        incompleteRecords.increment(by: written.incompleteCount)
+        unwritableRecords.increment(by: written.unwritableCount)
+    }
+
+    func waiting(changes: Int64, oldestSeconds: Double) {
+        waitingChanges.set(Double(changes))
+        oldestWaiting.set(oldestSeconds)
     }
 
     func settled(_ batch: SettledBatch) {

@@ -1,6 +1,7 @@
 import AppStore
 import Database
 import Entitlements
+import Holdings
 package import Kafka
 package import Postgres
 package import Worker
@@ -18,6 +19,7 @@ package final class EntitleStage: Stage {
     private let lanes: Int
     private let metrics: EntitleMetrics
     private let feed: ChangeFeed?
+    private let answers: RefusalAnswers
 
     /// - Parameters:
     ///   - lanes: into how many transactions at once a batch is shared out by purchase.
@@ -28,12 +30,13 @@ package final class EntitleStage: Stage {
         feed: FeedTopics? = nil,
         metrics: EntitleMetrics
     ) {
-        let changeFeed = feed.map { ChangeFeed(client: client, topics: $0) }
+        let changeFeed = feed.map { ChangeFeed(client: client, topics: $0, metrics: metrics) }
         self.feed = changeFeed
         outboxes = [changeFeed].compactMap { $0 }
         self.client = client
         self.lanes = lanes
         self.metrics = metrics
+        answers = RefusalAnswers(client: client)
         catalogs = CatalogStore()
         upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics)
     }
@@ -43,6 +46,10 @@ package final class EntitleStage: Stage {
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+        try await answers.complete(try await verdicts(on: records), of: records)
+    }
+
+    private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
         let shares = Lanes.share(records, among: lanes)
         if shares.count == 1 {
             return try await entitle(records[...])

@@ -9,10 +9,11 @@ import Worker
 ///
 /// A connection of its own listens. One copy of the worker works at a time, under a lock of that
 /// connection's session: another takes over as soon as the server misses it, and what was not
-/// finished is found in the tables.
+/// finished is found in the tables. It also says by which rules this copy judges.
 actor LinkOutbox: Outbox {
     private let linking: Linking
     private let topic: String
+    private var backlog: LinkBacklog
     private var connection: PostgresConnection?
     /// Whether to look at once, because the tables were not empty or somebody else was at it.
     private var isDue = true
@@ -22,8 +23,14 @@ actor LinkOutbox: Outbox {
     /// How many purchases are judged in one transaction.
     private static let purchasesMax = 200
 
-    init(_ linking: Linking, topic: String, sweepInterval: Duration) {
+    init(
+        _ linking: Linking,
+        topic: String,
+        sweepInterval: Duration,
+        metrics: LinkMetrics
+    ) {
         self.linking = linking
+        backlog = LinkBacklog(metrics)
         self.topic = topic
         self.sweepInterval = sweepInterval
     }
@@ -42,6 +49,7 @@ actor LinkOutbox: Outbox {
     func empty(_ deliver: OutboxDelivery) async throws {
         let connection = try await listening()
         try await using(connection) {
+            try await readBacklog(connection)
             guard try await isLeftToDo(connection) else { return }
             guard try await lock(connection) else {
                 try await Task.sleep(for: .milliseconds(50))
@@ -101,6 +109,12 @@ extension LinkOutbox {
         return true
     }
 
+    private func readBacklog(_ connection: PostgresConnection) async throws {
+        var backlog = backlog
+        try await backlog.read(connection)
+        self.backlog = backlog
+    }
+
     private func isLeftToDo(_ connection: PostgresConnection) async throws -> Bool {
         let answers = try await connection.pipeline([Self.isAnythingLeft])
         return answers[0][0].bool(0)
@@ -131,6 +145,7 @@ extension LinkOutbox {
         if let connection { return connection }
         let new = try await linking.client.connect()
         try await new.listen(to: OwnerWriting.channel)
+        _ = try await new.pipeline([LinkingRules.record(linking.rules)])
         connection = new
         isDue = true
         return new

@@ -3,9 +3,9 @@ import Entitlements
 
 /// What one batch has found out about whose purchases are.
 struct LinkOutcome {
-    private let purchases: [PurchaseKey: PurchaseState]
+    let purchases: [PurchaseKey: PurchaseState]
     private let scopes: [PurchaseScope: [PurchaseKey]]
-    private let owners: [PurchaseKey: StoredOwner]
+    let owners: [PurchaseKey: StoredOwner]
     private let accounts: [AppTransactionGroup: ObservedOwner]
 
     init(

@@ -1,6 +1,7 @@
 import AppStore
 import Database
 package import Entitlements
+import Holdings
 package import Kafka
 package import Postgres
 package import Worker
@@ -17,6 +18,7 @@ package final class LinkStage: Stage {
 
     private let linking: Linking
     private let linkedTopic: String
+    private let answers: RefusalAnswers
 
     /// - Parameters:
     ///   - linkedTopic: where to the observations go on.
@@ -25,12 +27,21 @@ package final class LinkStage: Stage {
         client: PostgresClient,
         rules: OwnershipRules,
         linkedTopic: String,
-        sweepInterval: Duration = .milliseconds(500)
+        sweepInterval: Duration = .milliseconds(500),
+        metrics: LinkMetrics
     ) {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
         self.linkedTopic = linkedTopic
-        outboxes = [LinkOutbox(linking, topic: linkedTopic, sweepInterval: sweepInterval)]
+        answers = RefusalAnswers(client: client)
+        outboxes = [
+            LinkOutbox(
+                linking,
+                topic: linkedTopic,
+                sweepInterval: sweepInterval,
+                metrics: metrics
+            )
+        ]
     }
 
     package func probe() async throws {
@@ -38,11 +49,12 @@ package final class LinkStage: Stage {
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-        try await RecordFaults.isolating(records[...]) { records in
+        let verdicts = try await RecordFaults.isolating(records[...]) { records in
             try await link(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
         }
+        return try await answers.complete(verdicts, of: records)
     }
 }
 

@@ -16,7 +16,8 @@ extension WorkerProgram {
                     applicationName: StageName.link.program
                 ),
                 rules: LinkSettings.rules(parts.settings),
-                linkedTopic: parts.settings.topic("linked")
+                linkedTopic: parts.settings.topic("linked"),
+                metrics: LinkMetrics(parts.metrics)
             )
         }
     )

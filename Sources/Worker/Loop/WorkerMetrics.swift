@@ -1,3 +1,5 @@
+import AppStore
+
 /// What every worker counts.
 final class WorkerMetrics: Sendable {
     let records: MetricFamily<Counter>
@@ -31,11 +33,18 @@ final class WorkerMetrics: Sendable {
             "Records dead-lettered, by reason.",
             labels: ["reason"]
         )
+        // What begins at 1 has not risen: an alert would pass over the first of its kind.
+        for reason in RefusalReason.allCases {
+            deadLetters[reason.rawValue].increment(by: 0)
+        }
         faults = registry.counter(
             "infrastructure_faults",
             "Failed attempts at a step that is repeated.",
             labels: ["step"]
         )
+        for step in FaultKind.allCases {
+            faults[step.rawValue].increment(by: 0)
+        }
         commits = registry.counter("commits", "Offset commits, by result.", labels: ["result"])
         batchRecords = registry.histogram(
             "batch_records",

@@ -28,6 +28,10 @@ package struct Outcome: Sendable {
     ///
     /// Nil exactly where there is no user.
     package var entitlements: [UInt8]?
+    /// What of them did not fit, and where all stands: one JSON object.
+    ///
+    /// Nil where nothing is left out.
+    package var omitted: [UInt8]?
 
     package init(
         _ status: Status,

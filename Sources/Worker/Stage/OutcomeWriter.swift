@@ -45,6 +45,10 @@ struct OutcomeWriter: Sendable {
         if let user = outcome.userID { writer.string(user) } else { writer.null() }
         writer.key("entitlements")
         if let held = outcome.entitlements { writer.raw(held) } else { writer.null() }
+        if let omitted = outcome.omitted {
+            writer.key("omitted")
+            writer.raw(omitted)
+        }
         writer.endObject()
         return writer.bytes
     }

@@ -11,6 +11,7 @@ import Worker
 final class LinkWorker {
     let client: PostgresClient
     let stage: LinkStage
+    let registry = MetricsRegistry()
     private var offset: Int64 = 0
 
     static let anna = "11111111-aaaa-4aaa-8aaa-111111111111"
@@ -28,7 +29,8 @@ final class LinkWorker {
             client: own,
             rules: rules,
             linkedTopic: "storekit.linked",
-            sweepInterval: sweepInterval
+            sweepInterval: sweepInterval,
+            metrics: LinkMetrics(registry)
         )
     }
 

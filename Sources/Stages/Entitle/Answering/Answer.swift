@@ -1,19 +1,21 @@
 import AppStore
+import Holdings
 import Worker
 
 /// What is told of a record's user to those who wait for the record.
 struct Answer {
     /// Nil where nobody is known.
     let userID: String?
-    /// One JSON array; nil where nobody is known.
-    let entitlements: [UInt8]?
+    /// In the record's environment.
+    let held: [HeldEntitlement]
     /// Whether what is known of this content was read from this very record: it comes again then.
     let hasBroughtContent: Bool
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {
         var answer = Outcome(status(outcome, isAboutPurchase: isAboutPurchase))
-        answer.userID = userID
-        answer.entitlements = entitlements
+        if let userID {
+            answer.tell(userID, holds: held)
+        }
         if case .conflict = outcome {
             answer.reason = RefusalReason.transactionConflict.rawValue
         }

@@ -1,6 +1,6 @@
 import AppStore
 import Entitlements
-import JSON
+import Holdings
 import Kafka
 import Postgres
 
@@ -86,22 +86,11 @@ struct AnswerReading {
             let environment = question.record.observation.environment.rawValue
             found[question.index] = Answer(
                 userID: question.userID,
-                entitlements: question.userID.map { user in
-                    Self.json((held[user] ?? []).filter { $0.environment == environment })
-                },
+                held: (question.userID.flatMap { held[$0] } ?? [])
+                    .filter { $0.environment == environment },
                 hasBroughtContent: brought.contains(place)
             )
         }
         return found
-    }
-
-    private static func json(_ held: [HeldEntitlement]) -> [UInt8] {
-        var writer = JSONWriter(reserving: 64 + held.count * 224)
-        writer.beginArray()
-        for entitlement in held {
-            writer.entitlement(entitlement)
-        }
-        writer.endArray()
-        return writer.bytes
     }
 }

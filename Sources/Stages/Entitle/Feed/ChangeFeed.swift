@@ -1,5 +1,6 @@
 import Kafka
 import Postgres
+import Synchronization
 import Worker
 
 /// Publishes what users may use: every change, and each user's newest state.
@@ -10,15 +11,28 @@ import Worker
 final class ChangeFeed: Outbox {
     private let client: PostgresClient
     private let topics: FeedTopics
+    private let metrics: EntitleMetrics
     private let lease = FeedLease()
     private let bell = Doorbell()
+    private let state: Mutex<State>
+
+    private struct State {
+        /// How large a record may be.
+        var recordBytesMax: Int
+        /// Of whom something was handed over that is not known to lie before what others wrote.
+        var doubtful: Set<String> = []
+        var backlogReadAt: ContinuousClock.Instant?
+    }
 
     /// How long changes of other writers wait until they are looked for.
     private static let sweepInterval = Duration.milliseconds(200)
+    private static let backlogInterval = Duration.seconds(5)
 
-    init(client: PostgresClient, topics: FeedTopics) {
+    init(client: PostgresClient, topics: FeedTopics, metrics: EntitleMetrics) {
         self.client = client
         self.topics = topics
+        self.metrics = metrics
+        state = Mutex(State(recordBytesMax: FeedLimits.recordBytesMax))
     }
 
     /// Says that this worker has committed changes.
@@ -31,8 +45,10 @@ final class ChangeFeed: Outbox {
     }
 
     func empty(_ deliver: OutboxDelivery) async throws {
+        try await readBacklog()
         while try await publish(deliver) {
             try Task.checkCancellation()
+            try await readBacklog()
         }
     }
 
@@ -42,14 +58,23 @@ final class ChangeFeed: Outbox {
             try await connection.pipeline([lease.release])
         }
     }
+}
 
+extension ChangeFeed {
     /// Publishes the oldest changes; false where none is left for this copy.
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
-        let handOverEnd = ContinuousClock.now + FeedLease.handOverMax
         guard let batch = try await nextBatch() else { return false }
         // Too late: the right is asked for anew.
-        guard ContinuousClock.now < handOverEnd else { return true }
-        try await deliver(batch.records(topics))
+        guard lease.isFresh else { return true }
+        state.withLock { $0.doubtful.formUnion(batch.userIDs) }
+        let written = batch.records(topics, bytesMax: state.withLock { $0.recordBytesMax })
+        do {
+            try await renewing { try await deliver(written.records) }
+        } catch let undelivered as UndeliveredRecord where undelivered.error.isRecordFault {
+            state.withLock { $0.recordBytesMax = FeedLimits.smaller(than: $0.recordBytesMax) }
+            throw undelivered
+        }
+        metrics.published(written)
         try await mark(batch)
         return true
     }
@@ -57,7 +82,12 @@ final class ChangeFeed: Outbox {
     /// Nil where nothing waits, or where another copy has the right.
     private func nextBatch() async throws -> FeedBatch? {
         try await client.withConnection { connection in
-            guard try await connection.pipeline([lease.hold])[0].first != nil else { return nil }
+            let doubtful = state.withLock { $0.doubtful }
+            if !doubtful.isEmpty {
+                _ = try await connection.pipeline([lease.republish(doubtful)])
+                state.withLock { $0.doubtful.subtract(doubtful) }
+            }
+            guard try await lease.hold(connection) else { return nil }
             let batch = try await connection.transaction(isolation: .repeatableRead) {
                 FeedBatch(
                     try await $0.pipeline([
@@ -69,28 +99,51 @@ final class ChangeFeed: Outbox {
         }
     }
 
+    /// Keeps the right for as long as the body takes.
+    ///
+    /// Where it cannot be kept another copy may begin before the body has ended: `mark` finds out.
+    private func renewing(_ body: () async throws -> Void) async throws {
+        let renewal = Task { [client, lease] in
+            while true {
+                try await Task.sleep(for: FeedLease.renewalInterval)
+                _ = try? await client.withConnection { try await lease.renew($0) }
+            }
+        }
+        defer { renewal.cancel() }
+        try await body()
+    }
+
     /// Takes what is acknowledged from the outbox.
     ///
-    /// Where the process stood still for so long that another copy has begun meanwhile, what it
-    /// wrote may now lie behind that copy's: the users' states are then published once more.
+    /// Where another copy has begun meanwhile, because this process stood still or was cut off from
+    /// the database, what it wrote may now lie behind that copy's: the users' states are then
+    /// published once more.
     private func mark(_ batch: FeedBatch) async throws {
-        let ids = PostgresValue.int8Array(batch.changes.map(\.id))
-        let isStillHeld = try await client.withConnection { connection in
-            try await connection.pipeline([
-                PostgresStatement(
-                    "DELETE FROM unpublished_changes WHERE id = ANY ($1::int8[])",
-                    [ids]
-                ),
-                lease.isStillHeld,
-            ])[1].first != nil
+        let statements = [
+            PostgresStatement(
+                "DELETE FROM unpublished_changes WHERE id = ANY ($1::int8[])",
+                [.int8Array(batch.changes.map(\.id))]
+            ),
+            lease.republish(batch.userIDs),
+        ]
+        _ = try await client.withConnection { try await $0.pipeline(statements) }
+        state.withLock { $0.doubtful.subtract(batch.userIDs) }
+    }
+
+    /// Says now and then how much waits, whoever publishes it.
+    private func readBacklog() async throws {
+        let now = ContinuousClock.now
+        let isDue = state.withLock { state in
+            guard state.backlogReadAt.map({ now - $0 >= Self.backlogInterval }) ?? true else {
+                return false
+            }
+            state.backlogReadAt = now
+            return true
         }
-        guard !isStillHeld else { return }
-        _ = try await client.query(
-            """
-            INSERT INTO unpublished_changes (user_id, version)
-            SELECT user_id, version FROM user_versions WHERE user_id = ANY ($1::text[])
-            """,
-            [.textArray(Array(Set(batch.changes.map(\.userID))))]
-        )
+        guard isDue else { return }
+        let row = try await client.withConnection { connection in
+            try await connection.pipeline([FeedReading.backlog])[0][0]
+        }
+        metrics.waiting(changes: row.int8(0), oldestSeconds: row.float8(1))
     }
 }

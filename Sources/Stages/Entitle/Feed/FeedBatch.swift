@@ -1,5 +1,5 @@
+import Holdings
 import JSON
-import Kafka
 import Postgres
 
 /// Changes that are published together, and the states that their users have now.
@@ -18,22 +18,45 @@ struct FeedBatch {
         }
     }
 
-    /// The changes in their order, then each user's state, which contains them.
-    func records(_ topics: FeedTopics) -> [ProducerRecord] {
-        changes.map { $0.record(for: topics.changed) }
-            + versions.map { userID, version in
-                ProducerRecord(
-                    topic: topics.current,
-                    key: Array(userID.utf8),
-                    value: state(of: userID, version)
-                )
-            }
+    var userIDs: Set<String> {
+        Set(changes.map(\.userID))
     }
 
-    /// As `entitlements.current.schema.json` describes it.
-    private func state(of userID: String, _ version: Int64) -> [UInt8] {
-        let held = held[userID] ?? []
-        var writer = JSONWriter(reserving: 128 + held.count * 224)
+    /// The changes in their order, then each user's state, which contains them.
+    ///
+    /// - Parameter bytesMax: of a record; what does not fit is left out, and said to be.
+    func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
+        var written = FeedRecords()
+        for change in changes {
+            let room = bytesMax - change.userID.utf8.count
+            written.append(
+                change.value(bytesMax: room),
+                topic: topics.changed,
+                userID: change.userID
+            )
+        }
+        for (userID, version) in versions {
+            let room = bytesMax - userID.utf8.count
+            written.append(
+                state(of: userID, version, bytesMax: room),
+                topic: topics.current,
+                userID: userID
+            )
+        }
+        return written
+    }
+
+    /// As `entitlements.current.schema.json` describes it; nil where nothing fits.
+    private func state(
+        of userID: String,
+        _ version: Int64,
+        bytesMax: Int
+    ) -> (bytes: [UInt8], isWhole: Bool)? {
+        // Six bytes are the most that a byte of an ID becomes.
+        let room = bytesMax - 6 * userID.utf8.count - Self.frameBytes
+        guard room > 0 else { return nil }
+        let list = HeldList(held[userID] ?? [], bytesMax: room)
+        var writer = JSONWriter(reserving: Self.frameBytes + list.json.count)
         writer.beginObject()
         writer.key("schemaVersion")
         writer.int(1)
@@ -42,12 +65,15 @@ struct FeedBatch {
         writer.key("version")
         writer.int(version)
         writer.key("entitlements")
-        writer.beginArray()
-        for entitlement in held {
-            writer.entitlement(entitlement)
+        writer.raw(list.json)
+        if let omission = list.omission {
+            writer.key("omitted")
+            writer.raw(omission.json)
         }
-        writer.endArray()
         writer.endObject()
-        return writer.bytes
+        return (writer.bytes, list.omission == nil)
     }
+
+    /// What is around the user and the list.
+    private static let frameBytes = 256
 }

@@ -1,5 +1,5 @@
+import Holdings
 import JSON
-import Kafka
 import Postgres
 
 /// A row of `changes` that waits to be published.
@@ -16,13 +16,30 @@ struct FeedChange {
         self.row = row
     }
 
-    func record(for topic: String) -> ProducerRecord {
-        ProducerRecord(topic: topic, key: Array(userID.utf8), value: value)
+    /// As `entitlements.changed.schema.json` describes it; nil where nothing fits.
+    ///
+    /// Where not all periods fit, the last ones do.
+    func value(bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
+        let (old, new) = (row.periods(7), row.periods(8))
+        let whole = value(old, new, omitted: nil)
+        if whole.count <= bytesMax { return (whole, true) }
+        var count = max(old.count, new.count)
+        while count > 0 {
+            count /= 2
+            let (keptOld, keptNew) = (Array(old.suffix(count)), Array(new.suffix(count)))
+            let omitted = (old.count - keptOld.count, new.count - keptNew.count)
+            let value = value(keptOld, keptNew, omitted: omitted)
+            if value.count <= bytesMax { return (value, false) }
+        }
+        return nil
     }
 
-    /// As `entitlements.changed.schema.json` describes it.
-    private var value: [UInt8] {
-        var writer = JSONWriter(reserving: 640)
+    private func value(
+        _ old: [PostgresPeriod],
+        _ new: [PostgresPeriod],
+        omitted: (old: Int, new: Int)?
+    ) -> [UInt8] {
+        var writer = JSONWriter(reserving: 640 + 48 * (old.count + new.count))
         writer.beginObject()
         writer.key("schemaVersion")
         writer.int(1)
@@ -41,9 +58,20 @@ struct FeedChange {
         writer.key("entitlement")
         writer.string(row.text(6))
         writer.key("old")
-        writer.periods(row.periods(7))
+        writer.periods(old)
         writer.key("new")
-        writer.periods(row.periods(8))
+        writer.periods(new)
+        if let omitted {
+            writer.key("omitted")
+            writer.beginObject()
+            writer.key("old")
+            writer.int(omitted.old)
+            writer.key("new")
+            writer.int(omitted.new)
+            writer.key("wholeIn")
+            writer.string("changes")
+            writer.endObject()
+        }
         writeCause(to: &writer)
         writer.endObject()
         return writer.bytes

@@ -1,3 +1,4 @@
+import Holdings
 import Postgres
 
 /// The statements that read what waits to be published, all in one snapshot.
@@ -39,5 +40,23 @@ enum FeedReading {
     /// What these users hold.
     static let held = PostgresStatement(
         HeldReading.select(from: "(SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked")
+    )
+
+    /// How many changes wait, at most, and how many seconds the oldest has waited: by the ends of
+    /// the outbox, however long it is.
+    static let backlog = PostgresStatement(
+        """
+        SELECT coalesce(newest.id - oldest.id + 1, 0),
+               coalesce(extract(epoch FROM clock_timestamp() - oldest.changed_at), 0)::float8
+        FROM (SELECT 1) AS always
+        LEFT JOIN LATERAL (
+            SELECT id FROM unpublished_changes ORDER BY id DESC LIMIT 1
+        ) AS newest ON true
+        LEFT JOIN LATERAL (
+            SELECT waiting.id, change.changed_at
+            FROM (SELECT * FROM unpublished_changes ORDER BY id LIMIT 1) AS waiting
+            JOIN changes AS change USING (user_id, version)
+        ) AS oldest ON true
+        """
     )
 }

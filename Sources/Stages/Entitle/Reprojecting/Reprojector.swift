@@ -25,17 +25,30 @@ package struct Reprojector: Sendable {
         kind: ChangeCause.Kind,
         isReplacing: Bool
     ) async throws -> [RowDifference] {
-        let scopes = Array(Set(purchases.map(\.scope)))
         do {
             return try await client.transaction { connection in
-                let (projector, changes, version) = try await project(scopes, kind, connection)
-                guard isReplacing else { throw Undone(changes: changes, contributions: [:]) }
-                try await write(changes, projector, version, connection)
-                return changes.differences
+                let differences = try await replace(purchases, kind: kind, on: connection)
+                guard isReplacing else { throw Undone(differences: differences) }
+                return differences
             }
         } catch let undone as Undone {
-            return undone.changes.differences
+            return undone.differences
         }
+    }
+
+    /// Writes the rows of purchases as they follow from their facts, in a transaction of the
+    /// caller's, who may roll it back.
+    ///
+    /// - Returns: where they were otherwise.
+    package func replace(
+        _ purchases: [PurchaseKey],
+        kind: ChangeCause.Kind,
+        on connection: PostgresConnection
+    ) async throws -> [RowDifference] {
+        let scopes = Array(Set(purchases.map(\.scope)))
+        let (projector, changes, version) = try await project(scopes, kind, connection)
+        try await write(changes, projector, version, connection)
+        return changes.differences
     }
 
     /// What each transaction of the purchases adds, by the catalog that holds.
@@ -45,8 +58,8 @@ package struct Reprojector: Sendable {
         let scopes = Array(Set(purchases.map(\.scope)))
         do {
             return try await client.transaction { connection in
-                let (projector, changes, _) = try await project(scopes, .rebuild, connection)
-                throw Undone(changes: changes, contributions: projector.contributions())
+                let (projector, _, _) = try await project(scopes, .rebuild, connection)
+                throw Undone(contributions: projector.contributions())
             }
         } catch let undone as Undone {
             return undone.contributions
@@ -55,8 +68,8 @@ package struct Reprojector: Sendable {
 
     /// Has the transaction rolled back: it is to leave nothing behind.
     private struct Undone: Error {
-        let changes: RowChanges
-        let contributions: [PurchaseKey: [Contribution]]
+        var differences: [RowDifference] = []
+        var contributions: [PurchaseKey: [Contribution]] = [:]
     }
 
     private func project(

@@ -1,11 +1,9 @@
-import Postgres
-
 /// Reads all that users hold, by purchases and by grants.
-enum HeldReading {
+package enum HeldReading {
     /// - Parameter users: a relation `asked` with a column `user_id`.
     /// - Returns: a statement of which `HeldEntitlement` reads the columns from the second on; the
     ///   first is the user.
-    static func select(from users: String) -> String {
+    package static func select(from users: String) -> String {
         """
         SELECT asked.user_id, known.*
         FROM \(users)

@@ -1,9 +1,9 @@
-import JSON
-import Postgres
+package import JSON
+package import Postgres
 
 extension JSONWriter {
     /// Half-open spans in UNIX milliseconds; no end is null.
-    mutating func periods(_ periods: [PostgresPeriod]) {
+    package mutating func periods(_ periods: [PostgresPeriod]) {
         beginArray()
         for period in periods {
             beginObject()
@@ -16,7 +16,7 @@ extension JSONWriter {
         endArray()
     }
 
-    mutating func string(orNull text: String?) {
+    package mutating func string(orNull text: String?) {
         if let text { string(text) } else { null() }
     }
 

@@ -1,0 +1,126 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import LinkStage
+import Postgres
+
+/// Goes through all purchases in the order of their IDs.
+struct Rebuilding {
+    private let client: PostgresClient
+    private let isReplacing: Bool
+    private let reprojector: Reprojector
+    /// Nil while nobody knows by which rules owners are judged.
+    private let review: OwnerReview?
+
+    /// How many are locked at once.
+    private static let purchasesMax = 200
+    /// How often what differs is looked at again: another owner may be on its way to the rows.
+    private static let looksMax = 5
+    private static let pause = Duration.seconds(1)
+
+    init(client: PostgresClient, isReplacing: Bool) async throws {
+        self.client = client
+        self.isReplacing = isReplacing
+        reprojector = Reprojector(client: client)
+        review = try await LinkingRules.read(client).map { OwnerReview(client: client, rules: $0) }
+    }
+
+    /// - Parameter found: told of each part's differences, and how many purchases were compared.
+    func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
+        var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
+        var last = (id: "", environment: "")
+        while true {
+            let rows = try await client.query(
+                Self.next,
+                [.text(last.id), .text(last.environment), .int8(Int64(Self.purchasesMax))]
+            )
+            let purchases = rows.map { row in
+                PurchaseKey(
+                    environment: Environment(rawValue: row.text(1)),
+                    bundleID: "",
+                    originalTransactionID: row.text(0)
+                )
+            }
+            guard let end = purchases.last else { return report }
+            last = (end.originalTransactionID, end.environment.rawValue)
+            let differences = try await lastingDifferences(of: purchases)
+            report.purchaseCount += purchases.count
+            report.differenceCount += differences.count
+            found(differences, report.purchaseCount)
+        }
+    }
+
+    /// What still differs when the workers have had time, and is replaced then where that is asked.
+    private func lastingDifferences(
+        of purchases: [PurchaseKey]
+    ) async throws -> RebuildDifferences {
+        var differences = try await rebuild(purchases, isReplacing: false)
+        var looks = 1
+        while differences.count > 0, looks < Self.looksMax {
+            guard try await client.query(Self.workers).first != nil else { break }
+            try await Task.sleep(for: Self.pause)
+            differences = try await rebuild(purchases, isReplacing: false)
+            looks += 1
+        }
+        guard isReplacing, differences.count > 0 else { return differences }
+        return try await rebuild(purchases, isReplacing: true)
+    }
+
+    /// Has a transaction rolled back that is to leave nothing behind.
+    private struct Undone: Error {
+        let differences: RebuildDifferences
+    }
+
+    /// Owners and rows in one transaction: what a purchase grants follows from whose it should be.
+    private func rebuild(
+        _ purchases: [PurchaseKey],
+        isReplacing: Bool
+    ) async throws -> RebuildDifferences {
+        do {
+            guard let review else {
+                return try await client.transaction { connection in
+                    try await rebuild(purchases, owners: [], isReplacing, connection)
+                }
+            }
+            return try await review.transaction(about: purchases) { connection, owners in
+                try await rebuild(purchases, owners: owners, isReplacing, connection)
+            }
+        } catch let undone as Undone {
+            return undone.differences
+        }
+    }
+
+    private func rebuild(
+        _ purchases: [PurchaseKey],
+        owners: [OwnerDifference],
+        _ isReplacing: Bool,
+        _ connection: PostgresConnection
+    ) async throws -> RebuildDifferences {
+        let rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)
+        let differences = RebuildDifferences(owners: owners, rows: rows)
+        guard isReplacing else { throw Undone(differences: differences) }
+        return differences
+    }
+
+    /// Without them nothing is on its way.
+    private static let workers = """
+        SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name IN ('link-worker', 'entitle-worker')
+        LIMIT 1
+        """
+
+    /// Also rows to which there are no facts.
+    private static let next = """
+        SELECT original_transaction_id, environment FROM (
+            (SELECT DISTINCT original_transaction_id, environment FROM transactions
+             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
+            UNION
+            (SELECT DISTINCT original_transaction_id, environment FROM entitlements
+             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
+            UNION
+            (SELECT DISTINCT original_transaction_id, environment FROM ledger
+             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
+        ) AS known
+        ORDER BY 1, 2 LIMIT $3
+        """
+}

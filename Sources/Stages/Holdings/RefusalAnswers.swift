@@ -1,0 +1,69 @@
+import AppStore
+import DeadLetters
+package import Kafka
+package import Postgres
+package import Worker
+
+/// Tells those who wait for a record that a stage refuses what its user holds all the same.
+///
+/// Who sends a purchase again, or one that contradicts what is known, is a customer with a screen
+/// that has to show something.
+package struct RefusalAnswers: Sendable {
+    private let client: PostgresClient
+
+    package init(client: PostgresClient) {
+        self.client = client
+    }
+
+    /// Adds the user and what they hold to the verdicts on refused records that somebody waits for;
+    /// costs nothing where there is none.
+    ///
+    /// - Parameter verdicts: on `records`, in their order.
+    package func complete(
+        _ verdicts: [Verdict],
+        of records: [ConsumerRecord]
+    ) async throws -> [Verdict] {
+        var verdicts = verdicts
+        for (index, record) in records.enumerated() {
+            guard let refusal = verdicts[index].deadLetter, verdicts[index].outcome == nil,
+                record.correlationID != nil
+            else { continue }
+            var outcome = Outcome(.deadLettered, reason: refusal.reason.rawValue)
+            try await tell(&outcome, of: record)
+            verdicts[index].outcome = outcome
+        }
+        return verdicts
+    }
+
+    private func tell(_ outcome: inout Outcome, of record: ConsumerRecord) async throws {
+        guard let observation = try? Observation(decoding: record.value),
+            let original = observation.originalTransactionID
+        else { return }
+        let environment = observation.environment.rawValue
+        do {
+            let owners = try await client.query(
+                Self.owner,
+                [.text(environment), .text(observation.bundleID), .text(original)]
+            )
+            guard let user = owners.first?.optionalText(0) else { return }
+            let held = try await client.query(
+                HeldReading.select(from: "(SELECT $1::text AS user_id) AS asked"),
+                [.text(user)]
+            )
+            outcome.tell(
+                user,
+                holds: held.map { HeldEntitlement($0) }.filter { $0.environment == environment }
+            )
+        } catch let error as PostgresError where error.isRecordFault {
+            // What PostgreSQL cannot even be asked about belongs to nobody it knows.
+        }
+    }
+
+    /// A renewal info names no app.
+    private static let owner = """
+        SELECT user_id FROM owners
+        WHERE environment = $1 AND original_transaction_id = $3 AND user_id IS NOT NULL
+          AND bundle_id = coalesce($2, bundle_id)
+        ORDER BY bundle_id LIMIT 1
+        """
+}

@@ -1,0 +1,48 @@
+import Postgres
+
+/// Says now and then how much of linking is left to do, whichever copy does it.
+struct LinkBacklog {
+    private let metrics: LinkMetrics
+    private var changesReadAt: ContinuousClock.Instant?
+    private var purchasesCountedAt: ContinuousClock.Instant?
+
+    private static let changesInterval = Duration.seconds(5)
+    /// Counting costs more than looking at the ends of a queue.
+    private static let purchasesInterval = Duration.seconds(60)
+
+    init(_ metrics: LinkMetrics) {
+        self.metrics = metrics
+    }
+
+    mutating func read(_ connection: PostgresConnection) async throws {
+        let now = ContinuousClock.now
+        guard Self.isDue(changesReadAt, Self.changesInterval, now) else { return }
+        let isCounting = Self.isDue(purchasesCountedAt, Self.purchasesInterval, now)
+        let answers = try await connection.pipeline(
+            [Self.changes] + (isCounting ? [Self.purchases] : [])
+        )
+        metrics.show(
+            waitingChanges: answers[0][0].int8(0),
+            unownedPurchases: isCounting ? answers[1][0].int8(0) : nil
+        )
+        changesReadAt = now
+        purchasesCountedAt = isCounting ? now : purchasesCountedAt
+    }
+
+    private static func isDue(
+        _ last: ContinuousClock.Instant?,
+        _ interval: Duration,
+        _ now: ContinuousClock.Instant
+    ) -> Bool {
+        last.map { now - $0 >= interval } ?? true
+    }
+
+    private static let changes = PostgresStatement(
+        "SELECT coalesce(max(id) - min(id) + 1, 0) FROM account_link_changes"
+    )
+    private static let purchases = PostgresStatement(
+        """
+        SELECT count(*) FROM (SELECT FROM owners WHERE user_id IS NULL LIMIT 100000) AS unowned
+        """
+    )
+}

@@ -1,0 +1,74 @@
+package import Entitlements
+package import Postgres
+
+/// Judges anew whose purchases are, from the facts as they stand, beside the workers.
+///
+/// Takes the locks that `link-worker` takes, so that what it finds different is different, and not
+/// just on its way.
+package struct OwnerReview: Sendable {
+    private let client: PostgresClient
+    private let rules: OwnershipRules
+
+    /// How often purchases that concern more accounts than were locked are begun again.
+    private static let attemptsMax = 5
+
+    /// - Parameter rules: those that the workers judge by.
+    package init(client: PostgresClient, rules: OwnershipRules) {
+        self.client = client
+        self.rules = rules
+    }
+
+    /// Writes owners as they follow, in one transaction with what the body does about them.
+    ///
+    /// - Parameter body: given where owners were otherwise; where it throws nothing is written. It
+    ///   may be run again from its start.
+    package func transaction<T>(
+        about purchases: [PurchaseKey],
+        _ body: (PostgresConnection, [OwnerDifference]) async throws -> T
+    ) async throws -> T {
+        var groups: Set<AppTransactionGroup> = []
+        var attempt = 1
+        while true {
+            do {
+                return try await client.transaction { [groups] connection in
+                    try await body(connection, try await judge(purchases, groups, connection))
+                }
+            } catch let missing as LocksMissing where attempt < Self.attemptsMax {
+                groups.formUnion(missing.groups)
+                attempt += 1
+            }
+        }
+    }
+
+    private func judge(
+        _ purchases: [PurchaseKey],
+        _ groups: Set<AppTransactionGroup>,
+        _ connection: PostgresConnection
+    ) async throws -> [OwnerDifference] {
+        let scopes = Set(purchases.map(\.scope))
+        // What link-worker has recorded is never behind what entitle-worker has.
+        _ = try await connection.pipeline(
+            [
+                OwnershipLocks.sharedLinks, OwnershipLocks.accounts(groups),
+                OwnershipLocks.purchases(scopes),
+            ] + OwnershipCopying.statements(Array(scopes))
+        )
+        var transaction = LinkTransaction(
+            connection: connection,
+            batch: LinkBatch(judging: scopes, and: []),
+            rules: rules,
+            hasRecords: false,
+            locking: groups
+        )
+        return try await transaction.run().differences
+    }
+}
+
+extension LinkOutcome {
+    fileprivate var differences: [OwnerDifference] {
+        owners.compactMap { key, owner in
+            OwnerDifference(key, found: purchases[key]?.stored, expected: owner)
+        }
+        .sorted { $0.purchase < $1.purchase }
+    }
+}

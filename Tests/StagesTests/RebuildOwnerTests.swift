@@ -1,0 +1,134 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import LinkStage
+import Operations
+import Postgres
+import Settings
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+/// `pipeline rebuild` judges whose purchases are, and not only what they grant.
+@Suite(.timeLimit(.minutes(10))) struct RebuildOwnerTests {
+    /// Both workers on one database, and the tool beside them.
+    private struct Rig {
+        let client: PostgresClient
+        let link: LinkWorker
+        let entitle: EntitleWorker
+        private let url: String
+
+        init(_ rules: OwnershipRules = OwnershipRules()) async throws {
+            let options = try await PostgresServer.shared.migratedDatabase()
+            client = PostgresClient(options, connectionsMax: 8)
+            url = options.connectionString
+            link = try await LinkWorker(rules, on: client)
+            entitle = try await EntitleWorker(on: client)
+            try await start(link)
+        }
+
+        /// As the worker's loop does first.
+        func start(_ worker: LinkWorker) async throws {
+            try await worker.stage.outboxes[0].waitForOccasion()
+        }
+
+        /// Has both stages take up two purchases: the first goes from anna to bob.
+        func settle() async throws {
+            try await link.linkTokens()
+            let samples: [Sample] = [
+                .purchase("1", "1", at: 1_000, token: LinkWorker.anna, until: 9_000),
+                .purchase("1", "1-2", at: 2_000, token: LinkWorker.bob, until: 9_000),
+                .purchase("7", token: LinkWorker.anna, until: 9_000),
+            ]
+            try await link.settle(samples)
+            _ = try await entitle.stage.process(try samples.records(from: 0))
+        }
+
+        func rebuild(_ options: String...) async -> (code: Int32, output: String) {
+            let output = Mutex("")
+            let code = await PipelineTool.run(
+                ["rebuild"] + options,
+                in: CommandContext(
+                    console: Console(
+                        isInteractive: false,
+                        output: { bytes in
+                            output.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+                        },
+                        notes: { _ in }
+                    ),
+                    environment: ["DATABASE_URL": url],
+                    executables: "/nowhere"
+                )
+            )
+            return (code, output.withLock { $0 })
+        }
+
+        func held() async throws -> [String] {
+            try await client.query(
+                """
+                SELECT original_transaction_id || ' ' || user_id FROM entitlements
+                ORDER BY 1
+                """
+            ).map { $0.text(0) }
+        }
+    }
+
+    @Test func `owners that follow from the facts are no difference`() async throws {
+        let rig = try await Rig()
+        try await rig.settle()
+        let (code, output) = await rig.rebuild()
+        #expect(code == 0, "\(output)")
+        #expect(output.contains("2 purchases compared: each row is what the facts say"))
+    }
+
+    @Test func `a wrong owner is found, and what their purchase grants with it`() async throws {
+        let rig = try await Rig()
+        try await rig.settle()
+        let before = try await rig.held()
+        _ = try await rig.client.query(
+            "UPDATE owners SET user_id = 'mallory' WHERE original_transaction_id = '7'"
+        )
+        _ = try await rig.client.query(
+            "UPDATE entitlements SET user_id = 'mallory' WHERE original_transaction_id = '7'"
+        )
+        let (code, output) = await rig.rebuild()
+        #expect(code == 1)
+        #expect(
+            output.contains("7 owner: is mallory by account_token, directly anna, follows anna by"),
+            "\(output)"
+        )
+        #expect(output.contains("7 mallory entitlement"), "\(output)")
+        #expect(try await rig.held() != before)
+        #expect(await rig.rebuild("--replace").code == 1)
+        #expect(try await rig.held() == before)
+        #expect(await rig.rebuild().code == 0)
+    }
+
+    @Test func `ownership facts that are gone are found in the transactions`() async throws {
+        let rig = try await Rig()
+        try await rig.settle()
+        let before = try await rig.held()
+        _ = try await rig.client.query("DELETE FROM ownership_facts")
+        _ = try await rig.client.query("DELETE FROM owners")
+        #expect(await rig.rebuild("--replace").code == 1)
+        #expect(try await rig.held() == before)
+        let (code, output) = await rig.rebuild()
+        #expect(code == 0, "\(output)")
+    }
+
+    @Test func `rules that have changed show by owners that are not by them`() async throws {
+        let rig = try await Rig()
+        try await rig.settle()
+        let next = try await LinkWorker(OwnershipRules(policy: .keep), on: rig.client)
+        try await rig.start(next)
+        let (code, output) = await rig.rebuild()
+        #expect(code == 1)
+        #expect(output.contains("1 owner: is bob by account_token"), "\(output)")
+        #expect(await rig.rebuild("--replace").code == 1)
+        #expect(try await rig.held() == ["1 anna", "7 anna"])
+        // The workers tell of it too, and find that nothing is left to do.
+        #expect(try await next.told() == ["1=anna"])
+        #expect(await rig.rebuild().code == 0)
+    }
+}
