@@ -161,11 +161,22 @@ import Settings
                 "9",
                 signed: 1,
                 product: "chest",
+                type: .consumable
+            )
+        ])
+        _ = try await rig.worker.client.query("SELECT ledger_debit('anna', 'coins', 30, 'sword')")
+        _ = try await rig.worker.process([
+            try Signed.transaction(
+                "9",
+                signed: 2,
+                product: "chest",
                 type: .consumable,
                 revoked: 1_000
             )
         ])
         let text = await rig.run("explain", "anna").output
+        #expect(text.contains("Balance: -30 coins"), "\(text)")
+        #expect(text.contains("spent 30 coins for sword"), "\(text)")
         let line = "credits 100 coins for chest, 100 taken back 1970-01-01T00:00:01Z"
         #expect(text.contains(line), "\(text)")
         let purchase = await rig.run("explain", "--transaction", "9").output

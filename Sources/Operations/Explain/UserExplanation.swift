@@ -15,6 +15,7 @@ struct UserExplanation {
     var purchases: [ExplainedPurchase] = []
     var grants: [ExplainedGrant] = []
     var balances: [(currency: String, amount: Int64)] = []
+    var debits: [ExplainedDebit] = []
     var changes: [ExplainedChange] = []
 
     init(_ userID: String, _ environment: String) {
@@ -34,6 +35,7 @@ struct UserExplanation {
         if !balances.isEmpty {
             lines += ["", "Balance: " + balances.map { "\($1) \($0)" }.joined(separator: ", ")]
         }
+        lines += debits.map { "  \($0.phrase)" }
         if !changes.isEmpty {
             lines += ["", "Changes:"] + changes.flatMap(\.lines)
         }
@@ -62,6 +64,10 @@ struct UserExplanation {
                     writer.key(currency)
                     writer.int(amount)
                 }
+            }
+            writer.key("debits")
+            writer.array { writer in
+                debits.forEach { $0.write(to: &writer) }
             }
             writer.key("changes")
             writer.array { writer in

@@ -31,6 +31,7 @@ extension UserExplanation {
         grants = answers[1].map { ExplainedGrant($0) }
         balances = answers[2].map { ($0.text(0), $0.int8(1)) }
         changes = answers[3].map { ExplainedChange($0) }
+        debits = answers[4].map { ExplainedDebit($0) }
         purchases = UserReading.purchases.purchases(
             answers[UserReading.statements.count...],
             in: Environment(rawValue: environment)
@@ -76,6 +77,10 @@ private enum UserReading {
         """
         SELECT \(ExplainedChange.columns) FROM changes
         WHERE user_id = $1 AND environment = $2 ORDER BY version
+        """,
+        """
+        SELECT \(ExplainedDebit.columns) FROM ledger_debits
+        WHERE user_id = $1 AND environment = $2 ORDER BY debited_at, reference
         """,
     ]
 }

@@ -54,8 +54,9 @@ final class ChangeFeed: Outbox {
 
     func close() async {
         // Whoever comes next waits for the lease to end where this fails.
+        let doubtful = state.withLock { $0.doubtful }
         _ = try? await client.withConnection { connection in
-            try await connection.pipeline([lease.release])
+            try await connection.pipeline([lease.republish(doubtful), lease.release])
         }
     }
 }
