@@ -12,5 +12,6 @@ package enum MockError: Int32, Sendable {
     case unknownMember = 25
     case rebalanceInProgress = 27
     case groupAuthorizationFailed = 30
+    case clusterAuthorizationFailed = 31
     case outOfOrderSequence = 45
 }

@@ -7,4 +7,5 @@ package enum MockRequest: Int16, Sendable {
     case offsetCommit = 8
     case joinGroup = 11
     case heartbeat = 12
+    case initProducerID = 22
 }

@@ -25,9 +25,7 @@ package enum TopicSchema {
     }
 
     private static func run(_ arguments: [String], input: Data) async throws -> Verdict {
-        let folder = ReferenceScript.root.appending(path: "schemas/topics").path(
-            percentEncoded: false
-        )
+        let folder = ReferenceScript.root.appending(path: "schemas/topics").path
         let result = try ReferenceScript("validate_topics.py").run(
             [folder] + arguments,
             input: input

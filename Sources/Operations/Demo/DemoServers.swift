@@ -50,10 +50,12 @@ actor DemoServers {
     func startKafka() async throws {
         if let given = options.kafka {
             bootstrap = given
-            hasTopics = true
             let layout = layout
             _ = try await KafkaAdmin.lend(kafkaConfiguration) { admin in
-                try await TopicDeployment(admin, layout).run(isAltering: false)
+                _ = try await admin.metadata(deadline: .seconds(30))
+                // From here on there may be topics, whatever comes.
+                hasTopics = true
+                return try await TopicDeployment(admin, layout).run(isAltering: false)
             }
             return
         }

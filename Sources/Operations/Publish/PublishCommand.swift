@@ -107,7 +107,8 @@ extension PipelineCommand {
         guard let found = metadata[topic: topic], found.error == nil else {
             throw CommandError(
                 ExitCode.unavailable,
-                "topic \(topic) does not exist: create it with '\(PipelineTool.name) topics'"
+                "topic \(topic) does not exist or may not be seen: create it with "
+                    + "'\(PipelineTool.name) topics'"
             )
         }
     }

@@ -53,8 +53,8 @@ package struct AccountReader: Sendable {
             guard let found = metadata[topic: name], found.error == nil else {
                 throw CommandError(
                     ExitCode.unavailable,
-                    "topic \(name) does not exist: create it with '\(PipelineTool.name) topics', "
-                        + "or give its prefix"
+                    "topic \(name) does not exist or may not be seen: create it with "
+                        + "'\(PipelineTool.name) topics', or give its prefix"
                 )
             }
             partitions[topic] = found.partitions

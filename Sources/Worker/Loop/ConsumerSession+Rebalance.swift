@@ -196,8 +196,8 @@ extension ConsumerSession {
     private func noteMissing(_ topic: String) {
         let isNew = polling.withLock { $0.missingTopics.insert(topic).inserted }
         guard isNew else { return }
-        loop.health.notReady(.assigned, "topic \(topic) does not exist")
-        log.warning("the topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
+        loop.health.notReady(.assigned, "topic \(topic) does not exist or may not be seen")
+        WorkerLoop.sayMissing(topic, log)
     }
 
     /// The broker answers, and lets this worker neither join its group nor read its topic.

@@ -6,6 +6,8 @@ actor Deliverer {
     private let handlers: KafkaHandlers
     private let log: Log
     private var producer: KafkaProducer
+    /// When each fatal error came last, so that a series of them is said once.
+    private var fatalErrors: [KafkaError.Code: ContinuousClock.Instant] = [:]
 
     init(
         properties: [String: String],
@@ -30,7 +32,7 @@ actor Deliverer {
 
     private func usable() -> KafkaProducer {
         guard let error = producer.fatalError else { return producer }
-        log.error("the producer met a fatal error and is made anew", ["error": "\(error)"])
+        note(error)
         let old = producer
         do {
             producer = try KafkaProducer(configuration: properties, handlers: handlers)
@@ -41,6 +43,17 @@ actor Deliverer {
         }
         Task { _ = await old.close(deadline: .seconds(1)) }
         return producer
+    }
+
+    /// A producer that may not write meets the same error as often as it is made.
+    private func note(_ error: KafkaError) {
+        let isNew = fatalErrors[error.code].map { $0 + .seconds(60) < .now } ?? true
+        fatalErrors[error.code] = .now
+        log(
+            isNew ? .error : .debug,
+            "the producer met a fatal error and is made anew",
+            ["error": "\(error)"]
+        )
     }
 
     /// What is not acknowledged by the deadline is reported as purged.

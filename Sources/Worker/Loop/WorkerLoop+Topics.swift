@@ -44,10 +44,18 @@ extension WorkerLoop {
         }
     }
 
+    /// Brokers answer alike about a topic that is not there and one that a client may not see.
+    static func sayMissing(_ topic: String, _ log: Log) {
+        log.warning(
+            "the topic does not exist or may not be seen, waiting for it",
+            ["kafka.topic": .string(topic)]
+        )
+    }
+
     private func say(_ finding: TopicCheck.Finding) {
         switch finding {
         case .missing(let topic):
-            log.warning("the topic does not exist, waiting for it", ["kafka.topic": .string(topic)])
+            Self.sayMissing(topic, log)
         case .tooSmall(let topic, let bytes, let bytesMin):
             log.error(
                 "the topic takes too small records only, larger ones will be dead-lettered",

@@ -19,7 +19,8 @@ extension PipelineTests {
         }
 
         private static let fault = "infrastructure fault, trying again until it is over"
-        private static let missing = "the topic does not exist, waiting for it"
+        private static let missing =
+            "the topic does not exist or may not be seen, waiting for it"
         private static let faultIsOver = "infrastructure fault is over"
 
         @Test(arguments: KafkaCluster.Kind.available)

@@ -192,6 +192,26 @@ struct WorkerLoopTests {
         try await worker.stop()
     }
 
+    @Test func `a producer that is made anew again and again says so once`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        let worker = try rig.worker(stage)
+        worker.start()
+        try await rig.publish([[1]])
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 1 }
+        stage.close()
+        try await rig.publish([[2]])
+        await eventually(within: .seconds(30)) { stage.seen.processed.count == 2 }
+        let refusals = Array(repeating: MockError.clusterAuthorizationFailed, count: 5)
+        try rig.cluster.mock?.fail(.initProducerID, with: refusals)
+        try rig.cluster.mock?.fail(.produce, with: Array(repeating: .outOfOrderSequence, count: 3))
+        stage.open()
+        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 2 }
+        // One for the sequence, one for all that may not begin.
+        #expect(rig.log.count("the producer met a fatal error and is made anew") == 2)
+        try await worker.stop()
+    }
+
     @Test func `a worker that may not read says so, is not ready and goes on when it may`()
         async throws
     {
