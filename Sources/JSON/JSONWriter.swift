@@ -130,17 +130,29 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Escapes what JSON asks for, and every other control character too: some terminals obey those
+    /// of the upper half (U+0080 to U+009F), and logs are read in terminals.
+    ///
+    /// - Parameter text: well-formed UTF-8.
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
         var written = 0
-        for index in text.indices {
+        var index = 0
+        while index < text.count {
             let byte = text[index]
-            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+            let isUpperControl =
+                byte == 0xC2 && index + 1 < text.count && text[index + 1] < 0xA0
+            guard
+                byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+                    || byte == 0x7F || isUpperControl
+            else {
+                index += 1
                 continue
             }
             bytes.append(contentsOf: text[written..<index])
-            appendEscape(byte)
-            written = index + 1
+            appendEscape(isUpperControl ? text[index + 1] : byte)
+            index += isUpperControl ? 2 : 1
+            written = index
         }
         bytes.append(contentsOf: text[written...])
         bytes.append(UInt8(ascii: "\""))

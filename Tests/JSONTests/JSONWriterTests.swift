@@ -38,6 +38,11 @@ struct JSONWriterTests {
         #expect(text == #""a\"b\\c\n\r\t\u0000\u001fé😀/""#)
     }
 
+    @Test func `what a terminal would obey is escaped`() {
+        let text = Self.text { $0.string("\u{1B}[2J \u{7F} \u{80}\u{9B}31m\u{9F} \u{A0}é\u{C2}") }
+        #expect(text == "\"\\u001b[2J \\u007f \\u0080\\u009b31m\\u009f \u{A0}é\u{C2}\"")
+    }
+
     @Test func `bytes that are no UTF-8 never reach the text`() {
         #expect(Self.text { $0.string(utf8: [0x61, 0xC3, 0xA9]) } == "\"aé\"")
         #expect(Self.text { $0.string(utf8: [0x61, 0xFF, 0x62]) } == "\"a\u{FFFD}b\"")
