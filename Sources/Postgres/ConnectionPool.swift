@@ -22,7 +22,10 @@ actor ConnectionPool {
                 throw PostgresError(code: .connectionClosed, message: "the client is closed")
             }
             if let connection = idle.popLast() {
-                if await connection.isUsable() { return connection }
+                let left = max(deadline - .now, Self.attemptMin)
+                if await connection.isUsable(), await connection.renewPlans(deadline: left) {
+                    return connection
+                }
                 await connection.close()
                 openCount -= 1
             } else if openCount < connectionsMax {

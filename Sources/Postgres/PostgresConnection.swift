@@ -12,6 +12,7 @@ package actor PostgresConnection {
     private var session: Session?
     private var transactionStart: PostgresStatement?
     private var transactionDeadline: ContinuousClock.Instant?
+    private var plansRenewedAt = ContinuousClock.now
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -132,6 +133,22 @@ package actor PostgresConnection {
     package func isUsable() -> Bool {
         guard let session else { return false }
         return session.isAlive() && !session.isInTransaction
+    }
+
+    /// Has the server plan the prepared statements anew where it may have done so too long ago.
+    ///
+    /// - Returns: false where that failed, which closes the connection.
+    func renewPlans(deadline: Duration) async -> Bool {
+        let now = ContinuousClock.now
+        guard plansRenewedAt + options.planAgeMax <= now else { return true }
+        plansRenewedAt = now
+        do throws(PostgresError) {
+            _ = try await pipeline([PostgresStatement("DISCARD PLANS")], deadline: deadline)
+            return true
+        } catch {
+            close()
+            return false
+        }
     }
 }
 

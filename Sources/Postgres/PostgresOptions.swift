@@ -19,6 +19,12 @@ package struct PostgresOptions: Sendable {
     /// Prepared statements kept per connection.
     package var preparedStatementsMax = 256
 
+    /// How long a client's connections keep the plans of their prepared statements.
+    ///
+    /// The server keeps a plan for as long as the connection lasts, also one that was made when a
+    /// table was empty and any index as good as another; only new statistics of that table end it.
+    package var planAgeMax: Duration = .seconds(10)
+
     package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
 
     package init(connectionString: String, applicationName: String) {
