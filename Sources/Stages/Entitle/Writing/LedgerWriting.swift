@@ -27,21 +27,25 @@ enum LedgerWriting {
 
     static func remove(_ credits: [RowChanges.Credited]) -> PostgresStatement? {
         guard !credits.isEmpty else { return nil }
-        var columns = [PostgresArray](repeating: PostgresArray(of: .text), count: 5)
+        var columns = [PostgresArray](repeating: PostgresArray(of: .text), count: 6)
         for credited in credits {
-            columns[0].append(credited.credit.transactionID)
+            columns[0].append(credited.purchase.originalTransactionID)
             columns[1].append(credited.purchase.environment.rawValue)
             columns[2].append(credited.purchase.bundleID)
-            columns[3].append(credited.credit.productID)
-            columns[4].append(credited.credit.currency)
+            columns[3].append(credited.credit.transactionID)
+            columns[4].append(credited.credit.productID)
+            columns[5].append(credited.credit.currency)
         }
         return PostgresStatement(
             """
             DELETE FROM ledger AS credit
-            USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-                AS gone (transaction_id, environment, bundle_id, product_id, currency)
-            WHERE credit.transaction_id = gone.transaction_id
+            USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+                AS gone (
+                    original_transaction_id, environment, bundle_id, transaction_id, product_id,
+                    currency)
+            WHERE credit.original_transaction_id = gone.original_transaction_id
               AND credit.environment = gone.environment AND credit.bundle_id = gone.bundle_id
+              AND credit.transaction_id = gone.transaction_id
               AND credit.product_id = gone.product_id AND credit.currency = gone.currency
             """,
             columns.map { .array($0) }
@@ -55,7 +59,9 @@ enum LedgerWriting {
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
             $8::int8[], $9::int8[], $10::int8[], $11::int8[])
-        ON CONFLICT (transaction_id, environment, bundle_id, product_id, currency) DO UPDATE SET
+        ON CONFLICT (
+            original_transaction_id, environment, bundle_id, transaction_id, product_id, currency
+        ) DO UPDATE SET
             user_id = excluded.user_id,
             amount = excluded.amount,
             taken_back = excluded.taken_back,
