@@ -26,6 +26,9 @@ extension HostileFixture {
         let open = [UInt8](
             [[0x30, 0x82, 0x00], [UInt8](repeating: 0x30, count: count / 2)].joined()
         )
+        // In the style of iOS 6, and all but the key that is looked for.
+        let hint = [UInt8]("\"purchase-inf".utf8)
+        let legacy = [0x7B] + Array(repeating: hint, count: count * 3 / 4 / hint.count).joined()
         let broken: [(String, CertificateAuthority, ReceiptFields, ReceiptForm, RefusalReason)] = [
             ("a forged receipt chain", forger, fields, ReceiptForm(), .rootUntrusted),
             ("a receipt signed by another", authority, fields, otherKey, forged),
@@ -36,6 +39,12 @@ extension HostileFixture {
         ]
         return [
             HostileBody("a receipt of noise", noise, .receiptMalformed, by: .receipt),
+            HostileBody(
+                "a receipt of iOS 6 without end",
+                Body.receipt(Base64Text.standard(legacy)),
+                .receiptMalformed,
+                by: .receipt
+            ),
             HostileBody(
                 "a receipt of BER without end",
                 Body.receipt(Base64Text.standard(open)),
