@@ -35,8 +35,11 @@ package struct Catalog: Hashable, Sendable {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type to go by: Apple's word where it is known, else the catalog's; else what says until
-    /// when it was paid for is a subscription.
+    /// The type to go by: Apple's word where it is known, else the catalog's; where Apple says
+    /// nothing, as in receipts, what says until when it was paid for is a subscription.
+    ///
+    /// A word that nobody knows yet grants nothing, whatever else is said: what it sells may be for
+    /// others than the buyer. With the catalog's entry its purchases are projected anew.
     package func type(of transaction: MergedTransaction) -> ProductType? {
         if let type = transaction.type, !type.isUnknown {
             return type
@@ -44,7 +47,7 @@ package struct Catalog: Hashable, Sendable {
         if let product = products[transaction.productID] {
             return product.type
         }
-        return transaction.expiresDate == nil ? transaction.type : .autoRenewable
+        return transaction.type ?? (transaction.expiresDate == nil ? nil : .autoRenewable)
     }
 }
 
