@@ -67,10 +67,15 @@ package final class WorkerLoop: Sendable {
             let session = try ConsumerSession(self, cluster: cluster)
             self.session.withLock { $0 = session }
             if mustStop { session.stop() }
+            let start = ContinuousClock.now
             let error = await session.run()
             self.session.withLock { $0 = nil }
             if let error, !mustStop {
                 faults.failed(.connection, error)
+                if ContinuousClock.now - start > configuration.backoff.delayMax {
+                    // It has worked meanwhile: this is another fault, not the same one again.
+                    backoff.reset()
+                }
                 try? await Task.sleep(for: backoff.nextDelay())
             }
         }
