@@ -57,28 +57,14 @@ enum OwnershipWriting {
         return PostgresStatement(raiseFacts, columns.map { .array($0) })
     }
 
-    private static let raiseFacts = """
-        INSERT INTO ownership_facts AS known (
-            original_transaction_id, transaction_id, environment, bundle_id, track,
-            signed_date_ms, content_hash, trust, purchase_date_ms, product_type, expires_date_ms,
-            revocation_date_ms, account_token, app_transaction_id)
+    private static let raiseFacts = OwnershipRaising.facts(
+        """
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[],
             $8::text[], $9::int8[], $10::text[], $11::int8[], $12::int8[], $13::text[],
             $14::text[])
-        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
-        DO UPDATE SET
-            signed_date_ms = excluded.signed_date_ms,
-            content_hash = excluded.content_hash,
-            trust = excluded.trust,
-            product_type = excluded.product_type,
-            expires_date_ms = excluded.expires_date_ms,
-            revocation_date_ms = excluded.revocation_date_ms,
-            account_token = excluded.account_token,
-            app_transaction_id = excluded.app_transaction_id
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-            > (known.signed_date_ms, known.content_hash)
         """
+    )
 
     private static func renewals(_ facts: some Collection<RenewalFact>) -> PostgresStatement {
         var originals = PostgresArray(of: .text)
@@ -103,20 +89,12 @@ enum OwnershipWriting {
         return PostgresStatement(raiseRenewals, columns.map { .array($0) })
     }
 
-    private static let raiseRenewals = """
-        INSERT INTO ownership_renewals AS known (
-            original_transaction_id, environment, trust, signed_date_ms, content_hash,
-            account_token, app_transaction_id)
+    private static let raiseRenewals = OwnershipRaising.renewals(
+        """
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::int8[], $5::bytea[], $6::text[], $7::text[])
-        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE SET
-            signed_date_ms = excluded.signed_date_ms,
-            content_hash = excluded.content_hash,
-            account_token = excluded.account_token,
-            app_transaction_id = excluded.app_transaction_id
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-            > (known.signed_date_ms, known.content_hash)
         """
+    )
 
     private static func claims(_ claims: some Collection<LinkBatch.Claim>) -> PostgresStatement {
         var originals = PostgresArray(of: .text)
