@@ -48,8 +48,8 @@ package actor KafkaConsumer {
         "partition.assignment.strategy": "cooperative-sticky",
     ]
 
-    /// Bounds on what librdkafka holds for us, and fetches that are large under backlog and quick
-    /// when there is little.
+    /// Bounds on what librdkafka holds for us, and fetches that are small, since a fetch counts
+    /// compressed and is held many times as large, and quick when there is little.
     package static let defaults = properties.merging(
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
@@ -60,7 +60,7 @@ package actor KafkaConsumer {
     private static let properties = [
         "queued.max.messages.kbytes": "4096",
         "queued.min.messages": "2000",
-        // No bound on what is read: librdkafka wants fetch.max.bytes to be above it.
+        // Bounds nothing that is read; librdkafka refuses a fetch.max.bytes below it.
         "message.max.bytes": "65536",
         "fetch.max.bytes": "262144",
         "max.partition.fetch.bytes": "131072",

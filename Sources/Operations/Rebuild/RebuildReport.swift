@@ -50,11 +50,7 @@ extension RowDifference {
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("environment", purchase.environment.rawValue)
-            writer.member("bundleID", purchase.bundleID)
-            writer.member("originalTransactionID", purchase.originalTransactionID)
-            writer.member("userID", userID)
-            writer.member("kind", isCredit ? "credit" : "entitlement")
+            writer.difference(of: isCredit ? "credit" : "entitlement", purchase, userID)
             writer.member("subject", subject)
             writer.member("found", found)
             writer.member("expected", expected)
@@ -73,14 +69,25 @@ extension OwnerDifference {
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("environment", purchase.environment.rawValue)
-            writer.member("bundleID", purchase.bundleID)
-            writer.member("originalTransactionID", purchase.originalTransactionID)
-            writer.member("userID", userID)
-            writer.member("kind", "owner")
+            writer.difference(of: "owner", purchase, userID)
             writer.member("found", found)
             writer.member("expected", expected)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONWriter {
+    /// What every difference begins with: where it is, and of what kind.
+    fileprivate mutating func difference(
+        of kind: String,
+        _ purchase: PurchaseKey,
+        _ userID: String?
+    ) {
+        member("environment", purchase.environment.rawValue)
+        member("bundleID", purchase.bundleID)
+        member("originalTransactionID", purchase.originalTransactionID)
+        member("userID", userID)
+        member("kind", kind)
     }
 }

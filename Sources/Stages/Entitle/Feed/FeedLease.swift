@@ -19,7 +19,8 @@ final class FeedLease: Sendable {
     /// How long after the database was asked, at the latest, records are handed over.
     ///
     /// What is left of the right then is for requests that are still on their way when this process
-    /// dies.
+    /// dies. Where the broker stands still for longer than that, such a request may be served after
+    /// the next copy's: consumers pass over what has a lower version than they know.
     private static let handOverMax = Duration.seconds(2)
 
     /// Whether records may be handed over now.
