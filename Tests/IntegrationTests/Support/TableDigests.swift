@@ -2,8 +2,8 @@ import Postgres
 
 /// A digest of every row of every table, the history and the outbox among them.
 ///
-/// What deduplication remembers is left out, which may be forgotten at any moment, and the outbox
-/// of the change feed, which empties by itself.
+/// What deduplication remembers is left out, which may be forgotten at any moment, and the change
+/// feed's outbox and repetitions, which empty by themselves.
 struct TableDigests: Equatable, Sendable {
     private let digests: [String: String]
 
@@ -13,7 +13,7 @@ struct TableDigests: Equatable, Sendable {
             SELECT table_name::text FROM information_schema.tables
             WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
                 AND table_name NOT LIKE 'dedupe\\_%'
-                AND table_name NOT IN ('unpublished_changes', 'feed_lease')
+                AND table_name NOT IN ('unpublished_changes', 'feed_lease', 'feed_repetitions')
             """
         )
         var digests: [String: String] = [:]

@@ -2,6 +2,7 @@ import JSON
 import Kafka
 import Postgres
 import Synchronization
+import Testing
 import Worker
 
 @testable import EntitleStage
@@ -64,8 +65,26 @@ extension EntitleWorker {
         return try Published(written.all)
     }
 
+    /// Hands over what waits and is killed before it hears of it; what is under way then.
+    func killedWhilePublishing() async throws -> [ProducerRecord] {
+        struct Killed: Error {}
+        let underWay = WrittenRecords()
+        await #expect(throws: Killed.self) {
+            try await feed.empty {
+                underWay.append($0)
+                throw Killed()
+            }
+        }
+        return underWay.all
+    }
+
     /// As time does, for whoever holds it.
     func endLease() async throws {
         _ = try await client.query("UPDATE feed_lease SET until = now() - interval '1 second'")
+    }
+
+    /// As time does, for whoever is to be published once more.
+    func endRepetitionDelay() async throws {
+        _ = try await client.query("UPDATE feed_repetitions SET due = now()")
     }
 }

@@ -7,7 +7,8 @@ import Worker
 ///
 /// Changes wait in an outbox that the transaction of their rows has filled, so none is published
 /// before its commit and none is lost by a crash; a crash between an acknowledgement and its mark
-/// publishes again, from the same change on and in the same order.
+/// publishes again, from the same change on and in the same order. Where a crash has left something
+/// under way, the states of the users concerned are published once more when it must be over.
 final class ChangeFeed: Outbox {
     private let client: PostgresClient
     private let topics: FeedTopics
@@ -21,12 +22,12 @@ final class ChangeFeed: Outbox {
         var recordBytesMax: Int
         /// Of whom something was handed over that is not known to lie before what others wrote.
         var doubtful: Set<String> = []
-        var backlogReadAt: ContinuousClock.Instant?
+        var stockTakenAt: ContinuousClock.Instant?
     }
 
     /// How long changes of other writers wait until they are looked for.
     private static let sweepInterval = Duration.milliseconds(200)
-    private static let backlogInterval = Duration.seconds(5)
+    private static let stockInterval = Duration.seconds(5)
 
     init(client: PostgresClient, topics: FeedTopics, metrics: EntitleMetrics) {
         self.client = client
@@ -45,15 +46,16 @@ final class ChangeFeed: Outbox {
     }
 
     func empty(_ deliver: OutboxDelivery) async throws {
-        try await readBacklog()
+        try await takeStock()
         while try await publish(deliver) {
             try Task.checkCancellation()
-            try await readBacklog()
+            try await takeStock()
         }
     }
 
     func close() async {
-        // Whoever comes next waits for the lease to end where this fails.
+        // Whoever comes next waits for the lease to end where this fails, and where something that
+        // was handed over is not confirmed.
         let doubtful = state.withLock { $0.doubtful }
         _ = try? await client.withConnection { connection in
             try await connection.pipeline([lease.republish(doubtful), lease.release])
@@ -88,12 +90,13 @@ extension ChangeFeed {
                 _ = try await connection.pipeline([lease.republish(doubtful)])
                 state.withLock { $0.doubtful.subtract(doubtful) }
             }
-            guard try await lease.hold(connection) else { return nil }
+            guard let suspectThrough = try await lease.hold(connection) else { return nil }
             let batch = try await connection.transaction(isolation: .repeatableRead) {
                 FeedBatch(
                     try await $0.pipeline([
                         FeedReading.changes, FeedReading.users, FeedReading.held,
-                    ])
+                    ]),
+                    suspectThrough: suspectThrough
                 )
             }
             return batch.changes.isEmpty ? nil : batch
@@ -120,30 +123,31 @@ extension ChangeFeed {
     /// the database, what it wrote may now lie behind that copy's: the users' states are then
     /// published once more.
     private func mark(_ batch: FeedBatch) async throws {
-        let statements = [
-            PostgresStatement(
-                "DELETE FROM unpublished_changes WHERE id = ANY ($1::int8[])",
-                [.int8Array(batch.changes.map(\.id))]
-            ),
-            lease.republish(batch.userIDs),
+        var statements = [
+            lease.confirm(batch.changes.map(\.id)), lease.republish(batch.userIDs),
         ]
+        let suspects = batch.suspectUserIDs
+        if !suspects.isEmpty {
+            statements.append(FeedRepetitions.note(suspects))
+        }
         _ = try await client.withConnection { try await $0.pipeline(statements) }
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Says now and then how much waits, whoever publishes it.
-    private func readBacklog() async throws {
+    /// Says now and then how much waits, whoever publishes it, and puts back what is to be
+    /// published once more.
+    private func takeStock() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
-            guard state.backlogReadAt.map({ now - $0 >= Self.backlogInterval }) ?? true else {
+            guard state.stockTakenAt.map({ now - $0 >= Self.stockInterval }) ?? true else {
                 return false
             }
-            state.backlogReadAt = now
+            state.stockTakenAt = now
             return true
         }
         guard isDue else { return }
         let row = try await client.withConnection { connection in
-            try await connection.pipeline([FeedReading.backlog])[0][0]
+            try await connection.pipeline([FeedRepetitions.putBack, FeedReading.backlog])[1][0]
         }
         metrics.waiting(changes: row.int8(0), oldestSeconds: row.float8(1))
     }

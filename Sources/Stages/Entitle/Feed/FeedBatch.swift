@@ -7,9 +7,13 @@ struct FeedBatch {
     let changes: [FeedChange]
     private let versions: [(userID: String, version: Int64)]
     private let held: [String: [HeldEntitlement]]
+    private let suspectThrough: Int64
 
-    /// - Parameter answers: to the statements of `FeedReading`, in their order.
-    init(_ answers: [PostgresRows]) {
+    /// - Parameters:
+    ///   - answers: to the statements of `FeedReading`, in their order.
+    ///   - suspectThrough: as `FeedLease.hold` says.
+    init(_ answers: [PostgresRows], suspectThrough: Int64) {
+        self.suspectThrough = suspectThrough
         precondition(answers.count == 3, "three statements have three answers")
         changes = answers[0].map { FeedChange($0) }
         versions = answers[1].map { ($0.text(0), $0.int8(1)) }
@@ -20,6 +24,11 @@ struct FeedBatch {
 
     var userIDs: Set<String> {
         Set(changes.map(\.userID))
+    }
+
+    /// Of whom something may yet be served that was handed over before this batch.
+    var suspectUserIDs: Set<String> {
+        Set(changes.filter { $0.id <= suspectThrough }.map(\.userID))
     }
 
     /// The changes in their order, then each user's state, which contains them.

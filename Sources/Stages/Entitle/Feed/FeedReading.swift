@@ -6,8 +6,13 @@ enum FeedReading {
     /// How many changes are published together.
     static let changesMax = 500
 
+    /// None but those that count as handed over, however many have come since.
     private static let waiting = """
-        (SELECT id, user_id, version FROM unpublished_changes ORDER BY id LIMIT \(changesMax))
+        (
+            SELECT id, user_id, version FROM unpublished_changes
+            WHERE id <= (SELECT handed_over_through FROM feed_lease)
+            ORDER BY id LIMIT \(changesMax)
+        )
         """
 
     /// The oldest changes, in their order.
