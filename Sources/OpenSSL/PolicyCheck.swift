@@ -21,7 +21,8 @@ package enum PolicyCheck: String, CaseIterable, Sendable {
     case certificateForm, certificateSize, certificateVersion, criticalExtensions, digest
     case intermediateMarker
     case intermediateSignature, issuerIsCA, issuerKey, issuerKeyUsage, issuerName
-    case keyIdentifier, leafIsNoCA, leafKey, leafKeyUsage, leafMarker
+    case keyIdentifier, knownCertificate, knownIntermediate, knownRoot, knownSignature
+    case leafIsNoCA, leafKey, leafKeyUsage, leafMarker
     case leafSignature, localCertificate, namedCurve, pathLength, pin
     case signersValidity
     // The payload, and whom it is meant for.

@@ -1,4 +1,5 @@
 import AppStore
+import OpenSSL
 import TestSupport
 import Testing
 import Traffic
@@ -55,6 +56,28 @@ struct VerifyReloadTests {
         await eventually { rig.settled(.forwarded) == 3 && rig.settled(.deadLettered) == 1 }
         let letters = "entitlements_dead_letters_total{reason=\"root_untrusted\""
         #expect(rig.metric(letters) == 1)
+        try await rig.stop()
+    }
+
+    /// The two have one name and no key identifiers: only signatures tell them apart.
+    @Test func `what the former root has signed counts for nothing under the next of its name`()
+        async throws
+    {
+        let both = try (0..<2).map { _ in
+            try CertificateAuthority(name: "Namesake") {
+                $0.root.subjectKeyIdentifier = nil
+                $0.intermediate.authorityKeyIdentifier = nil
+            }
+        }
+        let files = ["root.pem": Self.pem(both[0])]
+        let rig = try await VerifyRig(apps: Self.apps(), files: files)
+        try await rig.publish([Self.body(both[0], 1)])
+        await eventually { rig.settled(.forwarded) == 1 }
+        try rig.replace("root.pem", Self.pem(both[1]))
+        await eventually { rig.log.count(Self.taken) == 1 }
+        try await rig.publish([Self.body(both[0], 2), Self.body(both[1], 3)])
+        await eventually { rig.settled(.forwarded) == 2 && rig.settled(.deadLettered) == 1 }
+        #expect(rig.metric("entitlements_dead_letters_total{reason=\"chain_invalid\"") == 1)
         try await rig.stop()
     }
 

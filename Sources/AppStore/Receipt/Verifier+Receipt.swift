@@ -99,7 +99,7 @@ extension Verifier {
             presentedRoot: issuers[1],
             family: .receipts
         )
-        let anchors = try policy.anchors(configuration.chainRoots(.receipts))
+        let anchors = try policy.anchors(configuration.chainRoots(.receipts), &signatures)
         return (leaf, VerifiedChain(policy, anchors: anchors))
     }
 

@@ -22,7 +22,12 @@ struct ChainPolicy {
     }
 
     /// The anchors that vouch for the chain: at least one.
-    func anchors(_ chainRoots: [Certificate]) throws(Fault) -> [Anchor] {
+    ///
+    /// - Parameter signatures: computes those of the certificates, once all else is known to hold.
+    func anchors(
+        _ chainRoots: [Certificate],
+        _ signatures: inout CertificateSignatures
+    ) throws(Fault) -> [Anchor] {
         let candidates = candidates(chainRoots)
         guard !candidates.isEmpty || PolicyCheck.anchorNamed.isLeftOut else {
             throw Fault(.rootUntrusted, "no configured root has issued the intermediate")
@@ -32,13 +37,15 @@ struct ChainPolicy {
         var firstFault: Fault?
         for root in candidates {
             do throws(Fault) {
-                anchors.append(try anchor(root))
+                anchors.append(try anchor(root, &signatures))
             } catch {
                 firstFault = firstFault ?? error
             }
         }
         if anchors.isEmpty, let firstFault { throw firstFault }
-        guard leaf.isSigned(by: intermediate) || PolicyCheck.leafSignature.isLeftOut else {
+        guard
+            signatures.isSigned(leaf, by: intermediate) || PolicyCheck.leafSignature.isLeftOut
+        else {
             throw Fault(.chainInvalid, "the intermediate has not signed the leaf")
         }
         return anchors
@@ -57,7 +64,10 @@ struct ChainPolicy {
         }
     }
 
-    private func anchor(_ root: Certificate) throws(Fault) -> Anchor {
+    private func anchor(
+        _ root: Certificate,
+        _ signatures: inout CertificateSignatures
+    ) throws(Fault) -> Anchor {
         try Self.checkIssuance(of: intermediate, "intermediate", by: root)
         try Self.checkIssuer(root, "root")
         try Self.checkExtensions(of: root, "root")
@@ -66,7 +76,9 @@ struct ChainPolicy {
         {
             throw Fault(.chainInvalid, "the root allows no intermediate")
         }
-        guard intermediate.isSigned(by: root) || PolicyCheck.intermediateSignature.isLeftOut
+        guard
+            signatures.isSigned(intermediate, byRoot: root)
+                || PolicyCheck.intermediateSignature.isLeftOut
         else {
             throw Fault(.chainInvalid, "the root has not signed the intermediate")
         }

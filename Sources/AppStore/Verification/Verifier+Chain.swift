@@ -16,7 +16,7 @@ extension Verifier {
             presentedRoot: certificates[2],
             family: .jws
         )
-        let anchors = try policy.anchors(configuration.chainRoots(.jws))
+        let anchors = try policy.anchors(configuration.chainRoots(.jws), &signatures)
         return VerifiedChain(policy, anchors: anchors)
     }
 
@@ -31,7 +31,11 @@ extension Verifier {
     ) throws(Fault) -> [Certificate] {
         var parsed: [Certificate] = []
         for (place, der) in certificates.enumerated() {
-            parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && place == 2))
+            if let known = signatures.certificate(of: der) {
+                parsed.append(known)
+            } else {
+                parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && place == 2))
+            }
             trail.note(chain: parsed.map(CertificateFacts.init))
         }
         return parsed

@@ -5,13 +5,14 @@ import OpenSSL
 ///
 /// The rules and their order are those of the product's verification document: the first one
 /// broken is the reason of the refusal. For one thread at a time, since it holds the keys'
-/// contexts and the cache of chains; each thread has one of its own, of one configuration.
+/// contexts and what is known of chains; each thread has one of its own, of one configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
     package static let version = "1.1.0"
 
     package let configuration: VerifierConfiguration
     var chains: VerifiedChainCache
+    var signatures: CertificateSignatures
     var trail = VerificationTrail()
     /// What is known of revoked certificates; nil where nobody asks.
     package var revocations: RevocationSnapshot?
@@ -23,10 +24,14 @@ package final class Verifier {
     package init(configuration: VerifierConfiguration) {
         self.configuration = configuration
         chains = VerifiedChainCache(entriesMax: configuration.limits.chainsCachedMax)
+        signatures = CertificateSignatures(factsMax: configuration.limits.intermediatesKnownMax)
     }
 
     /// How many chains are known; a gauge for operators.
     package var chainsCached: Int { chains.count }
+
+    /// How many signatures of certificates were computed; each costs as much as ten records.
+    package var certificateSignaturesComputed: Int { signatures.computedCount }
 
     /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {

@@ -13,6 +13,11 @@ package struct VerifierLimits: Sendable, Equatable {
     package var json: JSONLimits
     /// How many verified chains one verifier remembers.
     package var chainsCachedMax: Int
+    /// Of how many intermediates one verifier remembers that a root has signed them.
+    ///
+    /// Each of Apple's roots has signed a dozen, and either half of an ECDSA signature's range gives
+    /// each another form.
+    package var intermediatesKnownMax: Int
 
     package init(
         bodyBytesMax: Int = 1 << 20,
@@ -20,7 +25,8 @@ package struct VerifierLimits: Sendable, Equatable {
         certificateBytesMax: Int = 8 << 10,
         itemsMax: Int = 500,
         json: JSONLimits = .standard,
-        chainsCachedMax: Int = 32
+        chainsCachedMax: Int = 32,
+        intermediatesKnownMax: Int = 32
     ) {
         self.bodyBytesMax = bodyBytesMax
         self.headerSegmentBytesMax = headerSegmentBytesMax
@@ -28,6 +34,7 @@ package struct VerifierLimits: Sendable, Equatable {
         self.itemsMax = itemsMax
         self.json = json
         self.chainsCachedMax = chainsCachedMax
+        self.intermediatesKnownMax = intermediatesKnownMax
     }
 
     package static let standard = VerifierLimits()

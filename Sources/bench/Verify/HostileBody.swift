@@ -6,7 +6,9 @@ struct HostileBody: Sendable {
     enum Yardstick: String, Sendable {
         /// One signed transaction of about 5 kB, its chain known.
         case record
-        /// The same with a chain that is verified anew.
+        /// The same with a leaf that is seen for the first time, its intermediate known.
+        case newLeaf = "record, new leaf"
+        /// The same with a chain of which nothing is known.
         case newChain = "record, new chain"
         /// An API response of a hundred transactions, about half a megabyte.
         case response
@@ -18,6 +20,22 @@ struct HostileBody: Sendable {
         case smallReceipt = "receipt of one"
         /// A receipt of five hundred records, above 80 kB.
         case largeReceipt = "large receipt"
+
+        /// What the verifier remembers while this is measured.
+        var limits: VerifierLimits {
+            var limits = VerifierLimits.standard
+            if self == .newLeaf || self == .newChain { limits.chainsCachedMax = 0 }
+            if self == .newChain { limits.intermediatesKnownMax = 0 }
+            return limits
+        }
+
+        /// How many signatures of certificates such a body may take where it is hostile.
+        var signaturesMax: Int {
+            switch self {
+            case .record, .response, .notification: 0
+            case .newLeaf, .newChain, .receipt, .smallReceipt, .largeReceipt: 1
+            }
+        }
     }
 
     let name: String
@@ -27,19 +45,23 @@ struct HostileBody: Sendable {
     let yardstick: Yardstick
     /// Of the yardstick's cost, at most.
     let bound: Double
+    /// So many signatures of certificates at most, once its turn has come before.
+    let signaturesMax: Int
 
     init(
         _ name: String,
         _ bodies: [[UInt8]],
         _ reason: RefusalReason,
         by yardstick: Yardstick = .record,
-        bound: Double = 1.2
+        bound: Double = 1.2,
+        signaturesMax: Int? = nil
     ) {
         self.name = name
         self.bodies = bodies
         self.reason = reason
         self.yardstick = yardstick
         self.bound = bound
+        self.signaturesMax = signaturesMax ?? yardstick.signaturesMax
     }
 
     init(

@@ -4,10 +4,7 @@ import Traffic
 
 extension HostileFixture {
     /// Forged and broken JWS of a record's size.
-    static func tokens(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileBody] {
+    static func tokens(_ authority: CertificateAuthority) throws -> [HostileBody] {
         let payload = BenchTransaction.payload(0)
         let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
         let broken: [(Forgery, RefusalReason)] = [
@@ -48,7 +45,7 @@ extension HostileFixture {
                 ),
                 .x5cLength
             ),
-        ] + forgedChains(authority, blueprint, payload)
+        ]
     }
 
     private static var other: [UInt8] {
@@ -59,30 +56,6 @@ extension HostileFixture {
 
     private static func header(_ certificates: [[UInt8]]) -> [UInt8] {
         CertificateAuthority.headerSegment(certificates: certificates)
-    }
-
-    /// Forged below the genuine root: only a signature of a certificate tells them apart, so that
-    /// they are measured by a genuine chain that is seen for the first time.
-    private static func forgedChains(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint,
-        _ payload: [UInt8]
-    ) throws -> [HostileBody] {
-        var forgedLeaf = blueprint
-        forgedLeaf.leafSigner = try .generate(.p384)
-        var forgedIntermediate = blueprint
-        forgedIntermediate.intermediateSigner = try .generate(.p384)
-        return try [("a forged leaf", forgedLeaf), ("a forged intermediate", forgedIntermediate)]
-            .map { name, blueprint in
-                let forger = try CertificateAuthority(blueprint)
-                let body = try forger.sign(
-                    payload,
-                    headerSegment: header([
-                        forger.leaf, forger.intermediate, authority.root,
-                    ])
-                )
-                return HostileBody(name, body, .chainInvalid, by: .newChain)
-            }
     }
 
     /// API responses that are bad at their very end, or full of nothing.

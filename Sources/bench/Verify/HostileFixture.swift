@@ -37,15 +37,17 @@ struct HostileFixture: Sendable {
         var small = Self.receiptFields
         small.records = Array(small.records.prefix(1))
         good = [
-            .record: record, .newChain: record, .response: response, .receipt: receipt,
+            .record: record, .newLeaf: record, .newChain: record, .response: response,
+            .receipt: receipt,
             .notification: try Self.notification(authority, record),
             .smallReceipt: Body.receipt(try receipts.receiptText(small)),
             .largeReceipt: Body.receipt(try receipts.receiptText(Self.largeReceiptFields)),
         ]
         bodies =
-            try Self.shapeless(response.count) + Self.tokens(authority, blueprint)
+            try Self.shapeless(response.count) + Self.tokens(authority)
             + Self.wholes(authority) + Self.responses(items, authority, response.count)
-            + Self.costlyTokens(authority, blueprint) + Self.receipts(receipts, receipt.count)
+            + Self.forgedChains(authority, blueprint) + Self.costlyTokens(authority, blueprint)
+            + Self.receipts(receipts, receipt.count)
             + Self.largeReceipts(receipts) + Self.costlyReceipts(receipts, receiptsBlueprint)
     }
 

@@ -4,6 +4,9 @@ import Operations
 import Settings
 
 /// The costs of hostile bodies, as a table and as JSON.
+///
+/// Each is bounded by the good body that it is measured by, and by how many signatures of
+/// certificates it takes; beside it stands its cost in records whose chain is known.
 struct HostileReport {
     let costs: [HostileBenchmark.Cost]
 
@@ -12,8 +15,8 @@ struct HostileReport {
     var lines: [String] {
         var table = TextTable([
             .init("hostile body"), .init("refused as"), .init("kB", .right),
-            .init("CPU µs", .right), .init("measured by"), .init("ratio", .right),
-            .init("bound", .right), .init(""),
+            .init("CPU µs", .right), .init("of a record", .right), .init("signatures", .right),
+            .init("measured by"), .init("ratio", .right), .init("bound", .right), .init(""),
         ])
         for cost in costs {
             table.add([
@@ -21,6 +24,8 @@ struct HostileReport {
                 cost.body.reason.rawValue,
                 FixedPoint.text(Double(cost.body.bodies[0].count) / 1_000, digits: 1),
                 FixedPoint.text(cost.microseconds, digits: 1),
+                FixedPoint.text(cost.recordRatio, digits: 2),
+                "\(cost.signatures) ≤ \(cost.body.signaturesMax)",
                 cost.body.yardstick.rawValue,
                 FixedPoint.text(cost.ratio, digits: 2),
                 "≤ " + FixedPoint.text(cost.body.bound, digits: 2),

@@ -6,8 +6,10 @@ struct VerifyBenchmark {
     enum Case: String, CaseIterable {
         case raw = "OpenSSL alone"
         case warm = "verifier, chain known"
-        case cold = "verifier, chain new each time"
+        case newLeaf = "verifier, leaf new each time"
+        case newChain = "verifier, chain new each time"
         case foreignChain = "forged chain"
+        case forgedLeaf = "forged leaf, genuine certificates above it"
         case forgedSignature = "forged signature"
     }
 
@@ -61,14 +63,23 @@ struct VerifyBenchmark {
             }
         case .warm:
             return verifying(fixture.good, with: fixture.verifier(), expecting: nil)
-        case .cold:
-            let verifier = fixture.verifier(chainsCachedMax: 0)
+        case .newLeaf:
+            let verifier = fixture.verifier(remembering: .newLeaf)
+            return verifying(fixture.good, with: verifier, expecting: nil)
+        case .newChain:
+            let verifier = fixture.verifier(remembering: .newChain)
             return verifying(fixture.good, with: verifier, expecting: nil)
         case .foreignChain:
             return verifying(
                 fixture.foreignChain,
                 with: fixture.verifier(),
                 expecting: .rootUntrusted
+            )
+        case .forgedLeaf:
+            return verifying(
+                fixture.forgedLeaf,
+                with: fixture.verifier(),
+                expecting: .chainInvalid
             )
         case .forgedSignature:
             let verifier = fixture.verifier()

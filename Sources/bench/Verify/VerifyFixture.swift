@@ -15,10 +15,15 @@ struct VerifyFixture: Sendable {
     let raw: [Raw]
     let good: [[UInt8]]
     let foreignChain: [[UInt8]]
+    let forgedLeaf: [[UInt8]]
     let forgedSignature: [[UInt8]]
 
     init(recordCount: Int) throws {
-        let authority = try CertificateAuthority()
+        let blueprint = try AuthorityBlueprint(
+            name: "Good",
+            validity: CertificateAuthority.standardValidity
+        )
+        let authority = try CertificateAuthority(blueprint)
         let foreign = try CertificateAuthority(name: "Forger's")
         guard let key = try Certificate(der: authority.leaf).p256Key else {
             preconditionFailure("a throw-away leaf has a P-256 key")
@@ -34,6 +39,8 @@ struct VerifyFixture: Sendable {
         let payloads = (0..<recordCount).map(BenchTransaction.payload)
         good = try payloads.map { try authority.sign($0) }
         foreignChain = try payloads.map { try foreign.sign($0) }
+        let (forger, header) = try authority.leafForger(blueprint)
+        forgedLeaf = try payloads.map { try forger.sign($0, headerSegment: header) }
         forgedSignature = try payloads.map { try authority.forge($0, .flippedSignature) }
         raw = try payloads.map { payload in
             let message =
@@ -45,10 +52,8 @@ struct VerifyFixture: Sendable {
 
     var recordBytes: Int { good.map(\.count).reduce(0, +) / good.count }
 
-    /// - Parameter chainsCachedMax: 0 makes every record's chain a new one.
-    func verifier(chainsCachedMax: Int = VerifierLimits.standard.chainsCachedMax) -> Verifier {
-        var limits = VerifierLimits.standard
-        limits.chainsCachedMax = chainsCachedMax
-        return Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
+    /// One that remembers what it does while this is measured.
+    func verifier(remembering yardstick: HostileBody.Yardstick = .record) -> Verifier {
+        Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
     }
 }

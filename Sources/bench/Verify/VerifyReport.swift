@@ -56,6 +56,20 @@ struct VerifyReport {
                 isCeiling: true
             ),
             Goal(
+                name: "cost of a new leaf / a new chain",
+                key: "new_leaf_cost",
+                value: cost(of: .newLeaf, to: .newChain),
+                bound: 0.70,
+                isCeiling: true
+            ),
+            Goal(
+                name: "cost of a forged leaf / a good record",
+                key: "forged_leaf_cost",
+                value: cost(of: .forgedLeaf, to: .warm),
+                bound: 16,
+                isCeiling: true
+            ),
+            Goal(
                 name: "cost of a forged signature / a good record",
                 key: "forged_signature_cost",
                 value: cost(of: .forgedSignature, to: .warm),

@@ -28,6 +28,7 @@ final class FuzzRig {
         warm = Verifier(configuration: VerifierConfiguration(apps: apps))
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 0
+        limits.intermediatesKnownMax = 0
         cold = Verifier(configuration: VerifierConfiguration(apps: apps, limits: limits))
     }
 

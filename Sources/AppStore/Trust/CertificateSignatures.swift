@@ -1,0 +1,83 @@
+import OpenSSL
+
+/// Says whether an issuer has signed a certificate, and remembers which intermediates a root has.
+///
+/// A signature on P-384 costs as much as ten records whose chain is known. Apple's intermediate and
+/// root are public, so a forger shows them with a leaf of his own: once they are known, such a
+/// leaf, and Apple's next one, costs one signature instead of two.
+///
+/// What is remembered is that this root's key verifies these very bytes, which no time changes, and
+/// nothing else: names, dates, purpose and revocation are judged anew for each record. Only what a
+/// trusted root has signed comes in, so that nobody fills it with inventions. It ends with its
+/// verifier, so that other roots begin without it; for one thread at a time, as that is.
+struct CertificateSignatures {
+    private struct Fact {
+        let intermediate: Certificate
+        let root: Certificate
+    }
+
+    let factsMax: Int
+    /// The one that was asked for last is the first.
+    private var facts: [Fact] = []
+    /// How many signatures were computed.
+    private(set) var computedCount = 0
+
+    init(factsMax: Int) {
+        self.factsMax = factsMax
+    }
+
+    /// The certificate of exactly these bytes, if it is part of a fact: parsed, its key decoded.
+    ///
+    /// It is of version 3: an intermediate is read only so, and a root is pinned or configured.
+    func certificate(of der: [UInt8]) -> Certificate? {
+        for fact in facts {
+            if isCertificate(fact.intermediate, der) { return fact.intermediate }
+            if isCertificate(fact.root, der) { return fact.root }
+        }
+        return nil
+    }
+
+    private func isCertificate(_ certificate: Certificate, _ der: [UInt8]) -> Bool {
+        certificate.der == der || PolicyCheck.knownCertificate.isLeftOut
+    }
+
+    /// Whether the intermediate has signed a leaf: computed each time.
+    mutating func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool {
+        computedCount += 1
+        return leaf.isSigned(by: intermediate)
+    }
+
+    /// Whether a root that may vouch for chains has signed an intermediate: computed once.
+    ///
+    /// A signature that does not verify is never remembered, in neither way.
+    mutating func isSigned(_ intermediate: Certificate, byRoot root: Certificate) -> Bool {
+        if let known = index(of: intermediate, root) {
+            if known > 0 {
+                facts.insert(facts.remove(at: known), at: 0)
+            }
+            return true
+        }
+        computedCount += 1
+        let isSigned = intermediate.isSigned(by: root)
+        if isSigned || PolicyCheck.knownSignature.isLeftOut {
+            remember(Fact(intermediate: intermediate, root: root))
+        }
+        return isSigned
+    }
+
+    private func index(of intermediate: Certificate, _ root: Certificate) -> Int? {
+        facts.firstIndex { fact in
+            (fact.intermediate.fingerprint == intermediate.fingerprint
+                || PolicyCheck.knownIntermediate.isLeftOut)
+                && (fact.root.fingerprint == root.fingerprint || PolicyCheck.knownRoot.isLeftOut)
+        }
+    }
+
+    private mutating func remember(_ fact: Fact) {
+        guard factsMax > 0 else { return }
+        if facts.count >= factsMax {
+            facts.removeLast()
+        }
+        facts.insert(fact, at: 0)
+    }
+}
