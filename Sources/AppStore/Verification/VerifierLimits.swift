@@ -15,8 +15,8 @@ package struct VerifierLimits: Sendable, Equatable {
     package var chainsCachedMax: Int
     /// Of how many intermediates one verifier remembers that a root has signed them.
     ///
-    /// Each of Apple's roots has signed a dozen, and either half of an ECDSA signature's range gives
-    /// each another form.
+    /// Each of Apple's roots has signed a dozen, and an ECDSA signature has a second form that
+    /// anybody can make of it.
     package var intermediatesKnownMax: Int
 
     package init(

@@ -52,7 +52,7 @@ extension HostileFixture {
         ]
     }
 
-    /// Forged leaves below more intermediates than are remembered, all of which the root has signed.
+    /// Forged leaves below more intermediates than are remembered, all signed by the root.
     private static func manyIntermediates(
         _ authority: CertificateAuthority,
         _ blueprint: AuthorityBlueprint,

@@ -108,6 +108,16 @@ extension Rule {
             without: ["issuerName", "keyIdentifier", "leafSignature", "intermediateSignature"]
         ),
         Rule(
+            "Certificates 2.1",
+            "a signature that is remembered is this root's over these bytes",
+            [
+                "an intermediate of a known one's name and key but of other bytes is not believed",
+                "what one root has signed is not known of another",
+                "a chain takes two signatures, the next leaf one, a known chain none",
+            ],
+            without: ["knownCertificate", "knownIntermediate", "knownRoot", "knownSignature"]
+        ),
+        Rule(
             "Certificates 2.2",
             "no weak digest under a JWS",
             [defects, receiptDefects],
