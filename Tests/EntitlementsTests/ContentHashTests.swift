@@ -35,6 +35,23 @@ struct ContentHashTests {
         )
     }
 
+    @Test(arguments: [
+        // Names that begin alike, and one that is the beginning of the others.
+        (
+            #"{"originalTransactionId":1,"originalPurchaseDate":2,"original":3}"#,
+            #"{"original":3,"originalPurchaseDate":2,"originalTransactionId":1}"#
+        ),
+        // A name's place is that of its decoded bytes; it is hashed as it was written.
+        (#"{"c":1,"\u0062":2,"a":3}"#, #"{"a":3,"\u0062":2,"c":1}"#),
+        (#"{"é":1,"z":2}"#, #"{"z":2,"é":1}"#),
+    ])
+    func `members are sorted by the bytes of their decoded names`(
+        payload: String,
+        sorted: String
+    ) throws {
+        #expect(try Self.hash(payload) == SHA256.digest(Array(sorted.utf8)))
+    }
+
     @Test func `a payload inside a larger document hashes as it does alone`() throws {
         let payload = #"{"b":2,"a":1}"#
         let outer = try Sample.json(#"{"source":{"x":1},"transaction":\#(payload)}"#)

@@ -11,18 +11,44 @@ package enum ContentHash {
     /// - Parameter payload: the object Apple signed; of any other value its bytes are hashed.
     package static func of(_ payload: JSONValue) -> SHA256Digest {
         guard payload.kind == .object else { return SHA256.digest(payload.rawBytes) }
+        // Names that were written with escapes are appended to it.
+        var text = payload.documentBytes
         var members: [Member] = []
         members.reserveCapacity(payload.count)
-        let base = payload.range.lowerBound
-        let text = payload.rawBytes
-        for (key, value) in payload.members {
-            let member = Member(key: key, value: value, base: base)
-            if !member.isExcluded(text.span) {
-                members.append(member)
+        for span in payload.memberSpans {
+            var name = span.key.lowerBound + 1..<span.key.upperBound - 1
+            if span.isKeyEscaped {
+                let start = text.count
+                text += payload.decodedKey(of: span)
+                name = start..<text.count
+            }
+            if !isExcluded(name, text.span) {
+                members.append(Member(span, name: name, text.span))
             }
         }
         sort(&members, text.span)
-        return digest(members, text)
+        return digest(members, text, byteCount: payload.range.count)
+    }
+
+    private static func isExcluded(_ name: Range<Int>, _ text: borrowing Span<UInt8>) -> Bool {
+        switch name.count {
+        case 10: equals("signedDate", name, text)
+        case 18: equals("deviceVerification", name, text)
+        case 23: equals("deviceVerificationNonce", name, text)
+        default: false
+        }
+    }
+
+    private static func equals(
+        _ expected: StaticString,
+        _ name: Range<Int>,
+        _ text: borrowing Span<UInt8>
+    ) -> Bool {
+        for offset in 0..<expected.utf8CodeUnitCount
+        where text[name.lowerBound + offset] != expected.utf8Start[offset] {
+            return false
+        }
+        return true
     }
 
     /// Insertion sort: a payload has some thirty members, and Apple writes them in few orders.
@@ -40,16 +66,19 @@ package enum ContentHash {
 
     private static func digest(
         _ members: [Member],
-        _ text: ArraySlice<UInt8>
+        _ text: [UInt8],
+        byteCount: Int
     ) -> SHA256Digest {
         var canonical: [UInt8] = []
-        canonical.reserveCapacity(text.count + 2)
+        canonical.reserveCapacity(byteCount + 2)
         canonical.append(UInt8(ascii: "{"))
-        for (index, member) in members.enumerated() {
-            if index > 0 {
+        for member in members {
+            if canonical.count > 1 {
                 canonical.append(UInt8(ascii: ","))
             }
-            member.append(to: &canonical, text)
+            canonical.append(contentsOf: text[member.span.key])
+            canonical.append(UInt8(ascii: ":"))
+            canonical.append(contentsOf: text[member.span.value])
         }
         canonical.append(UInt8(ascii: "}"))
         return SHA256.digest(canonical)
@@ -57,58 +86,34 @@ package enum ContentHash {
 }
 
 extension ContentHash {
-    /// Where a member stands in the payload's text.
     private struct Member {
-        private let key: Range<Int>
-        private let value: Range<Int>
-        /// The key where it was written with escapes; else its text says it.
-        private let decodedKey: [UInt8]?
+        let span: JSONMemberSpan
+        /// Where the decoded name stands in the text.
+        private let name: Range<Int>
+        /// Its first bytes, the first of all as the highest: they decide most comparisons.
+        private let start: UInt64
 
-        init(key: JSONValue, value: JSONValue, base: Int) {
-            self.key = key.range.lowerBound - base..<key.range.upperBound - base
-            self.value = value.range.lowerBound - base..<value.range.upperBound - base
-            decodedKey = key.plainStringRange == nil ? key.stringBytes : nil
-        }
-
-        func isExcluded(_ text: borrowing Span<UInt8>) -> Bool {
-            excludedNames.contains { name in
-                nameCount == name.count && name.indices.allSatisfy { byte($0, text) == name[$0] }
+        init(_ span: JSONMemberSpan, name: Range<Int>, _ text: borrowing Span<UInt8>) {
+            self.span = span
+            self.name = name
+            var start: UInt64 = 0
+            for offset in 0..<8 {
+                let byte = offset < name.count ? text[name.lowerBound + offset] : 0
+                start = start << 8 | UInt64(byte)
             }
+            self.start = start
         }
 
         func precedes(_ other: Member, _ text: borrowing Span<UInt8>) -> Bool {
-            let shared = min(nameCount, other.nameCount)
-            var index = 0
-            while index < shared {
-                let (mine, theirs) = (byte(index, text), other.byte(index, text))
+            guard start == other.start else { return start < other.start }
+            for offset in 0..<min(name.count, other.name.count) {
+                let mine = text[name.lowerBound + offset]
+                let theirs = text[other.name.lowerBound + offset]
                 if mine != theirs {
                     return mine < theirs
                 }
-                index += 1
             }
-            return nameCount < other.nameCount
-        }
-
-        func append(to canonical: inout [UInt8], _ text: ArraySlice<UInt8>) {
-            let start = text.startIndex
-            canonical.append(contentsOf: text[start + key.lowerBound..<start + key.upperBound])
-            canonical.append(UInt8(ascii: ":"))
-            canonical.append(
-                contentsOf: text[start + value.lowerBound..<start + value.upperBound]
-            )
-        }
-
-        private var nameCount: Int {
-            decodedKey?.count ?? key.count - 2
-        }
-
-        private func byte(_ index: Int, _ text: borrowing Span<UInt8>) -> UInt8 {
-            decodedKey?[index] ?? text[key.lowerBound + 1 + index]
+            return name.count < other.name.count
         }
     }
-
-    private static let excludedNames: [[UInt8]] = [
-        Array("signedDate".utf8), Array("deviceVerification".utf8),
-        Array("deviceVerificationNonce".utf8),
-    ]
 }
