@@ -2,10 +2,18 @@ import AppStore
 import Kafka
 
 /// One record of a batch, read.
-struct LinkRecord {
-    let record: ConsumerRecord
+///
+/// Large and handed around, so it is referred to and not copied.
+final class LinkRecord: Sendable {
     let subject: LinkSubject
-    let observation: Observation
+    private let record: ConsumerRecord
+    private let observation: Observation
+
+    init(record: ConsumerRecord, subject: LinkSubject, observation: Observation) {
+        self.record = record
+        self.subject = subject
+        self.observation = observation
+    }
 
     /// The same observation with its owner.
     func forwarded(to topic: String, owner: ObservedOwner) -> ProducerRecord {

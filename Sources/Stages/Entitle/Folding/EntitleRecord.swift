@@ -3,7 +3,9 @@ import Entitlements
 import JSON
 
 /// One observation, taken apart into what it states.
-struct EntitleRecord {
+///
+/// Large and handed around, so it is referred to and not copied.
+final class EntitleRecord: Sendable {
     let observation: Observation
     let transaction: TransactionFact?
     let renewal: RenewalFact?
