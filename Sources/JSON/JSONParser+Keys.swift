@@ -7,11 +7,10 @@ extension JSONParser {
     mutating func checkKey(_ input: Span<UInt8>, at key: Int) throws(JSONError) {
         let container = open[open.count - 1]
         guard container.count < Self.keysComparedMax else { return }
-        let bit = filterBit(input, nodes[key])
-        if container.keyFilter & bit != 0 {
+        let isNew = open[open.count - 1].keys.insert(hash(input, nodes[key]))
+        if !isNew {
             try compare(key, withKeysOf: container, input)
         }
-        open[open.count - 1].keyFilter |= bit
     }
 
     private func compare(
@@ -28,21 +27,13 @@ extension JSONParser {
         }
     }
 
-    private func filterBit(_ input: Span<UInt8>, _ key: JSONNode) -> UInt64 {
+    private func hash(_ input: Span<UInt8>, _ key: JSONNode) -> UInt8 {
         guard !key.hasEscapes else {
             var decoded: [UInt8] = []
             StringContent.decode(input, key.content, into: &decoded)
-            return filterBit(decoded.span, 0..<decoded.count)
+            return KeyFilter.hash(decoded.span, 0..<decoded.count)
         }
-        return filterBit(input, key.content)
-    }
-
-    private func filterBit(_ bytes: Span<UInt8>, _ content: Range<Int>) -> UInt64 {
-        guard !content.isEmpty else { return 1 }
-        let middle = bytes[content.lowerBound + content.count / 2]
-        let last = bytes[content.upperBound - 1]
-        let mixed = UInt64(content.count) << 16 | UInt64(middle) << 8 | UInt64(last)
-        return 1 << ((mixed &* 0x9E37_79B9_7F4A_7C15) >> 58)
+        return KeyFilter.hash(input, key.content)
     }
 
     private func haveEqualContent(

@@ -16,8 +16,7 @@ struct JSONParser {
         let node: Int
         let isObject: Bool
         var count: UInt32 = 0
-        /// One bit per key seen so far; a bit that is not set proves that a key is new.
-        var keyFilter: UInt64 = 0
+        var keys = KeyFilter()
     }
 
     let limits: JSONLimits
