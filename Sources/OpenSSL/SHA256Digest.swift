@@ -23,21 +23,15 @@ package struct SHA256Digest: Hashable, Sendable {
 
     /// Reads 64 hexadecimal digits in either case; nil for anything else.
     package init?(hex: String) {
-        let digits = hex.utf8
+        let utf8 = hex.utf8
+        let digits = utf8.span
         guard digits.count == Self.byteCount * 2 else { return nil }
-        self.init()
-        var offset = 0
-        var high: UInt8?
-        for digit in digits {
-            guard let value = Self.value(ofHexDigit: digit) else { return nil }
-            if let upper = high {
-                set(upper << 4 | value, at: offset)
-                offset += 1
-                high = nil
-            } else {
-                high = value
-            }
+        var words = InlineArray<4, UInt64>(repeating: 0)
+        for offset in digits.indices {
+            guard let value = Self.value(ofHexDigit: digits[offset]) else { return nil }
+            words[offset / 16] = words[offset / 16] << 4 | UInt64(value)
         }
+        (first, second, third, fourth) = (words[0], words[1], words[2], words[3])
     }
 
     /// All bits zero; for those who fill in the bytes.

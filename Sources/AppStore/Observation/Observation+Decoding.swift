@@ -16,7 +16,7 @@ extension Observation {
         } catch {
             throw .notJSON(error)
         }
-        try self.init(root: ObservationReader(value: document.root, path: ""))
+        try self.init(root: ObservationReader(document.root))
     }
 
     private init(root: ObservationReader) throws(ObservationError) {
@@ -48,7 +48,7 @@ extension ObservationSource {
     fileprivate init(reading object: ObservationReader) throws(ObservationError) {
         let partition = try object.int("partition")
         guard let partition = Int32(exactly: partition) else {
-            throw .member(object.path + "partition")
+            throw object.missing("partition")
         }
         try self.init(
             topic: object.string("topic"),
@@ -76,10 +76,10 @@ extension ObservedNotification {
 extension VerificationFacts {
     fileprivate init(reading object: ObservationReader) throws(ObservationError) {
         guard let trust = Trust(text: try object.string("trust")) else {
-            throw .member(object.path + "trust")
+            throw object.missing("trust")
         }
         guard let method = Method(rawValue: try object.string("method")) else {
-            throw .member(object.path + "method")
+            throw object.missing("method")
         }
         try self.init(
             signedDate: object.timestamp("signedDate"),

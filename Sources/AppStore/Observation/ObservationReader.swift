@@ -1,11 +1,16 @@
 import JSON
 import OpenSSL
 
-/// Typed access to the members of one object of an observation; a fault names the member's path.
+/// Typed access to the members of an observation, or of one object in it; a fault names the member.
 struct ObservationReader {
     let value: JSONValue
-    /// Ends with a dot, but for the root's, which is empty.
-    let path: String
+    /// The member of the observation that this object is; nil for the observation itself.
+    let name: StaticString?
+
+    init(_ value: JSONValue, name: StaticString? = nil) {
+        self.value = value
+        self.name = name
+    }
 
     func object(_ name: StaticString) throws(ObservationError) -> ObservationReader {
         guard let object = try optionalObject(name) else { throw missing(name) }
@@ -16,7 +21,7 @@ struct ObservationReader {
     func optionalObject(_ name: StaticString) throws(ObservationError) -> ObservationReader? {
         guard let member = value[name] else { return nil }
         guard member.kind == .object else { throw missing(name) }
-        return ObservationReader(value: member, path: "\(path)\(name).")
+        return ObservationReader(member, name: name)
     }
 
     func string(_ name: StaticString) throws(ObservationError) -> String {
@@ -50,7 +55,7 @@ struct ObservationReader {
         return digest
     }
 
-    private func missing(_ name: StaticString) -> ObservationError {
-        .member("\(path)\(name)")
+    func missing(_ member: StaticString) -> ObservationError {
+        .member(name.map { "\($0).\(member)" } ?? "\(member)")
     }
 }
