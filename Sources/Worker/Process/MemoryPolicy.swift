@@ -16,5 +16,5 @@ enum MemoryPolicy {
     /// A block from this size on goes back to the system when it is freed.
     private static let mappedBytesMin: Int32 = 256 << 10
     /// So much may lie unused at the end of the heap.
-    private static let trimBytes: Int32 = 2 << 20
+    private static let trimBytes: Int32 = 8 << 20
 }
