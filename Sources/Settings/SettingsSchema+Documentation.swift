@@ -12,7 +12,7 @@ extension SettingsSchema {
         return paragraphs.joined() + (takesKafkaProperties ? Self.kafkaHelp : "")
     }
 
-    /// The settings as a Markdown table, for the README.
+    /// The settings as a Markdown table, for `deploy/SETTINGS.md`.
     package var markdownTable: String {
         let rows = declarations.map { declaration in
             let cells = [

@@ -7,7 +7,7 @@ import Testing
 import VerifyStage
 import Worker
 
-/// The README's table of settings is the one that the declarations give.
+/// The table of settings is the one that the declarations give; the README has a part of it.
 @Suite struct SettingsTableTests {
     private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle]
 
@@ -20,10 +20,25 @@ import Worker
         return SettingsSchema(declarations).markdownTable
     }
 
-    @Test func `the README's table of settings is true`() throws {
-        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "README.md")
-        let readme = try String(contentsOf: path, encoding: .utf8)
-        #expect(readme.contains(Self.table), "the table has to be:\n\(Self.table)")
+    @Test func `the table of settings is true`() throws {
+        let text = try Self.text(of: "deploy/SETTINGS.md")
+        #expect(text.contains(Self.table), "the table has to be:\n\(Self.table)")
+    }
+
+    @Test func `what the README says of settings stands in the table`() throws {
+        let rows = try Self.text(of: "README.md").split(separator: "\n")
+            .drop { $0 != Self.table.prefix { $0 != "\n" } }
+            .prefix { $0.hasPrefix("|") }
+        #expect(rows.count > 2)
+        let table = Set(Self.table.split(separator: "\n"))
+        for row in rows {
+            #expect(table.contains(row))
+        }
+    }
+
+    private static func text(of path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 }
