@@ -25,7 +25,7 @@ struct CommitTests {
         try await second.consumer.subscribe([topic])
         #expect(try await second.run { $0.records.count == 2 })
         #expect(await second.records.map(\.offset) == [2, 3])
-        let committed = try await second.consumer.committed([partition], deadline: .seconds(5))
+        let committed = try await second.consumer.committed([partition], deadline: .seconds(30))
         #expect(committed[partition] == CommittedOffset(offset: 2, metadata: metadata))
         await second.consumer.close(deadline: .seconds(5))
         await producer.close(deadline: .seconds(5))
@@ -45,13 +45,13 @@ struct CommitTests {
         let start = clock.now
         async let outcome = member.consumer.commit(
             [partition: OffsetCommit(offset: 1, metadata: "")],
-            deadline: .milliseconds(300)
+            deadline: .seconds(3)
         )
         try await member.step()
-        #expect(clock.now - start < .milliseconds(300))
+        #expect(clock.now - start < .seconds(3))
         let failure = await outcome.failures[partition]
         #expect(failure?.isRetriable == true)
-        #expect(clock.now - start < .seconds(10))
+        #expect(clock.now - start < .seconds(30))
         await member.consumer.close(deadline: .seconds(2))
     }
 

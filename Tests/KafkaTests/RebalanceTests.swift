@@ -60,7 +60,7 @@ struct RebalanceTests {
             try await !consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
                 .events.isEmpty
         }
-        #expect(await consumer.close(deadline: .seconds(3)))
+        #expect(await consumer.close(deadline: .seconds(30)))
     }
 
     @Test func `a paused partition brings nothing, and resumes after the last record`()
@@ -85,7 +85,7 @@ struct RebalanceTests {
         try await member.consumer.resume([partition])
         #expect(try await member.run { $0.records.count == 6 })
         #expect(await member.records.map(\.offset) == Array(0..<6))
-        try await member.consumer.seek([partition: 1], deadline: .seconds(5))
+        try await member.consumer.seek([partition: 1], deadline: .seconds(30))
         #expect(try await member.run { $0.records.count == 11 })
         #expect(await member.records.suffix(5).map(\.offset) == Array(1..<6))
         await member.consumer.close(deadline: .seconds(5))
