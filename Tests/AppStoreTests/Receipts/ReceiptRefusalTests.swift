@@ -92,15 +92,19 @@ struct ReceiptRefusalTests {
     @Test func `of a receipt that is refused for its size no more is read than is searched for`()
         throws
     {
-        let fields = MintedReceipts.fields {
-            $0.further = Array(repeating: ReceiptFields.attribute(17, DER.set([])), count: 2_000)
-            // Nobody who reads to the end takes this for an attribute.
-            $0.further.append(DER.integer(1))
+        let inApp = ReceiptFields.attribute(17, DER.set([]))
+        for (placesBefore, bundleID) in [(400, Minted.bundleID), (2_000, nil)] {
+            let fields = MintedReceipts.fields {
+                $0.bundleID = nil
+                $0.further = Array(repeating: inApp, count: placesBefore)
+                $0.further.append(ReceiptFields.attribute(2, text: Minted.bundleID))
+                $0.further += Array(repeating: inApp, count: 1_000)
+            }
+            let refusal = try MintedReceipts.verifier().refusal(MintedReceipts.text(fields))
+            #expect(refusal.reason == .payloadTooLarge)
+            #expect(refusal.unverified.bundleID == bundleID)
+            #expect(refusal.unverified.transactionID == "2000000000000001")
         }
-        let refusal = try MintedReceipts.verifier().refusal(MintedReceipts.text(fields))
-        #expect(refusal.reason == .payloadTooLarge)
-        #expect(refusal.unverified.bundleID == Minted.bundleID)
-        #expect(refusal.unverified.transactionID == "2000000000000001")
     }
 
     @Test func `records up to the limit of the body are read`() throws {
