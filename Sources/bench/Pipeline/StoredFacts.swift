@@ -11,7 +11,15 @@ enum StoredFacts {
                 deadline: .seconds(1_800)
             )
         }
-        try await connection.execute(script: "ANALYZE")
+        // The rows are those of the catalog in force: else the last stage would go through them all
+        // again, beside what is measured.
+        try await connection.execute(
+            script: """
+                UPDATE catalog_projection
+                SET version = (SELECT max(version) FROM catalog_versions);
+                ANALYZE
+                """
+        )
     }
 
     private static let id = "(1000000000000000 + i)::text"
