@@ -23,6 +23,7 @@ swift test --skip-build --no-parallel "$@" 2>&1 | tee "$log" || status=$?
 if [ "$status" != 0 ]; then
     # Once more at the end: who has only the last lines of a long log must see what failed.
     printf '\n== what failed\n'
-    grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' | cut -c 1-600 | tail -60
+    grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' | cut -c 1-600 | tail -60 ||
+        true
 fi
 exit "$status"
