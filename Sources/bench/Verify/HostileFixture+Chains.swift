@@ -15,6 +15,29 @@ extension CertificateAuthority {
         let certificates = [forger.leaf, intermediate, root]
         return (forger, Self.headerSegment(certificates: certificates))
     }
+
+    /// Signs below this intermediate, and shows whatever root is given.
+    func sign(_ payload: [UInt8], showingRoot root: [UInt8]) throws -> [UInt8] {
+        let certificates = [leaf, intermediate, root]
+        return try sign(
+            payload,
+            headerSegment: Self.headerSegment(certificates: certificates)
+        )
+    }
+
+    /// Signs under a header that is another each time, and shows the same certificates in all.
+    func signUnderManyHeaders(
+        _ payload: [UInt8],
+        showing certificates: [[UInt8]]
+    ) throws -> [[UInt8]] {
+        try (0..<64).map { number in
+            let header = Self.headerSegment(
+                certificates: certificates,
+                trailing: ",\"kid\":\"\(number)\""
+            )
+            return try sign(payload, headerSegment: header)
+        }
+    }
 }
 
 extension HostileFixture {
@@ -38,12 +61,7 @@ extension HostileFixture {
             ),
             HostileBody(
                 "a forged intermediate",
-                try forger.sign(
-                    payload,
-                    headerSegment: CertificateAuthority.headerSegment(certificates: [
-                        forger.leaf, forger.intermediate, authority.root,
-                    ])
-                ),
+                try forger.sign(payload, showingRoot: authority.root),
                 .chainInvalid,
                 by: .newChain
             ),
@@ -65,13 +83,7 @@ extension HostileFixture {
                 validity: CertificateAuthority.standardValidity
             )
             next.leafSigner = try .generate(.p384)
-            let forger = try CertificateAuthority(next)
-            return try forger.sign(
-                payload,
-                headerSegment: CertificateAuthority.headerSegment(certificates: [
-                    forger.leaf, forger.intermediate, authority.root,
-                ])
-            )
+            return try CertificateAuthority(next).sign(payload, showingRoot: authority.root)
         }
         return HostileBody(
             "forged leaves of \(count) intermediates",
@@ -87,16 +99,10 @@ extension HostileFixture {
         _ authority: CertificateAuthority,
         _ payload: [UInt8]
     ) throws -> HostileBody {
-        let copy = try CertificateAuthority(name: "Good")
-        let bodies = try (0..<64).map { number in
-            try copy.sign(
-                payload,
-                headerSegment: CertificateAuthority.headerSegment(
-                    certificates: [authority.leaf, authority.intermediate, authority.root],
-                    trailing: ",\"kid\":\"\(number)\""
-                )
-            )
-        }
+        let bodies = try CertificateAuthority(name: "Good").signUnderManyHeaders(
+            payload,
+            showing: [authority.leaf, authority.intermediate, authority.root]
+        )
         return HostileBody(
             "the genuine chain, its header new each time",
             bodies,

@@ -24,13 +24,10 @@ extension HostileFixture {
             let name = "foreign, \(kind.rawValue)"
             bodies.append(HostileBody(name, token, reason(kind, .rootUntrusted), bound: 3))
             let copy = try CertificateAuthority(blueprint.forged(with: kind, signer: stranger))
-            let header = CertificateAuthority.headerSegment(certificates: [
-                copy.leaf, copy.intermediate, authority.root,
-            ])
             bodies.append(
                 HostileBody(
                     "genuine root, \(kind.rawValue)",
-                    try copy.sign(payload, headerSegment: header),
+                    try copy.sign(payload, showingRoot: authority.root),
                     reason(kind, .chainInvalid),
                     by: .newChain
                 )
@@ -49,15 +46,10 @@ extension HostileFixture {
     /// A foreign chain under another header each time, against whatever remembers headers.
     private static func endlessHeaders(_ payload: [UInt8]) throws -> HostileBody {
         let foreign = try CertificateAuthority(name: "Forger's")
-        let bodies = try (0..<64).map { number in
-            try foreign.sign(
-                payload,
-                headerSegment: CertificateAuthority.headerSegment(
-                    certificates: [foreign.leaf, foreign.intermediate, foreign.root],
-                    trailing: ",\"kid\":\"\(number)\""
-                )
-            )
-        }
+        let bodies = try foreign.signUnderManyHeaders(
+            payload,
+            showing: [foreign.leaf, foreign.intermediate, foreign.root]
+        )
         return HostileBody("a forged chain, new each time", bodies, .rootUntrusted, bound: 3)
     }
 
