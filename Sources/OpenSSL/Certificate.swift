@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// An X.509 certificate: the facts that a chain policy asks for, none of them judged here.
 ///
-/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes)
-/// and decodes no key: `keyKind`, `p256Key` and `isSigned(by:)` do when first asked, so that a
-/// chain that ends at the wrong root is refused cheaply. Immutable, so that threads may share one.
+/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes, a
+/// key on P-256 or P-384 a point of its curve) and decodes no key: `keyKind`, `p256Key` and
+/// `isSigned(by:)` do when first asked, so that a chain that ends at the wrong root is refused
+/// cheaply. Immutable, so that threads may share one.
 @safe
 package final class Certificate: Sendable {
     package let der: [UInt8]
@@ -23,7 +24,13 @@ package final class Certificate: Sendable {
     package let hasNamedCurve: Bool
 
     let outline: ParsedCertificate
-    private let whole = Mutex<ParsedCertificate?>(nil)
+    private let whole = Mutex(Whole())
+
+    /// The certificate parsed once more, now with its key, and what was found of the key.
+    private struct Whole {
+        var parsed: ParsedCertificate?
+        var keyKind: KeyKind?
+    }
 
     /// Reads one certificate that fills `der`.
     ///
@@ -44,6 +51,9 @@ package final class Certificate: Sendable {
         else { throw .unsupportedVersion }
         guard let validity = outline.validity else { throw .invalidDate }
         guard let extensions = outline.extensions else { throw .invalidExtension }
+        guard outline.hasPointOfItsCurve || PolicyCheck.publicPoint.isLeftOut else {
+            throw .invalidKey
+        }
         self.der = der
         fingerprint = SHA256.digest(der)
         self.validity = validity
@@ -72,14 +82,20 @@ package final class Certificate: Sendable {
         outline.issuance(by: issuer.outline)
     }
 
-    /// The subject's key; decoded at the first call.
+    /// The subject's key; decoded and checked at the first call.
     package var keyKind: KeyKind {
-        withWhole { $0?.keyKind ?? .other }
+        let parsed = withWhole { $0 }
+        return whole.withLock { whole in
+            let kind = whole.keyKind ?? parsed?.keyKind ?? .other
+            whole.keyKind = kind
+            return kind
+        }
     }
 
     /// The key that ES256 wants; nil where the certificate has another.
     package var p256Key: P256PublicKey? {
-        withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }
+        guard keyKind == .p256 else { return nil }
+        return withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }
     }
 
     /// The signature over this certificate verifies with the issuer's key.
@@ -95,10 +111,10 @@ package final class Certificate: Sendable {
     /// Parses the certificate once more, now with its key.
     func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result {
         let parsed = whole.withLock { whole in
-            if whole == nil {
-                whole = ParsedCertificate(der: der, in: .standard)
+            if whole.parsed == nil {
+                whole.parsed = ParsedCertificate(der: der, in: .standard)
             }
-            return whole
+            return whole.parsed
         }
         return body(parsed)
     }

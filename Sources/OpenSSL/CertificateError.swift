@@ -14,6 +14,8 @@ package enum CertificateError: Error, Hashable, Sendable {
     case invalidDate
     /// An extension that OpenSSL knows and cannot read, or that occurs twice.
     case invalidExtension
+    /// A key on P-256 or P-384 that is the point at infinity or not on its curve.
+    case invalidKey
     /// No PEM block, or one that is no certificate.
     case notPEM
 }

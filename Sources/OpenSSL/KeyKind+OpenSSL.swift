@@ -1,6 +1,27 @@
 internal import COpenSSL
 
 extension KeyKind {
+    /// The kind of a key of unknown origin: one on P-256 or P-384 has to pass OpenSSL's own check,
+    /// which takes as long as half a signature.
+    init(checking key: OpaquePointer) {
+        let kind = unsafe KeyKind(of: key)
+        switch kind {
+        case .p256, .p384:
+            let isSound = unsafe Self.isPublicKey(key) || PolicyCheck.publicKey.isLeftOut
+            self = isSound ? kind : .malformed
+        case .otherCurve, .rsa, .malformed, .other: self = kind
+        }
+    }
+
+    private static func isPublicKey(_ key: OpaquePointer) -> Bool {
+        defer { ERR_clear_error() }
+        let made = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+        guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made) else {
+            return false
+        }
+        return unsafe EVP_PKEY_public_check(context.pointer) == 1
+    }
+
     /// Asks a key that the caller owns.
     init(of key: OpaquePointer) {
         switch unsafe EVP_PKEY_get_base_id(key) {

@@ -4,6 +4,8 @@ package enum KeyKind: Hashable, Sendable {
     case p384
     case otherCurve
     case rsa(bits: Int)
-    /// Another algorithm, or a key that does not decode (a point off its curve, for one).
+    /// On P-256 or P-384, but not a point of it that can be a public key.
+    case malformed
+    /// Another algorithm, or a key of one that does not decode.
     case other
 }

@@ -5,7 +5,8 @@ internal import COpenSSL
 package final class P256PublicKey: @unchecked Sendable {
     let key: Handle<Resource.Key>
 
-    /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key.
+    /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key, and
+    /// for what only looks like one: the point at infinity, or none of the curve.
     package convenience init?(subjectPublicKeyInfo der: [UInt8]) {
         defer { ERR_clear_error() }
         let decoded: OpaquePointer? = unsafe der.withUnsafeBufferPointer { buffer in
@@ -18,13 +19,15 @@ package final class P256PublicKey: @unchecked Sendable {
             }
             return unsafe key
         }
-        guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: decoded) else {
-            return nil
-        }
+        guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: decoded),
+            unsafe KeyKind(checking: handle.pointer) == .p256
+        else { return nil }
         self.init(takingOwnershipOf: handle)
     }
 
     /// Shares the certificate's key, which lives as long as either.
+    ///
+    /// - Parameter certificate: whose `keyKind` is `.p256`: that has checked the key.
     convenience init?(of certificate: ParsedCertificate) {
         guard let key = unsafe X509_get_pubkey(certificate.object.pointer) else {
             ERR_clear_error()

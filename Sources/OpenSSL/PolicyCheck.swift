@@ -23,11 +23,11 @@ package enum PolicyCheck: String, CaseIterable, Sendable {
     case intermediateSignature, issuerIsCA, issuerKey, issuerKeyUsage, issuerName
     case keyIdentifier, knownCertificate, knownIntermediate, knownRoot, knownSignature
     case leafIsNoCA, leafKey, leafKeyUsage, leafMarker
-    case leafSignature, localCertificate, namedCurve, pathLength, pin
+    case leafSignature, localCertificate, namedCurve, pathLength, pin, publicKey, publicPoint
     case signersValidity
     // The payload, and whom it is meant for.
     case appAnchor, appAppleID, bundle, environment, identifierLength
-    case kindOfPlace, oneKind, payloadForm, renewalAnchor, requiredFields
+    case innerItems, kindOfPlace, oneKind, payloadBounds, payloadForm, renewalAnchor, requiredFields
     case signedDate
     // The parts of a body among each other.
     case claims, itemBundle, itemEnvironment, itemPurchase, pairEnvironment

@@ -10,6 +10,10 @@ enum Resource {
         static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
     }
 
+    enum Point: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) }
+    }
+
     enum KeyContext: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
     }

@@ -116,6 +116,42 @@ struct CertificateDefectTests {
         #expect(throws: CertificateError.self) { try Certificate(der: indefinite) }
     }
 
+    @Test(arguments: [PrivateKey.Algorithm.p256, .p384])
+    func `a key that is no point of its curve is refused with its certificate`(
+        algorithm: PrivateKey.Algorithm
+    ) throws {
+        let key = try PrivateKey.generate(algorithm).subjectPublicKeyInfo
+        let pointBytes = algorithm == .p256 ? 65 : 97
+        let algorithmBytes = Array(key.dropFirst(2).prefix(key.count - 2 - pointBytes - 3))
+        func error(point: [UInt8]) throws -> CertificateError? {
+            let info = DER.sequence([algorithmBytes, DER.bitString(point)])
+            return try self.error { $0.leaf.subjectPublicKeyInfo = info }
+        }
+        let point = Array(key.suffix(pointBytes))
+        #expect(try error(point: point) == nil)
+        #expect(try error(point: [0]) == .invalidKey)
+        #expect(try error(point: []) == .invalidKey)
+        #expect(try error(point: Array(point.dropLast())) == .invalidKey)
+        #expect(try error(point: point + [0]) == .invalidKey)
+        #expect(
+            try error(point: Array(point.dropLast()) + [point[point.count - 1] ^ 1]) == .invalidKey
+        )
+        let beyond = [4] + [UInt8](repeating: 0xFF, count: pointBytes - 1)
+        #expect(try error(point: beyond) == .invalidKey)
+    }
+
+    @Test func `a key at infinity is none`() throws {
+        let curve = DER.sequence([
+            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
+        ])
+        let infinity = DER.sequence([curve, DER.bitString([0])])
+        #expect(P256PublicKey(subjectPublicKeyInfo: infinity) == nil)
+        #expect(
+            P256PublicKey(subjectPublicKeyInfo: try PrivateKey.generate(.p256).subjectPublicKeyInfo)
+                != nil
+        )
+    }
+
     @Test func `what follows the certificate is refused`() throws {
         let der = try MintedChain().leafDER()
         #expect(throws: CertificateError.trailingBytes) { try Certificate(der: der + [0]) }

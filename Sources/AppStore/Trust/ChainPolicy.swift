@@ -48,7 +48,12 @@ struct ChainPolicy {
         else {
             throw Fault(.chainInvalid, "the intermediate has not signed the leaf")
         }
+        guard leaf.keyKind != .malformed else { throw Self.malformedKey(of: "leaf") }
         return anchors
+    }
+
+    private static func malformedKey(of name: String) -> Fault {
+        Fault(.certificateMalformed, "the key of the \(name) is no point of its curve")
     }
 
     /// What can be said without a root and without computing a signature.
@@ -118,6 +123,7 @@ struct ChainPolicy {
         case _ where PolicyCheck.issuerKey.isLeftOut: break
         case .rsa(let bits) where bits >= ChainFamily.rsaBitsMin: break
         case .rsa: throw Fault(.chainInvalid, "the \(name) has an RSA key below 2048 bits")
+        case .malformed: throw Self.malformedKey(of: name)
         case .otherCurve, .other:
             throw Fault(.chainInvalid, "the \(name) has a key of no allowed algorithm")
         }
@@ -127,10 +133,8 @@ struct ChainPolicy {
         of certificate: Certificate,
         _ name: String
     ) throws(Fault) {
-        guard
-            certificate.unknownCriticalExtensions.isEmpty
-                || PolicyCheck.criticalExtensions.isLeftOut
-        else {
+        let unknown = certificate.unknownCriticalExtensions.filter { !MarkerOID.all.contains($0) }
+        guard unknown.isEmpty || PolicyCheck.criticalExtensions.isLeftOut else {
             throw Fault(.chainInvalid, "the \(name) has an unknown critical extension")
         }
     }

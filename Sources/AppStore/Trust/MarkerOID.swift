@@ -4,4 +4,6 @@ package enum MarkerOID {
     package static let receiptSigning = "1.2.840.113635.100.6.11.1"
     /// On the intermediate: Apple Worldwide Developer Relations.
     package static let developerRelations = "1.2.840.113635.100.6.2.1"
+
+    static let all: Set<String> = [receiptSigning, developerRelations]
 }

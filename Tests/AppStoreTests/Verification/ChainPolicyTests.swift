@@ -82,6 +82,10 @@ struct ChainPolicyTests {
         Defect("unknown critical extension on the intermediate", .chainInvalid) {
             $0.intermediate.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
         },
+        Defect("critical markers", nil) {
+            $0.leaf.extensions[0].isCritical = true
+            $0.intermediate.extensions[0].isCritical = true
+        },
     ]
 
     static let purposes: [Defect] = [
@@ -127,7 +131,28 @@ struct ChainPolicyTests {
         Defect("no serial number decides", nil) { $0.leaf.serialNumber = 0 },
     ]
 
-    @Test(arguments: names + authorities + purposes + forms)
+    static let keys: [Defect] = [
+        Defect("the leaf's key is the point at infinity", .certificateMalformed) {
+            $0.leaf.subjectPublicKeyInfo = BrokenKey.atInfinity(.p256)
+        },
+        Defect("the leaf's key is off its curve", .certificateMalformed) {
+            $0.leaf.subjectPublicKeyInfo = BrokenKey.offCurve(of: $0.leafKey)
+        },
+        Defect("the leaf's key is off its curve, compressed", .certificateMalformed) {
+            $0.leaf.subjectPublicKeyInfo = BrokenKey.offCurveCompressed(.p256)
+        },
+        Defect("the intermediate's key is the point at infinity", .certificateMalformed) {
+            $0.intermediate.subjectPublicKeyInfo = BrokenKey.atInfinity(.p384)
+        },
+        Defect("the intermediate's key is off its curve", .certificateMalformed) {
+            $0.intermediate.subjectPublicKeyInfo = BrokenKey.offCurve(of: $0.intermediateKey)
+        },
+        Defect("the intermediate's key is off its curve, compressed", .certificateMalformed) {
+            $0.intermediate.subjectPublicKeyInfo = BrokenKey.offCurveCompressed(.p384)
+        },
+    ]
+
+    @Test(arguments: names + authorities + purposes + forms + keys)
     func `one defect, one verdict`(defect: Defect) throws {
         let authority = try CertificateAuthority(adjusting: defect.adjust)
         var limits = VerifierLimits.standard
@@ -154,6 +179,29 @@ struct ChainPolicyTests {
         )
         let verifier = try Minted.verifier(trusting: authority)
         #expect(verifier.reason(body) == .certificatePurpose)
+    }
+
+    /// Under a key of zero the signature of r = G.x and s = SHA-256 of the message is valid.
+    @Test func `nobody signs for a leaf whose key is the point at infinity`() throws {
+        let generator = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+        let blueprint = try AuthorityBlueprint(
+            name: "Infinite",
+            validity: CertificateAuthority.standardValidity
+        )
+        var broken = blueprint
+        broken.leaf.subjectPublicKeyInfo = BrokenKey.atInfinity(.p256)
+        let (authority, foreign) = (try CertificateAuthority(broken), try Minted.authority.get())
+        let dot = Array(".".utf8)
+        let signed = authority.headerSegment + dot + Base64Text.url(TransactionFields().json)
+        let r = try #require(SHA256Digest(hex: generator)).bytes
+        let body = signed + dot + Base64Text.url(r + SHA256.digest(signed).bytes)
+        #expect(
+            try Minted.verifier(trusting: authority).reason(body) == .certificateMalformed
+        )
+        // It is no certificate, whoever's root it names.
+        #expect(
+            try Minted.verifier(trusting: foreign).reason(body) == .certificateMalformed
+        )
     }
 
     @Test func `bytes after a certificate are refused`() throws {

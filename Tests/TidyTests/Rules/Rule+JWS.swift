@@ -147,10 +147,23 @@ extension Rule {
         Rule(
             "Certificates 3.3",
             "nothing critical that nobody enforces",
-            ["what is critical and enforced by nobody refuses each certificate of the chain"],
+            [
+                "what is critical and enforced by nobody refuses each certificate of the chain",
+                defects,
+            ],
             without: ["criticalExtensions"]
         ),
-        Rule("Certificates 3.4", "extended key usage is free", [defects]),
+        Rule(
+            "Certificates 3.4",
+            "a key is a point of its curve, and not infinity",
+            [
+                "nobody signs for a leaf whose key is the point at infinity",
+                "a key that is no point of its curve is refused with its certificate",
+                "a key at infinity is none", defects,
+            ],
+            without: ["publicKey", "publicPoint"]
+        ),
+        Rule("Certificates 3.5", "extended key usage is free", [defects]),
         Rule(
             "Certificates 4.1",
             "three windows, to the second",
