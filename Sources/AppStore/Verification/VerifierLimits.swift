@@ -10,7 +10,10 @@ package struct VerifierLimits: Sendable, Equatable {
     package var certificateBytesMax: Int
     /// How many purchases or events an API response may hold.
     package var itemsMax: Int
+    /// Of an envelope and of a header.
     package var json: JSONLimits
+    /// Of what is signed: less, so that it still fits where an observation embeds two of them.
+    package var payload: JSONLimits
     /// How many verified chains one verifier remembers.
     package var chainsCachedMax: Int
     /// Of how many intermediates one verifier remembers that a root has signed them.
@@ -25,6 +28,7 @@ package struct VerifierLimits: Sendable, Equatable {
         certificateBytesMax: Int = 8 << 10,
         itemsMax: Int = 500,
         json: JSONLimits = .standard,
+        payload: JSONLimits = payloadStandard,
         chainsCachedMax: Int = 32,
         intermediatesKnownMax: Int = 32
     ) {
@@ -33,19 +37,34 @@ package struct VerifierLimits: Sendable, Equatable {
         self.certificateBytesMax = certificateBytesMax
         self.itemsMax = itemsMax
         self.json = json
+        self.payload = payload
         self.chainsCachedMax = chainsCachedMax
         self.intermediatesKnownMax = intermediatesKnownMax
     }
 
     package static let standard = VerifierLimits()
 
-    /// Reads envelope, header or payload by the strict reader within the bounds.
+    /// What every later stage reads as a part of an observation, whose own limits are the standard
+    /// ones: a genuine payload has some sixty values, four levels deep at most.
+    package static let payloadStandard = JSONLimits(depthMax: 48, nodesMax: 40_000)
+
+    /// The most levels that an observation leaves to what it embeds.
+    package static let payloadDepthMax = JSONLimits.standard.depthMax - 4
+
+    /// Reads an envelope or a header by the strict reader within the bounds.
     ///
     /// - Parameter check: that it is of this form.
     func read(_ bytes: [UInt8], _ check: PolicyCheck) throws(JSONError) -> JSONValue {
         var limits = json
         if PolicyCheck.jsonDepth.isLeftOut { limits.depthMax = .max }
         let policy = check.isLeftOut ? JSONPolicy.grammar : .strict
+        return try JSONDocument(parsing: bytes, limits: limits, policy: policy).root
+    }
+
+    /// Reads what was signed.
+    func read(payload bytes: [UInt8]) throws(JSONError) -> JSONValue {
+        let limits = PolicyCheck.payloadBounds.isLeftOut ? json : payload
+        let policy = PolicyCheck.payloadForm.isLeftOut ? JSONPolicy.grammar : .strict
         return try JSONDocument(parsing: bytes, limits: limits, policy: policy).root
     }
 }

@@ -28,6 +28,10 @@ extension VerifierLimits {
             certificateBytesMax: settings[VerifySettings.certificateBytesMax],
             itemsMax: settings[VerifySettings.itemsMax],
             json: JSONLimits(depthMax: settings[VerifySettings.jsonDepthMax]),
+            payload: JSONLimits(
+                depthMax: settings[VerifySettings.payloadDepthMax],
+                nodesMax: Self.payloadStandard.nodesMax
+            ),
             chainsCachedMax: settings[VerifySettings.chainsCachedMax]
         )
     }

@@ -1,3 +1,5 @@
+import AppStore
+import JSON
 package import Settings
 
 /// The settings of `verify-worker` alone.
@@ -29,7 +31,13 @@ package enum VerifySettings {
         "verify.json_depth_max",
         .int(8...1024),
         default: 64,
-        "How deep JSON may nest."
+        "How deep the JSON of a body or a header may nest."
+    )
+    package static let payloadDepthMax = Setting(
+        "verify.payload_depth_max",
+        .int(8...VerifierLimits.payloadDepthMax),
+        default: VerifierLimits.payloadStandard.depthMax,
+        "How deep a signed payload may nest; later stages read it as a part of something larger."
     )
     package static let itemsMax = Setting(
         "verify.items_max",
@@ -72,13 +80,14 @@ package enum VerifySettings {
     /// Those that decide what is refused.
     package static let decisive = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
-        certificateBytesMax.declaration, jsonDepthMax.declaration, itemsMax.declaration,
-        revocation.declaration,
+        certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,
+        itemsMax.declaration, revocation.declaration,
     ]
 
     package static let declarations = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
-        certificateBytesMax.declaration, jsonDepthMax.declaration, itemsMax.declaration,
+        certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,
+        itemsMax.declaration,
         chainsCachedMax.declaration, threads.declaration, revocation.declaration,
         revocationInterval.declaration, revocationDeadline.declaration,
     ]

@@ -21,6 +21,57 @@ struct RuleDetailTests {
         #expect(try Minted.verifier().reason(body) == reason)
     }
 
+    /// The object around the arrays is a level too.
+    @Test(arguments: [("[", "]", 47), (#"{"a":"#, "}", 47)])
+    func `a payload is at most 48 levels deep, and then every later stage reads it`(
+        opening: String,
+        closing: String,
+        levels: Int
+    ) throws {
+        let verifier = try Minted.verifier()
+        func body(_ levels: Int) throws -> [UInt8] {
+            let deep =
+                String(repeating: opening, count: levels) + "1"
+                + String(repeating: closing, count: levels)
+            return try Minted.transaction { $0.overrides["addedLater"] = deep }
+        }
+        let item = try #require(try verifier.items(body(levels)).first)
+        let received = try Observation(decoding: Self.observation(item).encode())
+        #expect(received.transaction?.rawBytes == item.transaction?.json.rawBytes)
+        #expect(verifier.reason(try body(levels + 1)) == .payloadMalformed)
+    }
+
+    @Test func `a payload of as many values as are allowed is read by every later stage`() throws {
+        let verifier = try Minted.verifier()
+        func transaction(_ count: Int) throws -> [UInt8] {
+            let many = "[" + Array(repeating: "0", count: count).joined(separator: ",") + "]"
+            return try Minted.transaction { $0.overrides["addedLater"] = many }
+        }
+        let many = "[" + Array(repeating: "0", count: 39_000).joined(separator: ",") + "]"
+        let notification = try Minted.notification(
+            transaction: try transaction(39_000),
+            renewal: try Minted.renewal { $0.overrides["addedLater"] = many }
+        )
+        let item = try #require(try verifier.items(notification).first)
+        let received = try Observation(decoding: Self.observation(item).encode())
+        #expect(received.renewalInfo?.rawBytes == item.renewalInfo?.json.rawBytes)
+        #expect(verifier.reason(try transaction(40_000)) == .payloadMalformed)
+    }
+
+    private static func observation(_ item: VerifiedItem) -> Observation {
+        Observation(
+            item,
+            source: ObservationSource(
+                topic: "raw",
+                partition: 0,
+                offset: 0,
+                timestamp: nil,
+                index: 0,
+                count: 1
+            )
+        )
+    }
+
     @Test func `unknown fields are no fault, and key order and whitespace are free`() throws {
         let token = String(decoding: try Minted.transaction(), as: UTF8.self)
         let body = """

@@ -12,6 +12,15 @@ extension Rule {
         ),
         Rule(
             "Payload 1.2",
+            "not too deep for the observation that embeds it",
+            [
+                "a payload is at most 48 levels deep, and then every later stage reads it",
+                "a payload of as many values as are allowed is read by every later stage",
+            ],
+            without: ["payloadBounds"]
+        ),
+        Rule(
+            "Payload 1.3",
             "an absent bundle ID is found by its detail",
             ["a payload without a bundle ID is found by its detail"]
         ),
