@@ -6,6 +6,7 @@ import JSON
 /// them, and an unknown name costs one comparison at most with its neighbours.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
+    private let nameBytesMax: Int
 
     private struct Slot: Sendable {
         let name: [UInt8]
@@ -27,10 +28,13 @@ struct FieldTable<Field: PayloadField>: Sendable {
             slots[index] = Slot(name: name, field: field)
         }
         self.slots = slots
+        nameBytesMax = slots.map { $0?.name.count ?? 0 }.max() ?? 0
     }
 
     func field(named key: JSONValue) -> Field? {
         guard let range = key.plainStringRange else {
+            // An escape takes six bytes for one at most: what is longer is no name.
+            guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
             return key.stringBytes.flatMap { field(named: $0.indices, of: $0) }
         }
         return field(named: range, of: key.documentBytes)

@@ -13,21 +13,11 @@ struct ReceiptContents {
 
     /// - Parameter content: what is signed.
     init(_ content: [UInt8], recordsMax: Int) throws(Fault) {
-        try self.init(
-            ReceiptAttribute.all(in: content, content.indices, recordsMax: recordsMax)
+        let attributes = try ReceiptAttribute.all(
+            in: content,
+            content.indices,
+            recordsMax: recordsMax
         )
-    }
-
-    /// What stands at the beginning of a receipt that may be refused: for search, never for a
-    /// decision.
-    init(beginningOf content: [UInt8]) throws(Fault) {
-        try self.init(ReceiptAttribute.first(Self.searchedMax, of: content))
-    }
-
-    /// So many attributes, in-app records among them, are read of what is refused.
-    private static let searchedMax = 512
-
-    private init(_ attributes: [ReceiptAttribute]) throws(Fault) {
         records = attributes.filter { $0.number == ReceiptField.inAppRecord }.map(\.value)
         var object = try ReceiptObject(
             attributes.filter { $0.number != ReceiptField.inAppRecord },
@@ -43,7 +33,7 @@ struct ReceiptContents {
         }
         self.json = json
         app = AppTransactionPayload(json)
-        environment = app.environment.flatMap(ReceiptType.environment)
+        environment = app.environment.flatMap { ReceiptType.environment($0.string) }
         malformedFields = object.malformedFields
     }
 }

@@ -1,12 +1,13 @@
 /// Attribute 0: which store a receipt is of.
 enum ReceiptType {
     /// Nil for a name that Apple has not used so far.
-    static func environment(_ name: PayloadText) -> Environment? {
-        if name.equals("Production") || name.equals("ProductionVPP") {
+    static func environment(_ name: String) -> Environment? {
+        func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
+        return if isNamed("Production") || isNamed("ProductionVPP") {
             .production
-        } else if name.equals("ProductionSandbox") || name.equals("ProductionVPPSandbox") {
+        } else if isNamed("ProductionSandbox") || isNamed("ProductionVPPSandbox") {
             .sandbox
-        } else if name.equals("Xcode") {
+        } else if isNamed("Xcode") {
             .xcode
         } else {
             nil

@@ -17,6 +17,10 @@ extension Verifier {
         let certificates = try parse(outline.certificates, acceptsOldRoot: false)
         let (leaf, chain) = try verifyChain(of: message, certificates)
         trail.note(chain: chain.certificates)
+        try checkPurpose(of: chain)
+        try check(message, leaf)
+        configuration.observer?.observed(chain.path)
+        // Only from here on is the content somebody's word.
         let contents = try ReceiptContents(
             message.content,
             recordsMax: configuration.limits.itemsMax
@@ -25,8 +29,6 @@ extension Verifier {
             throw Fault(.receiptMalformed, "the receipt has no creation date")
         }
         let anchors = try anchors(of: chain, at: signedDate)
-        try check(message, leaf)
-        configuration.observer?.observed(chain.path)
         let records = try ReceiptRecord.all(of: contents)
         let vouching = try vouching(forReceipt: contents, anchors)
         return VerifiedReceipt(

@@ -14,30 +14,72 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
     /// Takes over what is not known yet from a payload; of a notification also from its subject and
     /// from the transaction inside, which nobody has looked at.
     mutating func add(_ payload: JSONValue) {
-        addFields(of: payload)
-        guard let data = payload["data"] else { return }
-        addFields(of: data)
-        guard transactionID == nil, let inner = data["signedTransactionInfo"].flatMap(Token.init)
-        else { return }
+        let fields = fields(of: payload)
+        guard let data = fields[.data] else { return }
+        let inner = self.fields(of: data)[.signedTransactionInfo].flatMap(Token.init)
+        guard transactionID == nil, let inner else { return }
         add(payloadOf: inner)
     }
 
-    /// Reads the second segment of what may be a JWS, as leniently as JSON allows.
+    /// The same of bytes that nobody need have signed, as leniently as JSON allows.
+    mutating func add(unsigned payload: [UInt8]) {
+        if let document = try? JSONDocument(parsing: payload, policy: .grammar) {
+            add(document.root)
+        }
+    }
+
+    /// Reads the second segment of what may be a JWS.
     mutating func add(payloadOf token: Token) {
         guard let jws = try? CompactJWS(token),
             let bytes = Base64.url.decode(token.bytes.span.extracting(jws.payload)),
             let document = try? JSONDocument(parsing: bytes, policy: .grammar)
         else { return }
-        addFields(of: document.root)
+        _ = fields(of: document.root)
     }
 
     /// Reads what a receipt may say of its app and of the first purchase in it.
     mutating func add(receipt content: [UInt8]) {
-        guard let receipt = try? ReceiptContents(beginningOf: content) else { return }
-        if let record = receipt.records.first.flatMap({ try? ReceiptRecord($0, of: receipt) }) {
-            addFields(of: record.json)
+        let attributes = ReceiptAttribute.first(Self.attributesSearchedMax, of: content)
+        for attribute in attributes {
+            switch attribute.number {
+            case 0:
+                let name = text(attribute)
+                environment =
+                    environment ?? name.flatMap { ReceiptType.environment($0)?.rawValue } ?? name
+            case 2: bundleID = bundleID ?? text(attribute)
+            case 12: signedDate = signedDate ?? date(attribute)
+            default: break
+            }
         }
-        addFields(of: receipt.json)
+        let record = attributes.first { $0.number == ReceiptField.inAppRecord }.map(\.value)
+        let fields = ReceiptAttribute.first(Self.attributesSearchedMax, of: Array(record ?? []))
+        for attribute in fields {
+            switch attribute.number {
+            case 1702: productID = productID ?? text(attribute)
+            case ReceiptField.transactionID: transactionID = transactionID ?? text(attribute)
+            case ReceiptField.originalTransactionID:
+                originalTransactionID = originalTransactionID ?? text(attribute)
+            default: break
+            }
+        }
+    }
+
+    /// So many attributes, in-app records among them, are read of a receipt that is refused.
+    private static let attributesSearchedMax = 512
+
+    private func text(_ attribute: ReceiptAttribute) -> String? {
+        // Two to four bytes of tag and length come before the text.
+        guard attribute.value.count <= Self.textBytesMax + 4,
+            case .text(let text) = ReceiptValue(attribute, .text)
+        else { return nil }
+        return bounded(text)
+    }
+
+    private func date(_ attribute: ReceiptAttribute) -> Timestamp? {
+        guard attribute.value.count <= Self.textBytesMax,
+            case .integer(let milliseconds) = ReceiptValue(attribute, .date)
+        else { return nil }
+        return Timestamp(milliseconds: milliseconds)
     }
 
     mutating func add(_ receipt: LegacyReceipt) {
@@ -47,14 +89,29 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         productID = productID ?? bounded(receipt.productID)
     }
 
-    private mutating func addFields(of object: JSONValue) {
-        transactionID = transactionID ?? text(object["transactionId"])
-        originalTransactionID = originalTransactionID ?? text(object["originalTransactionId"])
-        bundleID = bundleID ?? text(object["bundleId"])
-        environment = environment ?? text(object["environment"] ?? object["receiptType"])
-        productID = productID ?? text(object["productId"])
-        let date = object["signedDate"] ?? object["receiptCreationDate"]
+    private enum Field: String, PayloadField {
+        case transactionId, originalTransactionId, bundleId, environment, receiptType, productId
+        case signedDate, receiptCreationDate, data, signedTransactionInfo
+    }
+
+    private static let table = FieldTable<Field>()
+
+    /// Reads an object in one pass, however many members it has; of doubled ones the first counts.
+    private mutating func fields(of object: JSONValue) -> [Field: JSONValue] {
+        var found: [Field: JSONValue] = [:]
+        for (key, value) in object.members {
+            if let field = Self.table.field(named: key), found[field] == nil {
+                found[field] = value
+            }
+        }
+        transactionID = transactionID ?? text(found[.transactionId])
+        originalTransactionID = originalTransactionID ?? text(found[.originalTransactionId])
+        bundleID = bundleID ?? text(found[.bundleId])
+        environment = environment ?? text(found[.environment] ?? found[.receiptType])
+        productID = productID ?? text(found[.productId])
+        let date = found[.signedDate] ?? found[.receiptCreationDate]
         signedDate = signedDate ?? date?.int64RoundedDown.map { Timestamp(milliseconds: $0) }
+        return found
     }
 
     private static let textBytesMax = 255

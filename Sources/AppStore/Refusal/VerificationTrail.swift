@@ -9,6 +9,8 @@ struct VerificationTrail {
         /// What a receipt signs.
         var receipt: [UInt8]?
         var legacyReceipt: LegacyReceipt?
+        /// The payload's bytes, which nobody need have signed.
+        var decoded: [UInt8]?
         var payload: JSONValue?
         var chain: [CertificateFacts]
     }
@@ -39,6 +41,10 @@ struct VerificationTrail {
         steps[steps.count - 1].chain = chain
     }
 
+    mutating func note(decoded payload: [UInt8]) {
+        steps[steps.count - 1].decoded = payload
+    }
+
     mutating func note(payload: JSONValue) {
         steps[steps.count - 1].payload = payload
     }
@@ -60,6 +66,8 @@ struct VerificationTrail {
         for step in steps.reversed() {
             if let payload = step.payload {
                 unverified.add(payload)
+            } else if let decoded = step.decoded {
+                unverified.add(unsigned: decoded)
             } else if let token = step.token {
                 unverified.add(payloadOf: token)
             } else if let receipt = step.receipt {

@@ -6,6 +6,14 @@ extension NotificationPayload {
         data ?? summary ?? externalPurchaseToken ?? appData
     }
 
+    /// Whether what should be a JWS inside is neither a string nor null: it may be a purchase.
+    var hasUnreadableItem: Bool {
+        [
+            data?.json["signedTransactionInfo"], data?.json["signedRenewalInfo"],
+            appData?.json["signedAppTransactionInfo"],
+        ].contains { $0.map { $0.kind != .string && !$0.isNull } ?? false }
+    }
+
     /// The JWS inside, in the order of the text; null is none, an empty string is one.
     var signedItems: [(token: Token, kind: PayloadKind)] {
         var items: [(token: Token, kind: PayloadKind)] = []

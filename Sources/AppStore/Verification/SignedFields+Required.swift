@@ -21,6 +21,9 @@ extension SignedFields {
             try Self.require(fields.bundleID != nil || Self.lacksBundle(payload), "bundleId")
         case .notification(let fields):
             try Self.require(fields.type != nil, "notificationType")
+            guard !fields.hasUnreadableItem || PolicyCheck.innerItems.isLeftOut else {
+                throw Fault(.payloadMalformed, "an item inside the notification is no string")
+            }
         }
     }
 

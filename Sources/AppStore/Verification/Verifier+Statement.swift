@@ -15,6 +15,7 @@ extension Verifier {
             header = try decodeHeader(jws, token)
         }
         let payload = try decode(jws.payload, token, "payload")
+        trail.note(decoded: payload)
         let signature = try decode(jws.signature, token, "signature")
         guard signature.count == 64 || PolicyCheck.signatureLength.isLeftOut else {
             throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
@@ -26,6 +27,13 @@ extension Verifier {
             chain = try verifyChain(header)
         }
         trail.note(chain: chain.certificates)
+        try checkPurpose(of: chain)
+        try check(signature, jws, token, chain)
+        if known == nil {
+            chains.insert(chain, for: token.bytes[jws.header])
+            configuration.observer?.observed(chain.path)
+        }
+        // Only from here on is the payload somebody's word.
         let json = try parse(payload)
         trail.note(payload: json)
         let fields = try SignedFields(json)
@@ -34,11 +42,6 @@ extension Verifier {
             throw Fault(.payloadMalformed, "the payload has no signed date")
         }
         let anchors = try anchors(of: chain, at: signedDate)
-        try check(signature, jws, token, chain)
-        if known == nil {
-            chains.insert(chain, for: token.bytes[jws.header])
-            configuration.observer?.observed(chain.path)
-        }
         if let kind, kind != fields.kind, !PolicyCheck.kindOfPlace.isLeftOut {
             throw Fault(
                 .payloadMalformed,
@@ -56,7 +59,14 @@ extension Verifier {
         )
     }
 
-    /// The anchors of a chain that is valid at a date and meant for what Apple signs here.
+    /// Refuses a chain whose certificates are not for what Apple signs here.
+    func checkPurpose(of chain: VerifiedChain) throws(Fault) {
+        if let fault = chain.purposeFault {
+            throw Fault(.certificatePurpose, fault)
+        }
+    }
+
+    /// The anchors of a chain that is valid at a date, and that nobody has revoked before it.
     func anchors(
         of chain: VerifiedChain,
         at signedDate: Timestamp
@@ -67,9 +77,6 @@ extension Verifier {
                 .certificateNotValidAtSigning,
                 "a certificate was not valid at the signed date"
             )
-        }
-        if let fault = chain.purposeFault {
-            throw Fault(.certificatePurpose, fault)
         }
         try checkRevocation(of: chain, at: signedDate)
         return anchors
@@ -99,7 +106,7 @@ extension Verifier {
 
     private func parse(_ payload: [UInt8]) throws(Fault) -> JSONValue {
         do throws(JSONError) {
-            return try configuration.limits.read(payload, .payloadForm)
+            return try configuration.limits.read(payload: payload)
         } catch {
             throw Fault(.payloadMalformed, "the payload is no acceptable JSON: \(error)")
         }

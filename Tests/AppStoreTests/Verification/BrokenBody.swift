@@ -46,11 +46,11 @@ struct BrokenBody {
         Step(.certificateMalformed) { $0.hasGarbageCertificate = false },
         Step(.rootUntrusted) { $0.isRootForeign = false },
         Step(.chainInvalid) { $0.isLeafSignedByAnother = false },
+        Step(.certificatePurpose) { $0.isLeafCA = false },
+        Step(.signatureInvalid) { $0.isSignatureFlipped = false },
         Step(.payloadMalformed) { $0.isPayloadCut = false },
         Step(.certificateNotValidAtSigning) { $0.isLate = false },
-        Step(.certificatePurpose) { $0.isLeafCA = false },
         Step(.certificateRevoked) { $0.isLeafRevoked = false },
-        Step(.signatureInvalid) { $0.isSignatureFlipped = false },
         Step(.payloadMalformed) { $0.app.overrides["bundleId"] = nil },
         Step(.bundleMismatch) { $0.app.bundleID = Minted.bundleID },
         Step(.appMismatch) {

@@ -62,6 +62,24 @@ struct EnvelopeTests {
         #expect(verifier.reason(empty) == .jwsMalformed)
     }
 
+    @Test(arguments: ["7", "true", "{}", "[]", #"["a.b.c"]"#])
+    func `an item inside a notification that is no text refuses it`(value: String) throws {
+        let verifier = try Minted.verifier()
+        for name in ["signedTransactionInfo", "signedRenewalInfo"] {
+            let body = try Minted.notification { $0.overrides[name] = value }
+            #expect(verifier.reason(body) == .payloadMalformed, "\(name)")
+        }
+        var fields = NotificationFields()
+        fields.notificationType = "RESCIND_CONSENT"
+        fields.appData = Array(
+            """
+            {"appAppleId":1234567890,"bundleId":"com.example.pro","environment":"Production",\
+            "signedAppTransactionInfo":\(value)}
+            """.utf8
+        )
+        #expect(verifier.reason(try Minted.sign(fields.json)) == .payloadMalformed)
+    }
+
     @Test func `a notification about an app holds its app transaction`() throws {
         let inner = Self.text(try Minted.appTransaction())
         var fields = NotificationFields()

@@ -187,7 +187,8 @@ struct KnownIntermediateTests {
             let body = try Self.body(leaf, below: first.intermediate, first.root, signed: seconds)
             #expect(verifier.reason(body) == reason)
         }
-        #expect(verifier.certificateSignaturesComputed == 4)
+        // A good signature makes a chain known, whatever the date under it.
+        #expect(verifier.certificateSignaturesComputed == 3)
     }
 
     @Test func `a known intermediate that is revoked is refused`() throws {

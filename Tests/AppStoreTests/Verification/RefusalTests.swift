@@ -77,6 +77,24 @@ struct RefusalTests {
         }
     }
 
+    /// A header is public: whoever copies it may write any date into the payload.
+    @Test(arguments: [false, true])
+    func `a payload that nobody signed is forged, whatever it says`(isWarm: Bool) throws {
+        let authority = try Minted.authority.get()
+        let verifier = try Minted.verifier()
+        if isWarm { _ = try verifier.items(Minted.transaction()) }
+        var old = TransactionFields()
+        old.signedDate = 1
+        for payload in [old.json, Array("[]".utf8), Array("{".utf8), [0xFF]] {
+            let refusal = try verifier.refusal(authority.forge(payload, .flippedSignature))
+            #expect(refusal.reason == .signatureInvalid)
+            #expect(refusal.reason.deadLetterClass == .forged)
+        }
+        let refusal = try verifier.refusal(authority.forge(old.json, .foreignKey))
+        #expect(refusal.unverified.transactionID == "2000000000000001")
+        #expect(refusal.unverified.signedDate?.milliseconds == 1)
+    }
+
     @Test func `too many items are said before an unknown shape`() throws {
         let many = Array(repeating: "\"a.b.c\"", count: 501).joined(separator: ",")
         let verifier = try Minted.verifier()

@@ -56,7 +56,8 @@ struct RevocationTests {
         #expect(refusal.chain.map(\.fingerprint).first == (try Self.leaf.get()))
     }
 
-    @Test func `it comes after the certificates' own rules and before the signature`() throws {
+    @Test func `it comes after the signature and the windows, before what a payload needs`() throws
+    {
         let authority = try Minted.authority.get()
         let verifier = try Self.verifier(leaf: .revoked(since: 0))
         var late = TransactionFields()
@@ -65,7 +66,9 @@ struct RevocationTests {
             verifier.reason(try authority.sign(late.json)) == .certificateNotValidAtSigning
         )
         let forged = try authority.forge(TransactionFields().json, .flippedSignature)
-        #expect(verifier.reason(forged) == .certificateRevoked)
+        #expect(verifier.reason(forged) == .signatureInvalid)
+        let incomplete = try Minted.transaction { $0.bundleID = "" }
+        #expect(verifier.reason(incomplete) == .certificateRevoked)
         let other = try CertificateAuthority(name: "Stranger").sign(TransactionFields().json)
         #expect(verifier.reason(other) == .rootUntrusted)
     }

@@ -24,6 +24,11 @@ extension Rule {
                     "one bad item refuses the whole body",
                 ]
             ),
+            Rule(
+                "Order 5.2",
+                "what nobody has signed is not interpreted",
+                ["a payload that nobody signed is forged, whatever it says"] + inOrder
+            ),
         ]
         + (6...17).map { Rule("Order \($0).1", "its place in the list", inOrder) } + [
             Rule(
@@ -173,7 +178,11 @@ extension Rule {
         Rule(
             "Envelope 6.4",
             "null inside is absent, empty is not",
-            ["a null inside a notification is absent, an empty text is not"]
+            [
+                "a null inside a notification is absent, an empty text is not",
+                "an item inside a notification that is no text refuses it",
+            ],
+            without: ["innerItems"]
         ),
         Rule(
             "Envelope 6.5",
