@@ -114,15 +114,30 @@ let package = Package(
             path: "Sources/Stages/Entitle"
         ),
 
-        // What the tools and tests share: signed demo traffic, and servers started on this machine.
-        library("Traffic", ["AppStore", "JSON", "OpenSSL"]),
-        library("LocalServers", ["Kafka", "Postgres"]),
+        // The operators' commands.
         library(
             "Operations",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "Holdings",
-                "JSON", "Kafka", "LinkStage", "LocalServers", "Postgres", "Settings", "Traffic",
-                "Worker",
+                "JSON", "Kafka", "LinkStage", "Postgres", "Settings", "Worker",
+            ]
+        ),
+
+        // Certificate authorities, signed traffic, forgeries, and servers started on this machine:
+        // for the demo, the benchmarks and the tests alone.
+        library("Simulation", ["AppStore", "JSON", "Kafka", "OpenSSL", "Postgres"]),
+        library(
+            "Demonstration",
+            [
+                "AppStore", "Database", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres",
+                "Settings", "Simulation", "Worker",
+            ]
+        ),
+        library(
+            "Benchmarks",
+            [
+                "AppStore", "Database", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations",
+                "Postgres", "Settings", "Simulation", "Worker",
             ]
         ),
 
@@ -132,19 +147,14 @@ let package = Package(
         executable("entitle-worker", ["EntitleStage", "Worker"]),
         executable("dead-letter", ["AppStore", "DeadLetters"]),
         executable("pipeline", ["Operations"]),
-        executable(
-            "bench",
-            [
-                "AppStore", "Database", "EntitleStage", "JSON", "Kafka", "LocalServers", "OpenSSL",
-                "Operations", "Postgres", "Settings", "Traffic", "Worker",
-            ]
-        ),
+        executable("demo", ["Demonstration", "Operations"]),
+        executable("bench", ["Benchmarks", "Settings"]),
 
         .target(
             name: "TestSupport",
             dependencies: [
-                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "LocalServers", "OpenSSL",
-                "Postgres", "Traffic", "Worker",
+                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Settings", "Simulation", "Worker",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict
@@ -152,13 +162,12 @@ let package = Package(
         tests("JSONTests", ["JSON"]),
         tests("OpenSSLTests", ["JSON", "OpenSSL"]),
         tests("KafkaTests", ["Kafka"]),
-        tests("PostgresTests", ["Postgres", "LocalServers"]),
+        tests("PostgresTests", ["Postgres"]),
         tests("DatabaseTests", ["Database", "Postgres", "Settings"]),
-        tests("LocalServersTests", ["LocalServers", "Postgres"]),
+        tests("SimulationTests", ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
-        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
-        tests("TrafficTests", ["AppStore", "JSON", "OpenSSL", "Traffic"]),
+        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Simulation"]),
         tests(
             "EntitlementsTests",
             ["Entitlements", "AppStore", "JSON", "OpenSSL"],
@@ -179,24 +188,29 @@ let package = Package(
             "StagesTests",
             [
                 "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
-                "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "LocalServers",
-                "Operations", "OpenSSL", "Postgres",
-                "Settings", "Traffic", "Worker",
+                "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "Operations", "OpenSSL",
+                "Postgres", "Settings", "Simulation", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
-                "Operations", "AppStore", "Database", "JSON", "Kafka", "LocalServers", "Postgres",
-                "Settings", "Traffic", "Worker",
+                "Operations", "AppStore", "Database", "JSON", "Kafka", "Postgres", "Settings",
+                "Simulation", "Worker",
+            ]
+        ),
+        tests(
+            "DemonstrationTests",
+            [
+                "Demonstration", "AppStore", "Database", "JSON", "Kafka", "Operations", "Postgres",
+                "Settings", "Simulation", "Worker",
             ]
         ),
         tests(
             "IntegrationTests",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "JSON", "Kafka",
-                "LocalServers",
-                "OpenSSL", "Operations", "Postgres", "Settings", "Traffic", "Worker",
+                "AppStore", "Database", "DeadLetters", "Demonstration", "Entitlements", "JSON",
+                "Kafka", "OpenSSL", "Operations", "Postgres", "Settings", "Simulation", "Worker",
             ]
         ),
         tests("TidyTests", []),
@@ -209,7 +223,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         library(
             "FuzzTargets",
-            ["AppStore", "JSON", "OpenSSL", "Traffic"],
+            ["AppStore", "JSON", "OpenSSL", "Simulation"],
             path: "Tests/Fuzz/Targets"
         )
     )
@@ -222,8 +236,8 @@ if mutates {
     // Nothing that could be deployed is ever built so: the policy, its tests and what those need.
     let needed: Set = [
         "AppStore", "AppStoreTests", "CLibPQ", "CMalloc", "CMicroHTTPD", "COpenSSL", "CRDKafka",
-        "Database", "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka", "LocalServers",
-        "OpenSSL", "OpenSSLTests", "Postgres", "Settings", "TestSupport", "Threads", "Traffic",
+        "Database", "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka",
+        "OpenSSL", "OpenSSLTests", "Postgres", "Settings", "Simulation", "TestSupport", "Threads",
         "Worker",
     ]
     package.targets.removeAll { !needed.contains($0.name) }

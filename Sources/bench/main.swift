@@ -1,5 +1,5 @@
+import Benchmarks
 import Foundation
-import Operations
 import Settings
 
 exit(await BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard))

@@ -1,4 +1,4 @@
 import Foundation
 import Operations
 
-exit(await PipelineTool.main())
+exit(await PipelineTool.tool.main())

@@ -1,7 +1,7 @@
 import OpenSSL
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 
 /// The way to a responder, where it is slow, lies or says nothing.
 @Suite struct OCSPResponderTests {

@@ -2,7 +2,7 @@ import Foundation
 import OpenSSL
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 
 /// What a responder's word is worth: `openssl ocsp` on 127.0.0.1 has signed all of it.
 @Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func run(_ arguments: String...) async -> Int32 {
-        await PipelineTool.run(
+        await PipelineTool.tool.run(
             arguments,
             in: CommandContext(
                 console: transcript.console(),
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `a server that is not there ends with 69`() async throws {
-        let code = await PipelineTool.run(
+        let code = await PipelineTool.tool.run(
             ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"],
             in: CommandContext(
                 console: transcript.console(),

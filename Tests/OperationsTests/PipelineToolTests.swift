@@ -1,11 +1,12 @@
 import Operations
+import TestSupport
 import Testing
 
 @Suite struct PipelineToolTests {
     private let transcript = ConsoleTranscript()
 
     private func run(_ arguments: String..., environment: [String: String] = [:]) async -> Int32 {
-        await PipelineTool.run(
+        await PipelineTool.tool.run(
             arguments,
             in: CommandContext(
                 console: transcript.console(),
@@ -44,7 +45,7 @@ import Testing
         ["topics", "--compression=rar"], ["topics", "surplus"], ["publish", "--header=x"],
     ])
     func `a wrong option ends with 64 and says where help is`(arguments: [String]) async {
-        let code = await PipelineTool.run(
+        let code = await PipelineTool.tool.run(
             arguments,
             in: CommandContext(
                 console: transcript.console(),

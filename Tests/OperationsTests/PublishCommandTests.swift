@@ -14,7 +14,7 @@ import Testing
     }
 
     private func publish(_ arguments: [String]) async -> Int32 {
-        await PipelineTool.run(
+        await PipelineTool.tool.run(
             ["publish"] + arguments,
             in: CommandContext(
                 console: transcript.console(),

@@ -8,7 +8,7 @@ import Worker
     private let transcript = ConsoleTranscript()
 
     private func reconcile(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
-        await PipelineTool.run(
+        await PipelineTool.tool.run(
             ["reconcile", "--prefix", cluster.name("r") + "."] + arguments,
             in: CommandContext(
                 console: transcript.console(),

@@ -18,7 +18,7 @@ import Testing
         await producer.close(deadline: .seconds(5))
 
         let transcript = ConsoleTranscript()
-        let code = await PipelineTool.run(
+        let code = await PipelineTool.tool.run(
             ["status"],
             in: CommandContext(
                 console: transcript.console(),

@@ -7,7 +7,7 @@ import Testing
     private let transcript = ConsoleTranscript()
 
     private func topics(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
-        await PipelineTool.run(
+        await PipelineTool.tool.run(
             ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
             in: CommandContext(
                 console: transcript.console(),

@@ -1,4 +1,4 @@
-import LocalServers
+import Simulation
 import Postgres
 import TestSupport
 import Testing

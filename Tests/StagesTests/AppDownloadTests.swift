@@ -3,7 +3,7 @@ import Entitlements
 import Postgres
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 /// App transactions: a person's download of an app, recorded, and granting nothing.

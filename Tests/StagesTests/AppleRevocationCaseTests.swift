@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import VerifyStage
 
 /// The cases C11 to C15 of Apple's libraries, which need a responder: `openssl ocsp` on 127.0.0.1

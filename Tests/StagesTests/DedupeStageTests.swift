@@ -6,7 +6,7 @@ import Kafka
 import Postgres
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 @testable import DedupeStage

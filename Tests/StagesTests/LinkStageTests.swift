@@ -5,7 +5,7 @@ import Kafka
 import Postgres
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 @testable import LinkStage

@@ -47,7 +47,7 @@ import Worker
 
         func rebuild(_ options: String...) async -> (code: Int32, output: String) {
             let output = Mutex("")
-            let code = await PipelineTool.run(
+            let code = await PipelineTool.tool.run(
                 ["rebuild"] + options,
                 in: CommandContext(
                     console: Console(

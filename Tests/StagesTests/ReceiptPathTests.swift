@@ -8,7 +8,7 @@ import LinkStage
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import VerifyStage
 
 /// When a responder is asked, and how long its word counts.

@@ -1,7 +1,7 @@
 import AppStore
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

@@ -36,7 +36,7 @@ import Settings
                 },
                 notes: { text in output.withLock { $0 += text } }
             )
-            let code = await PipelineTool.run(
+            let code = await PipelineTool.tool.run(
                 arguments,
                 in: CommandContext(
                     console: console,
@@ -209,7 +209,7 @@ import Settings
             ["grant", "anna", "extra", "--until", "soon", "--reason", "x", "--by", "y"],
             ["grant", "anna", "extra", "--until", "forever", "--by", "y"],
         ] {
-            let code = await PipelineTool.run(
+            let code = await PipelineTool.tool.run(
                 wrong,
                 in: CommandContext(
                     console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),

@@ -7,7 +7,7 @@ import OpenSSL
 import Settings
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

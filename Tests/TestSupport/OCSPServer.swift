@@ -1,5 +1,5 @@
 import Foundation
-import LocalServers
+import Simulation
 package import OpenSSL
 import Testing
 

@@ -1,6 +1,6 @@
 package import Database
 import Foundation
-package import LocalServers
+package import Simulation
 package import Postgres
 
 /// The PostgreSQL server of this test run: started by the first test that asks, shared by all,

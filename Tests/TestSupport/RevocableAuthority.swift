@@ -1,6 +1,5 @@
-import LocalServers
+package import Simulation
 package import OpenSSL
-package import Traffic
 
 /// An authority whose certificates name responders on 127.0.0.1, one of each issuer.
 package struct RevocableAuthority: Sendable {

@@ -1,6 +1,6 @@
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     private static let formats =
         "FILE is in the product's own format (schemas/catalog) or an Xcode .storekit file. The "
         + "latter says neither how long a non-renewing subscription lasts nor what a consumable "
@@ -14,7 +14,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline catalog check`.
-    static let catalogCheck = PipelineCommand(
+    static let catalogCheck = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog check",
             "Says whether a product catalog can be used, and names all that is wrong.\n\n"
@@ -31,7 +31,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline catalog apply`.
-    static let catalogApply = PipelineCommand(
+    static let catalogApply = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog apply",
             "Makes a product catalog the one that holds, after checking it.\n\n"

@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 
 /// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
-enum Interruption {
+package enum Interruption {
     /// What a shell expects of a program that Ctrl-C ended.
-    static let exitCode: Int32 = 130
+    package static let exitCode: Int32 = 130
 
     /// Runs `body` in a task that the first signal cancels; the second one ends the process at
     /// once, and what it started is stopped by the watchdog of its children.
-    static func cancelling<T: Sendable>(
+    package static func cancelling<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         let task = Task { try await body() }
@@ -34,7 +34,7 @@ enum Interruption {
     }
 
     /// Waits for a signal, within `cancelling`.
-    static func wait() async {
+    package static func wait() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         for await _ in stream {}
         continuation.finish()

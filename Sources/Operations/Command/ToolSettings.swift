@@ -1,20 +1,24 @@
 import Database
-import Settings
+package import Settings
 import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.
-enum ToolSettings {
+package enum ToolSettings {
     /// What a command talks to; only its settings have to be there.
-    struct Needs: OptionSet {
-        let rawValue: Int
+    package struct Needs: OptionSet, Sendable {
+        package let rawValue: Int
 
-        static let kafka = Needs(rawValue: 1)
-        static let database = Needs(rawValue: 2)
+        package init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        package static let kafka = Needs(rawValue: 1)
+        package static let database = Needs(rawValue: 2)
         /// What passes through to librdkafka, and none of the settings.
-        static let kafkaProperties = Needs(rawValue: 4)
+        package static let kafkaProperties = Needs(rawValue: 4)
     }
 
-    static func schema(_ needs: Needs) -> SettingsSchema {
+    package static func schema(_ needs: Needs) -> SettingsSchema {
         var declarations: [SettingDeclaration] = []
         if needs.contains(.kafka) {
             declarations += [
@@ -58,7 +62,7 @@ enum ToolSettings {
         argument: "FILE",
         "A JSON file of settings, as the workers read it."
     )
-    static let jsonOption = CommandOption("json", "Print one JSON object instead of text.")
+    package static let jsonOption = CommandOption("json", "Print one JSON object instead of text.")
 
     private static let overrides: [(option: String, setting: SettingDeclaration)] = [
         ("kafka", WorkerSettings.bootstrap.declaration),

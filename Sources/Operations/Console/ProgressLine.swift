@@ -1,10 +1,10 @@
-import Settings
+package import Settings
 
 /// What a long command shows while it works: one line that changes, or plain lines in a log.
 ///
 /// A terminal's line is written over at most ten times a second. Where there is no terminal, a line
 /// is written when the step changes and else every five seconds, and none twice.
-struct ProgressLine {
+package struct ProgressLine {
     private static let overwriteInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(5)
 
@@ -14,7 +14,7 @@ struct ProgressLine {
     private var lastStep = ""
     private var lastLine = ""
 
-    init(
+    package init(
         console: Console,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
@@ -23,7 +23,7 @@ struct ProgressLine {
     }
 
     /// Shows where a step stands.
-    mutating func show(_ step: String, _ state: String = "") {
+    package mutating func show(_ step: String, _ state: String = "") {
         let line = state.isEmpty ? step : "\(step): \(state)"
         defer { lastStep = step }
         guard line != lastLine, isDue(step) else { return }
@@ -31,7 +31,7 @@ struct ProgressLine {
     }
 
     /// Leaves the line standing, with what became of the step, and begins a new one.
-    mutating func finish(_ line: String) {
+    package mutating func finish(_ line: String) {
         if console.isInteractive {
             console.overwrite(line + "\n")
         } else if line != lastLine {
@@ -43,7 +43,7 @@ struct ProgressLine {
     }
 
     /// Takes the line away, so that something else can be written.
-    mutating func clear() {
+    package mutating func clear() {
         if console.isInteractive, !lastLine.isEmpty {
             console.overwrite("")
         }

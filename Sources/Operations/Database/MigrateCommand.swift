@@ -2,9 +2,9 @@ import Database
 import JSON
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline migrate`.
-    static let migrate = PipelineCommand(
+    static let migrate = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) migrate",
             "Brings the database's schema to the newest version.\n\n"

@@ -1,5 +1,5 @@
 import Database
-import Postgres
+package import Postgres
 import Settings
 
 extension SettingsValues {
@@ -14,7 +14,7 @@ extension SettingsValues {
 
 extension PostgresConnection {
     /// Connects, lends the connection to `body` and closes it afterwards, however that ends.
-    static func lend<T>(
+    package static func lend<T>(
         _ options: PostgresOptions,
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {

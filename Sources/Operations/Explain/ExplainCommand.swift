@@ -3,9 +3,9 @@ import Foundation
 import Postgres
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline explain`.
-    static let explain = PipelineCommand(
+    static let explain = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) explain",
             "Says what a user may use and why, for support staff.\n\n"

@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline grant`.
-    static let grant = PipelineCommand(
+    static let grant = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) grant",
             "Lets a user use something that nobody bought.\n\n"
@@ -28,7 +28,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline revoke-grant`.
-    static let revokeGrant = PipelineCommand(
+    static let revokeGrant = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) revoke-grant",
             "Ends a grant now; what it gave until then stays in the history.",

@@ -1,10 +1,10 @@
-import Kafka
+package import Kafka
 import Settings
 
 extension KafkaAdmin {
     /// Lends a client to `body` and closes it afterwards, however that ends; names the servers
     /// where none of them answers.
-    static func lend<T>(
+    package static func lend<T>(
         _ configuration: [String: String],
         _ body: (KafkaAdmin) async throws -> T
     ) async throws -> T {

@@ -2,9 +2,9 @@ import JSON
 import Postgres
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline link add`.
-    static let linkAdd = PipelineCommand(
+    static let linkAdd = ToolCommand(
         syntax: linkSyntax(
             "add",
             "Says who is behind purchases; running workers entitle them within a second.\n\n"
@@ -18,7 +18,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline link remove`.
-    static let linkRemove = PipelineCommand(
+    static let linkRemove = ToolCommand(
         syntax: linkSyntax(
             "remove",
             "Takes links back; purchases pass on, or to nobody, within a second.\n\n"
@@ -31,7 +31,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline link list`.
-    static let linkList = PipelineCommand(
+    static let linkList = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) link list",
             "Shows links, those of one user, kind or key where asked.",
@@ -48,7 +48,7 @@ extension PipelineCommand {
     )
 
     /// `pipeline link judge`.
-    static let linkJudge = PipelineCommand(
+    static let linkJudge = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) link judge",
             "Has running workers find the owner of every purchase anew.\n\n"

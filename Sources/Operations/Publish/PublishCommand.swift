@@ -2,9 +2,9 @@ import Kafka
 import Settings
 import Worker
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline publish`.
-    static let publish = PipelineCommand(
+    static let publish = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) publish",
             "Writes bodies to the raw topic, and waits until all are acknowledged.\n\n"

@@ -2,9 +2,9 @@ import Database
 import Postgres
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline rebuild`.
-    static let rebuild = PipelineCommand(
+    static let rebuild = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) rebuild",
             "Judges and projects all facts again and shows where rows differ, which must be "

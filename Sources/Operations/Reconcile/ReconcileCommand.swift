@@ -1,9 +1,9 @@
 import Kafka
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline reconcile`.
-    static let reconcile = PipelineCommand(
+    static let reconcile = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) reconcile",
             "Proves that no record was lost: counts what became of each.\n\n"

@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 import Worker
 
 extension Reconciliation {
@@ -9,7 +9,7 @@ extension Reconciliation {
         return writer.bytes
     }
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("isBalanced", isBalanced)
             writer.member("isSettled", isSettled)

@@ -75,7 +75,7 @@ extension Reconciliation {
 }
 
 extension Disposition {
-    var phrase: String {
+    package var phrase: String {
         rawValue.split(separator: "_").joined(separator: "-")
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Settings
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline status`.
-    static let status = PipelineCommand(
+    static let status = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) status",
             "Shows what each stage has settled, what waits for it and since when.\n\n"

@@ -1,7 +1,7 @@
-import JSON
+package import JSON
 
 extension JSONWriter {
-    mutating func member(_ key: StaticString, _ text: String?) {
+    package mutating func member(_ key: StaticString, _ text: String?) {
         self.key(key)
         if let text {
             string(text)
@@ -10,17 +10,17 @@ extension JSONWriter {
         }
     }
 
-    mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
+    package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
         self.key(key)
         int(number)
     }
 
-    mutating func member(_ key: StaticString, _ truth: Bool) {
+    package mutating func member(_ key: StaticString, _ truth: Bool) {
         self.key(key)
         bool(truth)
     }
 
-    mutating func strings(_ texts: [String]) {
+    package mutating func strings(_ texts: [String]) {
         array { writer in
             for text in texts {
                 writer.string(text)

@@ -2,9 +2,9 @@ import Kafka
 import Settings
 import Worker
 
-extension PipelineCommand {
+extension ToolCommand {
     /// `pipeline topics`.
-    static let topics = PipelineCommand(
+    static let topics = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) topics",
             "Creates the pipeline's topics, and says where existing ones differ.\n\n"

@@ -1,5 +1,5 @@
 import OpenSSL
-import Traffic
+import Simulation
 
 /// The authorities that sign the corpus: a good one, and copies of it with one defect each.
 ///

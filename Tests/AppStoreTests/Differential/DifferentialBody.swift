@@ -1,5 +1,5 @@
 import AppStore
-import Traffic
+import Simulation
 
 /// One signed body that two verifiers judge.
 struct DifferentialBody: Sendable {

@@ -1,5 +1,5 @@
 import AppStore
-import Traffic
+import Simulation
 
 extension DifferentialCorpus {
     /// A payload of a kind, signed at a date at which all certificates are valid.

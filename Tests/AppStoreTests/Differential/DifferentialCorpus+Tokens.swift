@@ -1,6 +1,6 @@
 import AppStore
 import OpenSSL
-import Traffic
+import Simulation
 
 extension DifferentialCorpus {
     private static let dot = UInt8(ascii: ".")

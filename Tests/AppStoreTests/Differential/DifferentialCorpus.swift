@@ -1,6 +1,6 @@
 import AppStore
 import OpenSSL
-import Traffic
+import Simulation
 
 /// Bodies minted and mutated from a seed: the same kinds of body in the same order each time.
 struct DifferentialCorpus {

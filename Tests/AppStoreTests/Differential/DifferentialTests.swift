@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// The same bodies before this verifier and before Apple's own Python library.
 @Suite(.needsApplesLibrary, .timeLimit(.minutes(10)))

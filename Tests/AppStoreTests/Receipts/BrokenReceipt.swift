@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// A posted receipt that breaks one rule of each step, to be mended step by step.
 struct BrokenReceipt {

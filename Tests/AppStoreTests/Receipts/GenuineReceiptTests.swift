@@ -3,7 +3,7 @@ import JSON
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// A receipt that Apple signed, against the pinned root.
 @Suite(.needsSharedData)

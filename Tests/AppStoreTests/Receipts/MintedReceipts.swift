@@ -2,7 +2,7 @@ import AppStore
 import JSON
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// An authority for receipts, and receipts of the app that `Minted` configures.
 enum MintedReceipts {

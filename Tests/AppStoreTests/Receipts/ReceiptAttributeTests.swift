@@ -2,7 +2,7 @@ import AppStore
 import JSON
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// What the attributes of a receipt become.
 struct ReceiptAttributeTests {

@@ -3,7 +3,7 @@ import JSON
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// What receipt validation is asked elsewhere, case by case, with our verdict.
 @Suite(.needsSharedData)

@@ -2,7 +2,7 @@ import AppStore
 import JSON
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// How a receipt may be written around what it signs, and how it may not.
 struct ReceiptFormTests {

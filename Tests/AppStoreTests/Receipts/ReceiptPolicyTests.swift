@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// Who may sign a receipt, when, and for which app.
 struct ReceiptPolicyTests {

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// What the refusal of a receipt tells an auditor, and which rule it names.
 struct ReceiptRefusalTests {

@@ -3,7 +3,7 @@ import JSON
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// What Xcode's local testing writes: BER, and one certificate.
 @Suite(.needsSharedData)

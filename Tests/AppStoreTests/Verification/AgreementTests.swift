@@ -1,6 +1,6 @@
 import AppStore
 import Testing
-import Traffic
+import Simulation
 
 /// Items of one body that disagree, and unsigned fields that say something else than was signed.
 struct AgreementTests {

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// The chain verification cases of Apple's libraries (C1 to C15), each with our verdict.
 ///

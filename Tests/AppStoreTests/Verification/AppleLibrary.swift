@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import TestSupport
-import Traffic
+import Simulation
 
 /// The test data of Apple's server libraries.
 enum AppleLibrary {

@@ -3,7 +3,7 @@ import JSON
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// The payload decoding cases of Apple's libraries (M1 to M13), signed here with Xcode's kind of
 /// certificate, as the models are of the LocalTesting environment.

@@ -1,7 +1,7 @@
 import AppStore
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// The signed data cases of Apple's libraries (D1 to D10) on the files that they ship.
 @Suite(.needsSharedData)

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traffic
+import Simulation
 
 @testable import AppStore
 

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// A posted app transaction that breaks one rule of each step, to be mended step by step.
 struct BrokenBody {

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// One defect in the certificates at a time, everything else good.
 struct ChainPolicyTests {

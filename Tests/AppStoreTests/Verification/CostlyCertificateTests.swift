@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// Certificates that are made to cost whoever reads them, in chains that nobody has vouched for.
 ///

@@ -2,7 +2,7 @@ import AppStore
 import JSON
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// What a body is by its shape, and what is taken out of it.
 struct EnvelopeTests {

@@ -1,7 +1,7 @@
 import AppStore
 import JSON
 import Testing
-import Traffic
+import Simulation
 
 /// Bodies that are made to hurt: each ends in a refusal, at a bounded cost.
 struct HostileInputTests {

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// What a verifier remembers of intermediates, and all that it does not believe for that.
 struct KnownIntermediateTests {

@@ -1,7 +1,7 @@
 import AppStore
 import JSON
 import OpenSSL
-import Traffic
+import Simulation
 
 /// Authorities, apps and bodies that the tests of the verifier share.
 enum Minted {

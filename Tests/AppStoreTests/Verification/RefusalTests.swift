@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// Reasons, their order, and what a refusal tells an auditor.
 struct RefusalTests {

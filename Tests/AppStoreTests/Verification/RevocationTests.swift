@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import Synchronization
 import Testing
-import Traffic
+import Simulation
 
 /// What a revoked certificate, and one of which nothing is known, means for what it has signed.
 struct RevocationTests {

@@ -2,7 +2,7 @@ import AppStore
 import JSON
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// Sentences of the verification document that no other suite takes at their word.
 struct RuleDetailTests {

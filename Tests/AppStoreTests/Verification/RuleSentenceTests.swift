@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// More sentences of the verification document, each taken at its word.
 struct RuleSentenceTests {

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// Who may vouch for whom, where several apps and roots are configured at once.
 struct TrustTests {

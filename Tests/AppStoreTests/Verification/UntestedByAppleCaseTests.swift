@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// What none of Apple's four suites tests, case by case under the name it has in the overview of
 /// them, with our verdict.

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 /// The defects that none of Apple's four suites tests, each with the rule that it breaks.
 struct UntestedByAppleTests {

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 import Testing
-import Traffic
+import Simulation
 
 struct VerifiedChainCacheTests {
     static func header(_ authority: CertificateAuthority, _ number: Int) -> [UInt8] {

@@ -3,7 +3,7 @@ import JSON
 import OpenSSL
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 /// What Xcode's local testing signs (X1 to X4), under the one certificate that each JWS carries.
 @Suite(.needsSharedData)

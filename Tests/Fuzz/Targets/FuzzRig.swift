@@ -1,7 +1,7 @@
 import AppStore
 import Foundation
 import OpenSSL
-import Traffic
+import Simulation
 
 /// The verifier of one fuzzing process, and the authorities that it trusts.
 final class FuzzRig {

@@ -1,10 +1,9 @@
 import Kafka
-import LocalServers
+import Simulation
 import Operations
 import Postgres
 import Synchronization
 import TestSupport
-import Traffic
 import Worker
 
 /// Kills one stage's worker again and again, each time at another point of its work.

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

@@ -1,10 +1,9 @@
 import Foundation
 import Glibc
-import LocalServers
+import Simulation
 import Postgres
 import TestSupport
 import Testing
-import Traffic
 import Worker
 
 extension PipelineTests {

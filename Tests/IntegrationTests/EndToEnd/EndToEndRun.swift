@@ -1,10 +1,11 @@
 import DeadLetters
+import Demonstration
 import Foundation
 import Kafka
 import Operations
 import Postgres
 import TestSupport
-import Traffic
+import Simulation
 import Worker
 
 /// What a lively day has left behind, on one kind of broker: made once, looked at by many tests.

@@ -1,10 +1,11 @@
 import AppStore
 import DeadLetters
+import Demonstration
 import Kafka
 import Operations
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

@@ -3,7 +3,7 @@ import Kafka
 import Operations
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

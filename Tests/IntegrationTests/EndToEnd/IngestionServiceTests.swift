@@ -2,12 +2,11 @@ import AppStore
 import Foundation
 import JSON
 import Kafka
-import LocalServers
+import Simulation
 import Operations
 import Synchronization
 import Testing
 import TestSupport
-import Traffic
 import Worker
 
 extension PipelineTests {

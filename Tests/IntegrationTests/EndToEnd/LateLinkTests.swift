@@ -3,7 +3,7 @@ import Operations
 import Postgres
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import Worker
 import Settings
 
@@ -57,7 +57,7 @@ extension PipelineTests {
             _ pipeline: RunningPipeline,
             _ options: String...
         ) async -> Int32 {
-            await PipelineTool.run(
+            await PipelineTool.tool.run(
                 ["rebuild"] + options,
                 in: CommandContext(
                     console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),

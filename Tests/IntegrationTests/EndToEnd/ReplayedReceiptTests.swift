@@ -2,13 +2,12 @@ import AppStore
 import DeadLetters
 import Foundation
 import Kafka
-import LocalServers
+import Simulation
 import OpenSSL
 import Operations
 import Postgres
 import Testing
 import TestSupport
-import Traffic
 import Worker
 
 extension PipelineTests {

@@ -1,11 +1,12 @@
 import AppStore
+import Demonstration
 import Entitlements
 import JSON
 import Operations
 import Postgres
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 
 extension PipelineTests {
     /// The scenarios as signed bodies through all four workers, all of them at once: each has IDs,

@@ -4,7 +4,7 @@ import Kafka
 import Operations
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

@@ -1,7 +1,7 @@
 import AppStore
 import Kafka
 import Operations
-import Traffic
+import Simulation
 
 /// A record that is made to hurt, named by what is wrong with it.
 struct HostileRecord: Sendable {

@@ -2,12 +2,11 @@ import AppStore
 import DeadLetters
 import Foundation
 import Kafka
-import LocalServers
+import Simulation
 import OpenSSL
 import Operations
 import Testing
 import TestSupport
-import Traffic
 import Worker
 
 extension PipelineTests {

@@ -3,7 +3,7 @@ import Kafka
 import Operations
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

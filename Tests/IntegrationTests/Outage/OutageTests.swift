@@ -1,8 +1,7 @@
 import Foundation
-import LocalServers
+import Simulation
 import TestSupport
 import Testing
-import Traffic
 import Worker
 
 extension PipelineTests {

@@ -2,7 +2,7 @@ import Foundation
 import Operations
 import Testing
 import TestSupport
-import Traffic
+import Simulation
 import Worker
 
 extension PipelineTests {

@@ -1,11 +1,10 @@
 import Foundation
 import Glibc
 import Kafka
-import LocalServers
+import Simulation
 import Operations
 import TestSupport
 import Testing
-import Traffic
 import Worker
 
 extension PipelineTests {

@@ -1,10 +1,9 @@
 import Foundation
 import JSON
-import LocalServers
+import Simulation
 import Operations
 import Testing
 import TestSupport
-import Traffic
 import Worker
 
 extension PipelineTests {

@@ -1,5 +1,5 @@
 import Foundation
-import LocalServers
+import Simulation
 import TestSupport
 import Testing
 import Worker

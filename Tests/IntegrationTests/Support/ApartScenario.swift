@@ -4,7 +4,7 @@ import JSON
 import Operations
 import Postgres
 import TestSupport
-import Traffic
+import Simulation
 
 /// A scenario with IDs, products, tokens and users of its own, so that many can share a database.
 struct ApartScenario: Sendable {

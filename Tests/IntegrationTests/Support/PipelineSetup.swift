@@ -1,6 +1,6 @@
 import DeadLetters
 import Entitlements
-import LocalServers
+import Simulation
 import Postgres
 import TestSupport
 

@@ -1,9 +1,10 @@
 import AppStore
+import Demonstration
 import Entitlements
 import Kafka
 import Operations
 import OpenSSL
-import Traffic
+import Simulation
 
 /// What has to come of a set of records, by the pure code alone: no broker, no database, no order.
 struct Reference: Sendable {

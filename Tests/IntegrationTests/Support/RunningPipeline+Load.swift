@@ -1,7 +1,7 @@
 import Operations
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 extension RunningPipeline {

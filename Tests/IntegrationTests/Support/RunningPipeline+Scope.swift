@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traffic
+import Simulation
 
 extension RunningPipeline {
     /// Runs `body` with a pipeline and ends it afterwards, however that ends.

@@ -1,13 +1,13 @@
+import Demonstration
 import Foundation
 import Kafka
-import LocalServers
+import Simulation
 import Operations
 import Postgres
 import Settings
 import Synchronization
 import TestSupport
 import Testing
-import Traffic
 import Worker
 
 /// One test's pipeline: topics, groups and a database of its own, and the workers that it starts.

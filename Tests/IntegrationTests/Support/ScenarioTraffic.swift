@@ -3,7 +3,7 @@ import Entitlements
 import JSON
 import OpenSSL
 import TestSupport
-import Traffic
+import Simulation
 
 /// The scenarios' bodies, as ingestion services would write them.
 enum ScenarioTraffic {

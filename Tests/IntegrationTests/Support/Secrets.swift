@@ -1,6 +1,6 @@
 import Foundation
 import Postgres
-import Traffic
+import Simulation
 
 /// What no log, no metric and no answer of a worker may hold.
 struct Secrets: Sendable {

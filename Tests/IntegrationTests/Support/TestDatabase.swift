@@ -1,9 +1,9 @@
 import Database
-import LocalServers
+import Demonstration
+import Simulation
 import Operations
 import Postgres
 import TestSupport
-import Traffic
 
 /// A database of one test, with the tables, the traffic's catalog and its links.
 enum TestDatabase {

@@ -4,7 +4,7 @@ import Kafka
 import LinkStage
 import Postgres
 import Synchronization
-import Traffic
+import Simulation
 import Worker
 
 /// One link worker on a database of its own test, and what the test looks at.

@@ -10,7 +10,7 @@ import OpenSSL
 import Postgres
 import TestSupport
 import Testing
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

@@ -3,7 +3,7 @@ import Kafka
 import Settings
 import Synchronization
 import TestSupport
-import Traffic
+import Simulation
 import VerifyStage
 import Worker
 

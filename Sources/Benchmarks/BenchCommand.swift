@@ -1,0 +1,43 @@
+import Operations
+package import Settings
+
+/// The measurements that the README quotes, one subcommand each.
+package enum BenchCommand {
+    private static let usage = """
+        Usage: bench COMMAND [OPTION]…
+
+        Commands:
+          verify     the verifier against OpenSSL alone
+          dedupe     the deduplication of pure duplicates, on a real Kafka
+          entitle    the entitle stage by kind of record, PostgreSQL beside it
+          pipeline   from the raw topic to committed rows, on a real Kafka
+
+        bench COMMAND --help explains a command's options.
+        """
+
+    package static func run(_ arguments: [String], console: Console) async -> Int32 {
+        do {
+            switch arguments.first {
+            case "verify":
+                return try VerifyCommand.run(arguments.dropFirst(), console: console)
+            case "dedupe":
+                return try await DedupeCommand.run(arguments.dropFirst(), console: console)
+            case "entitle":
+                return try await EntitleCommand.run(arguments.dropFirst(), console: console)
+            case "pipeline":
+                return try await PipelineCommand.run(arguments.dropFirst(), console: console)
+            case "--help", "-h":
+                console.print(usage)
+                return ExitCode.success
+            default:
+                throw UsageError("expected a command: verify, dedupe, entitle or pipeline")
+            }
+        } catch let error as UsageError {
+            console.note("bench: \(error)\nTry: bench --help")
+            return ExitCode.usage
+        } catch {
+            console.note("bench: \(error)")
+            return ExitCode.software
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Simulation
+
+/// The record that all measurements are made on: about what Apple signs for a renewal.
+enum BenchTransaction {
+    static let bundleID = "com.example.pro"
+    static let productID = "com.example.pro.monthly"
+    static let appAppleID: Int64 = 1_234_567_890
+    /// Renewals of one subscription.
+    static let perPurchase = 4
+
+    private static let firstID = 2_000_000_000_000_000
+    private static let month: Int64 = 30 * 86_400_000
+
+    static func id(_ index: Int) -> String {
+        String(firstID + index)
+    }
+
+    /// The position that `id(_:)` was made of.
+    static func index(ofID id: String) -> Int? {
+        Int(id).map { $0 - firstID }
+    }
+
+    static func payload(_ index: Int) -> [UInt8] {
+        let purchase = index / perPurchase
+        let period = Int64(index % perPurchase)
+        var fields = TransactionFields()
+        fields.transactionID = id(index)
+        fields.originalTransactionID = id(purchase * perPurchase)
+        fields.webOrderLineItemID = id(index)
+        fields.subscriptionGroupIdentifier = "21000001"
+        fields.purchaseDate = 1_767_225_600_000 + period * month
+        fields.expiresDate = 1_767_225_600_000 + (period + 1) * month
+        fields.appAccountToken = token(purchase)
+        fields.appTransactionID = String(704_000_000_000_000_000 + purchase)
+        fields.offerDiscountType = "PAY_AS_YOU_GO"
+        fields.offerPeriod = "P1M"
+        return fields.json
+    }
+
+    /// A UUID that no two purchases share.
+    private static func token(_ purchase: Int) -> String {
+        let digits = String(purchase, radix: 16)
+        let padding = String(repeating: "0", count: 12 - digits.count)
+        return "7e3fb20b-4cdb-47cc-936d-\(padding)\(digits)"
+    }
+
+    static let catalog = """
+        {"products": {"\(productID)": {"type": "auto-renewable", "entitlements": ["pro"]}}}
+        """
+}

@@ -1,0 +1,89 @@
+import AppStore
+import Foundation
+import Kafka
+import Simulation
+import OpenSSL
+import Operations
+import Worker
+import Settings
+
+/// One run of `bench dedupe` on its rig.
+struct DedupeBenchmark {
+    let rig: PipelineRig
+    let options: DedupeOptions
+    let console: Console
+
+    func run() async throws -> DedupeMeasurement {
+        let observations = try observations()
+        console.note("remembering \(Quantity.grouped(observations.count)) records")
+        try await rig.publish(observations.indices, to: .dedupe) { index, topic in
+            record(observations[index], topic)
+        }
+        try await rig.waitUntilSettled(observations.count, by: .dedupe)
+
+        let end = observations.count + options.recordCount
+        console.note("measuring \(Quantity.grouped(options.recordCount)) duplicates")
+        rig.workers[.dedupe]?.signal(SIGSTOP)
+        try await rig.publish(observations.count..<end, to: .dedupe) { index, topic in
+            record(observations[index % observations.count], topic)
+        }
+        let before = usage()
+        let start = ContinuousClock.now
+        rig.workers[.dedupe]?.signal(SIGCONT)
+        try await rig.waitUntilSettled(end, by: .dedupe)
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let after = usage()
+        let count = Double(options.recordCount)
+        return DedupeMeasurement(
+            recordCount: options.recordCount,
+            recordBytes: observations.map { $0.encode().count }.reduce(0, +) / observations.count,
+            recordsPerSecond: count / seconds,
+            workerMicroseconds: (after.worker - before.worker) / count,
+            postgresMicroseconds: (after.postgres - before.postgres) / count,
+            residentBytesMax: rig.workers[.dedupe]
+                .flatMap { ProcessUsage.residentBytesMax($0.processID) } ?? 0
+        )
+    }
+
+    private func usage() -> (worker: Double, postgres: Double) {
+        (
+            rig.workers[.dedupe].flatMap { ProcessUsage.cpuMicroseconds($0.processID) } ?? .nan,
+            rig.postmaster.flatMap(ProcessUsage.treeMicroseconds) ?? .nan
+        )
+    }
+
+    /// What `verify-worker` makes of the transactions of all measurements.
+    private func observations() throws -> [Observation] {
+        let app = ConfiguredApp(
+            bundleID: BenchTransaction.bundleID,
+            environment: .production,
+            appAppleID: BenchTransaction.appAppleID,
+            roots: [try Certificate(der: rig.authority.root)],
+            hasTestRootInProduction: true
+        )
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
+        return try (0..<options.distinctCount).map { index in
+            let body = try rig.authority.sign(BenchTransaction.payload(index))
+            guard case .success(.items(let items)) = verifier.verify(body), let item = items.first
+            else { throw BenchError("a record of the measurement is refused") }
+            let source = ObservationSource(
+                topic: rig.layout.prefix + TopicLayout.raw,
+                partition: 0,
+                offset: Int64(index),
+                timestamp: nil,
+                index: 0,
+                count: 1
+            )
+            return Observation(item, source: source)
+        }
+    }
+
+    private func record(_ observation: Observation, _ topic: String) -> ProducerRecord {
+        ProducerRecord(
+            topic: topic,
+            key: observation.partitionKey,
+            value: observation.encode(),
+            headers: []
+        )
+    }
+}

@@ -1,0 +1,170 @@
+import Database
+import EntitleStage
+import Foundation
+import Kafka
+import Simulation
+import Postgres
+import Worker
+
+/// Measures the entitle stage alone, on a PostgreSQL of its own beside it.
+struct EntitleBenchmark {
+    struct Measurement {
+        let kind: EntitleKind
+        let storedFacts: Int
+        let perSecond: Double
+        let cpuMicroseconds: Double
+        let serverMicroseconds: Double
+
+        /// Processor time of the stage and of PostgreSQL, for one record.
+        var wholeMicroseconds: Double { cpuMicroseconds + serverMicroseconds }
+    }
+
+    let kinds: [EntitleKind]
+    let records: Int
+    let batch: Int
+    let lanes: Int
+    /// Transactions of other purchases that are stored before anything is measured.
+    let storedFacts: Int
+
+    private static let users = 100_000
+
+    func run(_ note: (String) -> Void) async throws -> [Measurement] {
+        var configuration = PrivatePostgres.Configuration()
+        configuration.isDurable = true
+        configuration.settings = [
+            "shared_buffers": "512MB", "max_wal_size": "4GB", "synchronous_commit": "on",
+        ]
+        let server = try await PrivatePostgres.start(configuration)
+        do {
+            let measurements = try await run(on: server, note)
+            try await server.remove()
+            return measurements
+        } catch {
+            try? await server.remove()
+            throw error
+        }
+    }
+
+    private func run(
+        on server: PrivatePostgres,
+        _ note: (String) -> Void
+    ) async throws -> [Measurement] {
+        var options = PostgresOptions(
+            connectionString: server.connectionString(),
+            applicationName: "bench"
+        )
+        options.sessionSettings = DatabaseSettings.pointLookups
+        let client = PostgresClient(options, connectionsMax: lanes + 1)
+        try await client.withConnection { connection in
+            _ = try await Migrator(try MigrationFolder.find().migrations()).run(on: connection)
+        }
+        _ = try await client.query(
+            "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))",
+            [.json(EntitleFixture.catalog)]
+        )
+        let stage = EntitleStage(
+            client: client,
+            lanes: lanes,
+            metrics: EntitleMetrics(MetricsRegistry())
+        )
+        var first = 0
+        note("storing \(storedFacts) facts")
+        try await client.withConnection { connection in
+            try await StoredFacts.insert(storedFacts, on: connection)
+        }
+        var measurements: [Measurement] = []
+        for kind in kinds {
+            note("measuring: \(kind.summary)")
+            let count = kind == .longRenewal ? max(1, records / 20) : records
+            let purchases = first..<(first + count)
+            first += count
+            try await prepare(purchases, of: kind, client, stage)
+            measurements.append(try await measure(purchases, kind, server, stage))
+        }
+        await client.close()
+        return measurements
+    }
+
+    /// Stores what has to be known of purchases before records of a kind come.
+    private func prepare(
+        _ purchases: Range<Int>,
+        of kind: EntitleKind,
+        _ client: PostgresClient,
+        _ stage: EntitleStage
+    ) async throws {
+        try await own(purchases, client)
+        let history = purchases.flatMap { EntitleFixture.history(of: kind, purchase: $0) }
+        try await process(history, stage)
+        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+            _ = try await client.query(statement, deadline: .seconds(600))
+        }
+    }
+
+    private func own(_ purchases: Range<Int>, _ client: PostgresClient) async throws {
+        _ = try await client.query(
+            """
+            INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+            SELECT 'Production', 'com.example.pro', id, user_id, 'account_token'
+            FROM unnest($1::text[], $2::text[]) AS purchase (id, user_id)
+            """,
+            [
+                .textArray(purchases.map { EntitleFixture.originalID($0) }),
+                .textArray(purchases.map { "user-\($0 % Self.users)" }),
+            ]
+        )
+    }
+
+    private func measure(
+        _ purchases: Range<Int>,
+        _ kind: EntitleKind,
+        _ server: PrivatePostgres,
+        _ stage: EntitleStage
+    ) async throws -> Measurement {
+        let values = purchases.map { EntitleFixture.record(of: kind, purchase: $0) }
+        let processID = await server.processID ?? 0
+        let clock = ContinuousClock()
+        let (start, own, tree) = (
+            clock.now, Self.ownMicroseconds(), Self.treeMicroseconds(processID)
+        )
+        try await process(values, stage)
+        let seconds = (clock.now - start) / .seconds(1)
+        let count = Double(values.count)
+        return Measurement(
+            kind: kind,
+            storedFacts: storedFacts,
+            perSecond: count / seconds,
+            cpuMicroseconds: (Self.ownMicroseconds() - own) / count,
+            serverMicroseconds: (Self.treeMicroseconds(processID) - tree) / count
+        )
+    }
+
+    private static func ownMicroseconds() -> Double {
+        ProcessUsage.cpuMicroseconds(getpid()) ?? .nan
+    }
+
+    private static func treeMicroseconds(_ processID: Int32) -> Double {
+        ProcessUsage.treeMicroseconds(processID) ?? .nan
+    }
+
+    private func process(_ values: [[UInt8]], _ stage: EntitleStage) async throws {
+        var rest = values[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(batch)
+            rest = rest.dropFirst(part.count)
+            let verdicts = try await stage.process(
+                part.enumerated().map { index, value in
+                    ConsumerRecord(
+                        topicPartition: TopicPartition(topic: "linked", partition: 0),
+                        offset: Int64(index),
+                        key: Array(String(index).utf8),
+                        value: value
+                    )
+                }
+            )
+            precondition(
+                verdicts.allSatisfy { $0.disposition != .deadLettered },
+                "the benchmark's own records are refused"
+            )
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Database
+import Foundation
+import Kafka
+import Simulation
+import Operations
+import OpenSSL
+import Postgres
+import Settings
+import Worker
+
+/// Everything that one run of `bench pipeline` or `bench dedupe` measures on, and the end of it.
+final class PipelineRig: Sendable {
+    let authority: CertificateAuthority
+    let settings: SettingsValues
+    let kafka: [String: String]
+    let layout: TopicLayout
+    let database: PostgresOptions
+    let workers: [StageName: ChildProcess]
+    /// Of a server of our own; nil for one that was there.
+    let postmaster: Int32?
+    private let server: PrivatePostgres?
+    private let folder: URL
+
+    private init(
+        authority: CertificateAuthority,
+        settings: SettingsValues,
+        kafka: [String: String],
+        layout: TopicLayout,
+        database: PostgresOptions,
+        workers: [StageName: ChildProcess],
+        server: PrivatePostgres?,
+        postmaster: Int32?,
+        folder: URL
+    ) {
+        self.authority = authority
+        self.settings = settings
+        self.kafka = kafka
+        self.layout = layout
+        self.database = database
+        self.workers = workers
+        self.server = server
+        self.postmaster = postmaster
+        self.folder = folder
+    }
+
+    /// - Parameters:
+    ///   - bootstrap: a Kafka that is there.
+    ///   - postgres: a database to fill; nil starts a server for it.
+    ///   - stages: whose workers run.
+    static func build(
+        bootstrap: String,
+        postgres: String? = nil,
+        _ setup: PipelineOptions.Setup,
+        stages: [StageName] = StageName.allCases,
+        console: Console
+    ) async throws -> PipelineRig {
+        let prefix = "bench-\(String(UInt32.random(in: .min ... .max), radix: 16))."
+        let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
+        let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
+        try await createTopics(layout, kafka)
+        let server = postgres == nil ? try await startPostgres() : nil
+        let url = postgres ?? server?.connectionString() ?? ""
+        let database = PostgresOptions(connectionString: url, applicationName: "bench")
+        try await prepare(database, storedCount: setup.storedCount, console: console)
+        let authority = try CertificateAuthority()
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let root = folder.appending(path: "root.pem")
+        try authority.rootPEM.write(to: root, atomically: true, encoding: .utf8)
+        let file = BenchSettings(
+            bootstrap: bootstrap,
+            prefix: prefix,
+            databaseURL: url,
+            rootFile: root.path
+        )
+        let path = folder.appending(path: "settings.json")
+        try Data(file.json).write(to: path)
+        return PipelineRig(
+            authority: authority,
+            settings: try BenchSettings.read(path.path),
+            kafka: kafka,
+            layout: layout,
+            database: database,
+            workers: try startWorkers(stages, path.path, logs: folder),
+            server: server,
+            postmaster: await server?.processID,
+            folder: folder
+        )
+    }
+
+    private static func createTopics(_ layout: TopicLayout, _ kafka: [String: String]) async throws
+    {
+        let admin = try KafkaAdmin(configuration: kafka)
+        _ = try await TopicDeployment(admin, layout).run(isAltering: false)
+        await admin.close()
+    }
+
+    private static func startPostgres() async throws -> PrivatePostgres {
+        var configuration = PrivatePostgres.Configuration()
+        // As a careful operator would run it, and with the commit's time of every row.
+        configuration.isDurable = true
+        configuration.settings = [
+            "track_commit_timestamp": "on", "shared_buffers": "256MB", "max_wal_size": "4GB",
+        ]
+        return try await PrivatePostgres.start(configuration)
+    }
+
+    private static func prepare(
+        _ database: PostgresOptions,
+        storedCount: Int,
+        console: Console
+    ) async throws {
+        let migrations = try MigrationFolder.find(
+            environment: ProcessInfo.processInfo.environment
+        ).migrations()
+        let connection = try await PostgresConnection.connect(database)
+        _ = try await Migrator(migrations).run(on: connection)
+        _ = try await CatalogApplication.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+        if storedCount > 0 {
+            console.note("storing \(Quantity.grouped(storedCount)) facts")
+            try await StoredFacts.insert(storedCount, on: connection)
+        }
+        await connection.close()
+    }
+
+    private static func startWorkers(
+        _ stages: [StageName],
+        _ settings: String,
+        logs: URL
+    ) throws -> [StageName: ChildProcess] {
+        let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        // Properties of librdkafka go on to the workers, so that they can be tuned by measuring.
+        let properties = ProcessInfo.processInfo.environment
+            .filter { name, _ in name.hasPrefix("RDKAFKA_") }
+        let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
+        return try Dictionary(
+            uniqueKeysWithValues: stages.map { stage in
+                let log = logs.appending(path: "\(stage.program).log").path
+                let process = try ChildProcess(
+                    executable: executables.appending(path: stage.program).path,
+                    arguments: ["--config", settings],
+                    environment: environment,
+                    standardOutput: .file(path: log),
+                    standardError: .file(path: log)
+                )
+                return (stage, process)
+            }
+        )
+    }
+
+    /// Fails when a worker has ended.
+    func requireRunning() throws {
+        for (stage, process) in workers where !process.isRunning {
+            let log = folder.appending(path: "\(stage.program).log")
+            let words = (try? String(contentsOf: log, encoding: .utf8))?.suffix(2_000) ?? ""
+            throw BenchError("\(stage.program) has ended:\n\(words)")
+        }
+    }
+
+    func remove() async {
+        for process in workers.values {
+            _ = try? await process.stop(grace: .seconds(30))
+        }
+        if let admin = try? KafkaAdmin(configuration: kafka) {
+            _ = try? await admin.deleteTopics(layout.plans.map(\.name), deadline: .seconds(15))
+            await admin.close()
+        }
+        try? await server?.remove()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}

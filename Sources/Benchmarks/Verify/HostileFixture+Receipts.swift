@@ -1,0 +1,92 @@
+import AppStore
+import OpenSSL
+import Simulation
+
+extension HostileFixture {
+    /// Forged and broken receipts of a hundred records, or of as many bytes.
+    static func receipts(
+        _ authority: CertificateAuthority,
+        _ count: Int
+    ) throws -> [HostileBody] {
+        let fields = receiptFields
+        let forger = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Forger's"))
+        var otherKey = ReceiptForm()
+        otherKey.signerKey = try .generate(.rsa(bits: 2048))
+        var pieces = ReceiptForm()
+        pieces.pieceBytes = 1
+        pieces.signerKey = otherKey.signerKey
+        var wrongDigest = ReceiptForm()
+        wrongDigest.hasSignedAttributes = true
+        wrongDigest.namedDigest = [UInt8](repeating: 7, count: 32)
+        var otherDigest = ReceiptForm()
+        otherDigest.digestAlgorithm = "2.16.840.1.101.3.4.2.3"
+        var incomplete = fields
+        incomplete.records[99].transactionID = nil
+        let noise = Array("MI".utf8) + [UInt8](repeating: 0x41, count: count / 4 * 4 - 2)
+        let open = [UInt8](
+            [[0x30, 0x82, 0x00], [UInt8](repeating: 0x30, count: count / 2)].joined()
+        )
+        // In the style of iOS 6, and all but the key that is looked for.
+        let hint = [UInt8]("\"purchase-inf".utf8)
+        let legacy = [0x7B] + Array(repeating: hint, count: count * 3 / 4 / hint.count).joined()
+        let broken: [(String, CertificateAuthority, ReceiptFields, ReceiptForm, RefusalReason)] = [
+            ("a forged receipt chain", forger, fields, ReceiptForm(), .rootUntrusted),
+            ("a receipt signed by another", authority, fields, otherKey, forged),
+            ("a receipt in pieces of a byte", authority, fields, pieces, .receiptMalformed),
+            ("a receipt of another digest", authority, fields, wrongDigest, forged),
+            ("a receipt over SHA-512", authority, fields, otherDigest, .algorithmNotAllowed),
+            ("its last record incomplete", authority, incomplete, ReceiptForm(), .receiptMalformed),
+        ]
+        return [
+            HostileBody("a receipt of noise", noise, .receiptMalformed, by: .receipt),
+            HostileBody(
+                "a receipt of iOS 6 without end",
+                Body.receipt(Base64Text.standard(legacy)),
+                .receiptMalformed,
+                by: .receipt
+            ),
+            HostileBody(
+                "a receipt of BER without end",
+                Body.receipt(Base64Text.standard(open)),
+                .receiptMalformed,
+                by: .receipt
+            ),
+        ]
+            + (try broken.map { name, authority, fields, form, reason in
+                let body = Body.receipt(try authority.receiptText(fields, form))
+                return HostileBody(name, body, reason, by: .receipt)
+            })
+    }
+
+    private static let forged = RefusalReason.receiptSignatureInvalid
+
+    /// The same with as many records as are allowed, and with far more.
+    static func largeReceipts(_ authority: CertificateAuthority) throws -> [HostileBody] {
+        var otherKey = ReceiptForm()
+        otherKey.signerKey = try .generate(.rsa(bits: 2048))
+        var many = receiptFields
+        many.further = Array(repeating: ReceiptFields.attribute(17, DER.set([])), count: 50_000)
+        var attributes = receiptFields
+        attributes.further = (0..<20_000).map { ReceiptFields.attribute(10_000 + $0, [0]) }
+        return [
+            HostileBody(
+                "a large receipt signed by another",
+                Body.receipt(try authority.receiptText(largeReceiptFields, otherKey)),
+                forged,
+                by: .largeReceipt
+            ),
+            HostileBody(
+                "50,000 in-app records",
+                Body.receipt(try authority.receiptText(many)),
+                .payloadTooLarge,
+                by: .largeReceipt
+            ),
+            HostileBody(
+                "20,000 attributes",
+                Body.receipt(try authority.receiptText(attributes)),
+                .receiptMalformed,
+                by: .largeReceipt
+            ),
+        ]
+    }
+}

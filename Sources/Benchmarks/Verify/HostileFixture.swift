@@ -1,0 +1,136 @@
+import AppStore
+import OpenSSL
+import Simulation
+
+/// The good bodies and the hostile ones of `bench verify`.
+struct HostileFixture: Sendable {
+    let configuration: VerifierConfiguration
+    let good: [HostileBody.Yardstick: [UInt8]]
+    let bodies: [HostileBody]
+
+    private static let itemsCount = 100
+
+    init() throws {
+        let blueprint = try AuthorityBlueprint(
+            name: "Good",
+            validity: CertificateAuthority.standardValidity
+        )
+        let receiptsBlueprint = try AuthorityBlueprint.receipts(name: "Good")
+        let authority = try CertificateAuthority(blueprint)
+        let receipts = try CertificateAuthority(receiptsBlueprint)
+        let app = ConfiguredApp(
+            bundleID: BenchTransaction.bundleID,
+            environment: .production,
+            appAppleID: BenchTransaction.appAppleID,
+            roots: [
+                try Certificate(der: authority.root), try Certificate(der: receipts.root),
+            ],
+            hasTestRootInProduction: true
+        )
+        configuration = VerifierConfiguration(apps: [app])
+        let record = try authority.sign(BenchTransaction.payload(0))
+        let items = try (0..<Self.itemsCount).map {
+            try authority.sign(BenchTransaction.payload($0))
+        }
+        let receipt = Body.receipt(try receipts.receiptText(Self.receiptFields))
+        let response = Body.history(items)
+        var small = Self.receiptFields
+        small.records = Array(small.records.prefix(1))
+        good = [
+            .record: record, .newLeaf: record, .newChain: record, .response: response,
+            .receipt: receipt,
+            .notification: try Self.notification(authority, record),
+            .smallReceipt: Body.receipt(try receipts.receiptText(small)),
+            .largeReceipt: Body.receipt(try receipts.receiptText(Self.largeReceiptFields)),
+        ]
+        bodies =
+            try Self.shapeless(response.count) + Self.tokens(authority)
+            + Self.wholes(authority) + Self.responses(items, authority, response.count)
+            + Self.forgedChains(authority, blueprint) + Self.costlyTokens(authority, blueprint)
+            + Self.receipts(receipts, receipt.count)
+            + Self.largeReceipts(receipts) + Self.costlyReceipts(receipts, receiptsBlueprint)
+    }
+
+    static var receiptFields: ReceiptFields { receiptFields(itemsCount) }
+
+    static var largeReceiptFields: ReceiptFields {
+        receiptFields(VerifierLimits.standard.itemsMax)
+    }
+
+    private static func receiptFields(_ count: Int) -> ReceiptFields {
+        var fields = ReceiptFields()
+        fields.records = (0..<count).map { index in
+            var record = ReceiptRecordFields()
+            record.transactionID = BenchTransaction.id(index)
+            return record
+        }
+        return fields
+    }
+
+    /// What is no JSON, no JWS and no receipt, or hardly one.
+    private static func shapeless(_ count: Int) -> [HostileBody] {
+        func filled(_ head: String, with text: String, _ tail: String = "") -> [UInt8] {
+            let room = count - head.utf8.count - tail.utf8.count
+            let times = room / text.utf8.count
+            return Array((head + String(repeating: text, count: times) + tail).utf8)
+        }
+        let keys = (0..<count / 14).map { "\"k\($0)\":0" }.joined(separator: ",")
+        return [
+            HostileBody(
+                "larger than allowed",
+                [UInt8](
+                    repeating: UInt8(ascii: "{"),
+                    count: VerifierLimits.standard.bodyBytesMax + 1
+                ),
+                .payloadTooLarge,
+                by: .response
+            ),
+            HostileBody("no known shape", filled("?", with: "A"), .bodyUnrecognized, by: .response),
+            HostileBody(
+                "arrays in arrays",
+                filled("", with: "["),
+                .envelopeMalformed,
+                by: .response
+            ),
+            HostileBody(
+                "objects in objects",
+                filled("", with: #"{"a":"#),
+                .envelopeMalformed,
+                by: .response
+            ),
+            HostileBody(
+                "one long string",
+                filled(#"{"signedPayload":""#, with: "A", #""}"#),
+                .jwsMalformed,
+                by: .response
+            ),
+            HostileBody(
+                "escapes",
+                filled(#"{"signedPayload":""#, with: #"\u0041"#, #""}"#),
+                .jwsMalformed,
+                by: .response
+            ),
+            HostileBody(
+                "many numbers",
+                filled(#"{"signedTransactions":["#, with: "1,", "1]}"),
+                .envelopeMalformed,
+                by: .response
+            ),
+            HostileBody("many keys", Array("{\(keys)}".utf8), .bodyUnrecognized, by: .response),
+            HostileBody(
+                "the last key doubled",
+                Array("{\(keys),\"k0\":0}".utf8),
+                .envelopeMalformed,
+                by: .response
+            ),
+            HostileBody("dots", filled("eyJ", with: "."), .jwsMalformed, by: .response),
+            HostileBody("no dot", filled("eyJ", with: "A"), .jwsMalformed, by: .response),
+            HostileBody(
+                "a header without end",
+                filled("eyJ", with: "A", ".A.A"),
+                .jwsMalformed,
+                by: .response
+            ),
+        ]
+    }
+}

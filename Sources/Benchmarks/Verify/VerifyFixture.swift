@@ -1,0 +1,59 @@
+import AppStore
+import OpenSSL
+import Simulation
+
+/// The records of `bench verify`, good and forged, all of one size.
+struct VerifyFixture: Sendable {
+    /// A good record, taken apart for OpenSSL alone.
+    struct Raw: Sendable {
+        let message: [UInt8]
+        let signature: [UInt8]
+    }
+
+    let key: P256PublicKey
+    let app: ConfiguredApp
+    let raw: [Raw]
+    let good: [[UInt8]]
+    let foreignChain: [[UInt8]]
+    let forgedLeaf: [[UInt8]]
+    let forgedSignature: [[UInt8]]
+
+    init(recordCount: Int) throws {
+        let blueprint = try AuthorityBlueprint(
+            name: "Good",
+            validity: CertificateAuthority.standardValidity
+        )
+        let authority = try CertificateAuthority(blueprint)
+        let foreign = try CertificateAuthority(name: "Forger's")
+        guard let key = try Certificate(der: authority.leaf).p256Key else {
+            preconditionFailure("a throw-away leaf has a P-256 key")
+        }
+        self.key = key
+        app = ConfiguredApp(
+            bundleID: BenchTransaction.bundleID,
+            environment: .production,
+            appAppleID: BenchTransaction.appAppleID,
+            roots: [try Certificate(der: authority.root)],
+            hasTestRootInProduction: true
+        )
+        let payloads = (0..<recordCount).map(BenchTransaction.payload)
+        good = try payloads.map { try authority.sign($0) }
+        foreignChain = try payloads.map { try foreign.sign($0) }
+        let (forger, header) = try authority.leafForger(blueprint)
+        forgedLeaf = try payloads.map { try forger.sign($0, headerSegment: header) }
+        forgedSignature = try payloads.map { try authority.forge($0, .flippedSignature) }
+        raw = try payloads.map { payload in
+            let message =
+                authority.headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
+            let signature = try authority.leafKey.sign(message, digest: .sha256)
+            return Raw(message: message, signature: signature)
+        }
+    }
+
+    var recordBytes: Int { good.map(\.count).reduce(0, +) / good.count }
+
+    /// One that remembers what it does while this is measured.
+    func verifier(remembering yardstick: HostileBody.Yardstick = .record) -> Verifier {
+        Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
+    }
+}

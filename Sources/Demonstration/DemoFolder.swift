@@ -1,0 +1,53 @@
+import Foundation
+import Operations
+import Settings
+import Simulation
+
+/// The demo's temporary folder: settings, certificates, catalog and the workers' logs.
+struct DemoFolder: Sendable {
+    let path: String
+
+    /// Makes a folder that nobody else reads: the settings in it name a database's password.
+    init() throws(CommandError) {
+        let base = FileManager.default.temporaryDirectory.appending(
+            path: "pipeline-demo-" + String(repeating: "X", count: 6)
+        )
+        var template = base.path.utf8CString.map { $0 }
+        guard mkdtemp(&template) != nil else {
+            throw CommandError(
+                ExitCode.unavailable,
+                "cannot make a folder below \(base.deletingLastPathComponent().path)"
+            )
+        }
+        let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        self.path = path
+        try? ProcessWatchdog.shared.guardFolder(path)
+    }
+
+    func path(of name: String) -> String {
+        "\(path)/\(name)"
+    }
+
+    func write(_ bytes: some Sequence<UInt8>, to name: String) throws(CommandError) {
+        guard
+            FileManager.default.createFile(
+                atPath: path(of: name),
+                contents: Data(bytes),
+                attributes: [.posixPermissions: 0o600]
+            )
+        else {
+            throw CommandError(ExitCode.unavailable, "cannot write \(path(of: name))")
+        }
+    }
+
+    /// The last lines of a file, for a message about what went wrong.
+    func lastLines(of name: String, count: Int) -> [String] {
+        guard let bytes = FileManager.default.contents(atPath: path(of: name)) else { return [] }
+        let lines = String(decoding: bytes.suffix(16_384), as: UTF8.self).split(separator: "\n")
+        return lines.suffix(count).map { String($0) }
+    }
+
+    func remove() {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

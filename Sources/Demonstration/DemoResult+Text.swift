@@ -1,0 +1,179 @@
+import AppStore
+import DeadLetters
+import Operations
+import Settings
+import Simulation
+import Worker
+
+extension DemoResult {
+    /// The whole result for a newcomer.
+    var lines: [String] {
+        let sections = [
+            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, verdict,
+        ]
+        return sections.flatMap { [""] + $0 }
+    }
+
+    static let margin = "   "
+
+    private var wentIn: [String] {
+        let refused = refusedKinds
+        let good = counts.filter { !refused.contains($0.kind) }
+        let bad = counts.filter { refused.contains($0.kind) }
+        var table = TextTable([
+            .init("genuine"), .init("", .right), .init("  to be refused"), .init("", .right),
+        ])
+        for row in 0..<max(good.count, bad.count) {
+            table.add(Self.cells(good, row, "") + Self.cells(bad, row, "  "))
+        }
+        table.add(["", "", "", ""])
+        table.add(["together", Self.sum(good), "  together", Self.sum(bad)])
+        let heading =
+            "1. What went in: \(Quantity.counted(items.count, "body", "bodies")) on "
+            + "\(runName).raw, signed by a throw-away authority"
+        return [heading, ""] + table.lines(indent: Self.margin.count)
+    }
+
+    private static func cells(
+        _ counts: [(kind: DemoKind, count: Int)],
+        _ row: Int,
+        _ indent: String
+    ) -> [String] {
+        guard row < counts.count else { return ["", ""] }
+        return [indent + counts[row].kind.rawValue, Quantity.grouped(counts[row].count)]
+    }
+
+    private static func sum(_ counts: [(kind: DemoKind, count: Int)]) -> String {
+        Quantity.grouped(counts.reduce(0) { $0 + $1.count })
+    }
+
+    private var mayUse: [String] {
+        var lines = ["3. What some of the \(users.count) users may use, and why", ""]
+        for userID in shownUserIDs {
+            lines.append(Self.margin + userID)
+            lines += rows(of: userID).map { Self.margin + "  " + $0 }
+        }
+        let wrong = userProblems.count
+        lines.append("")
+        lines.append(
+            Self.margin
+                + (wrong == 0
+                    ? "All \(users.count) users have exactly what their purchases grant, and "
+                        + "nobody else has anything."
+                    : "\(Quantity.counted(wrong, "user")) of \(users.count) have other than what "
+                        + "their purchases grant.")
+        )
+        return lines
+    }
+
+    private func rows(of userID: String) -> [String] {
+        var table = TextTable([.init(""), .init(""), .init("")])
+        for holding in holdings where holding.userID == userID {
+            let sandbox = holding.environment == "Production" ? "" : " (\(holding.environment))"
+            table.add([holding.key + sandbox, holding.span, holding.reason])
+        }
+        for credit in credits where credit.userID == userID {
+            let takenBack =
+                credit.takenBack == 0
+                ? "" : ", \(Quantity.grouped(credit.takenBack)) taken back by refunds"
+            table.add([
+                credit.currency, Quantity.grouped(credit.bought - credit.takenBack),
+                "\(Quantity.grouped(credit.bought)) bought\(takenBack)",
+            ])
+        }
+        return table.isEmpty ? ["nothing"] : table.lines()
+    }
+
+    private var deadLetters: [String] {
+        let (found, expected) = (letters.counts, expectedLetters)
+        var table = TextTable([
+            .init("reason"), .init("class"), .init("came", .right), .init("expected", .right),
+            .init("sent as"),
+        ])
+        let classes = Dictionary(letters.reasons.map { ($0.name, $0.deadLetterClass) }) { $1 }
+        for reason in Set(found.keys).union(expected.keys).sorted() {
+            table.add([
+                reason, classes[reason] ?? "", Quantity.grouped(found[reason] ?? 0),
+                Quantity.grouped(expected[reason] ?? 0), kinds(of: reason),
+            ])
+        }
+        let count = Quantity.grouped(found.values.reduce(0, +))
+        return ["4. Dead letters: \(count), each with its original bytes and why", ""]
+            + table.lines(indent: Self.margin.count) + exampleLines
+    }
+
+    /// What bodies were made to be refused for this reason.
+    private func kinds(of reason: String) -> String {
+        let kinds = Set(items.filter { $0.expectedRefusal?.rawValue == reason }.map(\.kind))
+        return DemoKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
+    }
+
+    private static let valueCharactersMax = 340
+    private static let columnsMax = 92
+
+    /// The dead letter as `dead-letter show` prints it, but for the middle of its value.
+    private var exampleLines: [String] {
+        guard let example = letters.example else { return [] }
+        let text = DeadLetterText.whole(
+            example.letter,
+            example.original,
+            valueCharactersMax: Self.valueCharactersMax
+        )
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
+            line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 }
+        }
+        while lines.last == "" {
+            lines.removeLast()
+        }
+        return ["", Self.margin + "One of them, as 'dead-letter show' prints it:", ""] + lines
+    }
+
+    /// A long line in pieces that fit a terminal, broken at blanks where there are some.
+    private static func broken(_ line: Substring) -> [String] {
+        var rest = line
+        var pieces: [String] = []
+        while !rest.isEmpty {
+            let indent = pieces.isEmpty || line.first != " " ? "" : "    "
+            var piece = rest.prefix(columnsMax - indent.count)
+            if piece.endIndex < rest.endIndex,
+                let blank = piece.lastIndex(of: " "),
+                blank > piece.index(piece.startIndex, offsetBy: 20)
+            {
+                piece = piece[...blank]
+            }
+            rest = rest[piece.endIndex...]
+            while piece.last == " " {
+                piece.removeLast()
+            }
+            pieces.append(indent + piece)
+        }
+        return pieces
+    }
+
+    private var verdict: [String] {
+        let time = Quantity.span(milliseconds: Int64(duration / .milliseconds(1)))
+        guard problems.isEmpty else {
+            return ["The demo FAILED:"] + problems.prefix(20).map { Self.margin + $0 }
+        }
+        return [
+            "All as it must be: no record lost, none counted twice, nothing granted by a forgery.",
+            "From the first body to the last settled record: \(time).",
+        ]
+    }
+}
+
+extension DemoHolding {
+    /// `until 2026-12-01`, `for ever`, `ended 2026-11-11`.
+    fileprivate var span: String {
+        guard let until else { return isActive ? "for ever" : "" }
+        let day = CalendarDate.day(milliseconds: until)
+        return (isActive ? "until " : "ended ") + day + (isInGrace && isActive ? " (grace)" : "")
+    }
+
+    /// `com.example.pro.monthly, purchase 2000000000000012, by account token`.
+    fileprivate var reason: String {
+        let rule = ownershipRule.split(separator: "_").joined(separator: " ")
+        return "\(productID), purchase \(originalTransactionID)"
+            + (rule.isEmpty ? "" : ", by \(rule)")
+    }
+}

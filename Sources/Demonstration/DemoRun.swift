@@ -1,0 +1,281 @@
+import Database
+import DeadLetters
+import Foundation
+import Kafka
+import Operations
+import Postgres
+import Settings
+import Simulation
+import Worker
+
+/// One demo from its beginning to its end.
+actor DemoRun {
+    private let options: DemoOptions
+    private let context: CommandContext
+    private let folder: DemoFolder
+    private let servers: DemoServers
+    private var fleet: WorkerFleet?
+    private var progress: ProgressLine
+
+    private static let rootFile = "root.pem"
+    private static let settingsFile = "settings.json"
+
+    init(_ options: DemoOptions, _ context: CommandContext) throws {
+        self.options = options
+        self.context = context
+        progress = ProgressLine(console: context.console)
+        folder = try DemoFolder()
+        let properties =
+            options.kafka == nil
+            ? [:]
+            : try ToolSettings.schema(.kafkaProperties).read(environment: context.environment)
+                .kafkaProperties
+        servers = DemoServers(options, properties: properties)
+    }
+
+    /// Does the work, shows it, and stops all that it started, however it ends.
+    ///
+    /// - Returns: the exit code.
+    func run() async throws -> Int32 {
+        do {
+            let code = try await work()
+            await stop()
+            return code
+        } catch {
+            progress.clear()
+            if Task.isCancelled {
+                context.console.note("stopping what was started")
+            }
+            await stop()
+            guard !Task.isCancelled else { return Interruption.exitCode }
+            throw error
+        }
+    }
+
+    /// In a task of its own: a cancelled one could wait for nothing.
+    private func stop() async {
+        let (fleet, servers, folder) = (fleet, servers, folder)
+        let left = await Task {
+            _ = await fleet?.stop()
+            return await servers.stop()
+        }.value
+        folder.remove()
+        for what in left {
+            context.console.note("not removed: \(what)")
+        }
+    }
+
+    private func work() async throws -> Int32 {
+        context.console.note(
+            "The entitlement pipeline, whole: signed App Store bodies in Kafka become "
+                + "entitlements in PostgreSQL."
+        )
+        let traffic = try await prepare()
+        let start = ContinuousClock.now
+        try await publish(traffic.items)
+        try await settle(bodyCount: traffic.items.count)
+        let duration = ContinuousClock.now - start
+        if options.isKeeping {
+            let result = try await result(traffic, duration, failedWorkers: [])
+            show(result)
+            await keep()
+            return exitCode(result)
+        }
+        progress.show("stopping the workers")
+        let failed = await fleet?.stop() ?? []
+        fleet = nil
+        let result = try await result(traffic, duration, failedWorkers: failed.map(\.program))
+        progress.clear()
+        show(result)
+        context.console.note(
+            "Everything is stopped and removed; with --keep it goes on, to look around."
+        )
+        return exitCode(result)
+    }
+
+    private func exitCode(_ result: DemoResult) -> Int32 {
+        result.problems.isEmpty ? ExitCode.success : ExitCode.negative
+    }
+
+    /// Starts everything and signs the traffic.
+    private func prepare() async throws -> DemoTraffic {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        progress.show("signing \(Quantity.counted(options.bodyCount, "body", "bodies"))")
+        let traffic = try DemoTraffic(
+            seed: options.seed,
+            bodyCount: options.bodyCount,
+            now: now
+        )
+        progress.show(options.kafka == nil ? "starting Kafka" : "making topics")
+        try await servers.startKafka()
+        progress.show(options.postgres == nil ? "starting PostgreSQL" : "making a database")
+        try await servers.startPostgres()
+        progress.show("laying out the database")
+        let database = PostgresOptions(
+            connectionString: await servers.databaseURL,
+            applicationName: DemoTool.name
+        )
+        let migrations = try MigrationFolder.find(environment: context.environment).migrations()
+        try await PostgresConnection.lend(database) { connection in
+            _ = try await Migrator(migrations).run(on: connection)
+            _ = try await CatalogApplication.apply(Array(traffic.catalog.utf8), on: connection)
+            _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
+        }
+        try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)
+        try folder.write(await settings(traffic.apps).json, to: Self.settingsFile)
+        progress.show("starting the four workers")
+        fleet = try WorkerFleet(
+            executables: context.executables,
+            settings: folder.path(of: Self.settingsFile),
+            folder: folder,
+            environment: context.environment,
+            inheriting: options.inheritedPrefixes
+        )
+        progress.finish("running on \(await servers.description)")
+        return traffic
+    }
+
+    private func settings(_ apps: [DemoApp]) async -> DemoSettings {
+        DemoSettings(
+            bootstrap: await servers.bootstrap,
+            prefix: servers.topicPrefix,
+            databaseURL: await servers.databaseURL,
+            apps: apps,
+            rootFile: folder.path(of: Self.rootFile)
+        )
+    }
+
+    private func publish(_ items: [DemoItem]) async throws {
+        let configuration = await servers.kafkaConfiguration
+        let settings = try await workerSettings()
+        let admin = try KafkaAdmin(configuration: configuration)
+        let producer = try KafkaProducer(configuration: configuration)
+        var publishing = DemoPublishing(
+            producer,
+            topic: servers.topicPrefix + TopicLayout.raw,
+            unsettledBytesMax: await servers.unsettledBytesMax
+        )
+        progress.show("publishing")
+        do {
+            for item in items {
+                try Task.checkCancellation()
+                await publishing.add(item)
+                while publishing.mustWait {
+                    try fleet?.requireRunning()
+                    publishing.note(try await AccountReader(admin, settings).read())
+                    if publishing.mustWait {
+                        try await Task.sleep(for: DemoSettling.pause)
+                    }
+                }
+                let count = Quantity.grouped(publishing.count)
+                progress.show("publishing", "\(count) of \(Quantity.grouped(items.count))")
+            }
+            try await publishing.finish()
+        } catch {
+            await admin.close()
+            await producer.close(deadline: .zero)
+            throw error
+        }
+        await admin.close()
+        await producer.close(deadline: .seconds(5))
+        progress.finish("published \(Quantity.counted(items.count, "body", "bodies"))")
+    }
+
+    /// Waits until every stage has settled all it was given.
+    private func settle(bodyCount: Int) async throws {
+        let settings = try await workerSettings()
+        let admin = try KafkaAdmin(configuration: await servers.kafkaConfiguration)
+        var wait = DemoSettling(bodyCount: bodyCount)
+        do {
+            while true {
+                try fleet?.requireRunning()
+                let reconciliation = try await AccountReader(admin, settings).read()
+                progress.show("settling", DemoSettling.state(of: reconciliation))
+                guard try !wait.isOver(reconciliation, at: .now) else { break }
+                try await Task.sleep(for: DemoSettling.pause)
+            }
+        } catch {
+            await admin.close()
+            guard let standstill = error as? DemoSettling.Standstill else { throw error }
+            throw standstill.told { fleet?.lastWords(of: $0) ?? [] }
+        }
+        await admin.close()
+        progress.finish("settled all of them")
+    }
+
+    private func workerSettings() async throws -> SettingsValues {
+        let file = try SettingsFile(path: folder.path(of: Self.settingsFile))
+        return try ToolSettings.schema(.kafka).read(environment: [:], file: file)
+    }
+
+    private func result(
+        _ traffic: DemoTraffic,
+        _ duration: Duration,
+        failedWorkers: [String]
+    ) async throws -> DemoResult {
+        let configuration = await servers.kafkaConfiguration
+        let settings = try await workerSettings()
+        let reconciliation = try await KafkaAdmin.lend(configuration) { admin in
+            try await AccountReader(admin, settings).read()
+        }
+        let letters = try await DemoLetters.read(
+            DeadLetterTopic(
+                name: servers.topicPrefix + DeadLetterTopic.suffix,
+                configuration: configuration
+            )
+        )
+        let shown = traffic.tellingUserIDs
+        let database = PostgresOptions(
+            connectionString: await servers.databaseURL,
+            applicationName: DemoTool.name
+        )
+        let (states, holdings, credits) = try await PostgresConnection.lend(database) {
+            connection in
+            (
+                try await DemoUserState.all(on: connection),
+                try await DemoHolding.all(of: shown, on: connection),
+                try await DemoCredit.all(of: shown, on: connection)
+            )
+        }
+        return DemoResult(
+            runName: servers.runName,
+            items: traffic.items,
+            users: traffic.users,
+            duration: duration,
+            reconciliation: reconciliation,
+            letters: letters,
+            states: states,
+            holdings: holdings,
+            credits: credits,
+            shownUserIDs: shown,
+            failedWorkers: failedWorkers
+        )
+    }
+
+    private func show(_ result: DemoResult) {
+        if options.isJSON {
+            context.console.print(String(decoding: result.json, as: UTF8.self))
+        } else {
+            result.lines.forEach { context.console.print($0) }
+        }
+    }
+
+    /// Tells how to look around, and waits for Ctrl-C.
+    private func keep() async {
+        let settings = folder.path(of: Self.settingsFile)
+        let console = context.console
+        console.note(
+            """
+
+            Everything is running until Ctrl-C. In another terminal:
+              \(context.executables)/pipeline status --config \(settings)
+              \(context.executables)/pipeline reconcile --config \(settings)
+              \(context.executables)/dead-letter list --config \(settings)
+            The database's URL and all other settings are in \(settings),
+            the workers' logs beside it.
+            """
+        )
+        await Interruption.wait()
+        console.note("stopping")
+    }
+}

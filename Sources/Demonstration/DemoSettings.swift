@@ -1,0 +1,65 @@
+import JSON
+import Operations
+package import Simulation
+
+/// The one settings file that all four workers read, as a company's own would look.
+package struct DemoSettings: Sendable {
+    let bootstrap: String
+    /// Of topics and groups.
+    let prefix: String
+    let databaseURL: String
+    let apps: [DemoApp]
+    let rootFile: String
+
+    package init(
+        bootstrap: String,
+        prefix: String,
+        databaseURL: String,
+        apps: [DemoApp],
+        rootFile: String
+    ) {
+        self.bootstrap = bootstrap
+        self.prefix = prefix
+        self.databaseURL = databaseURL
+        self.apps = apps
+        self.rootFile = rootFile
+    }
+
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 2_048)
+        writer.object { writer in
+            writer.key("kafka")
+            writer.object { writer in
+                writer.member("bootstrap", bootstrap)
+                writer.member("topic_prefix", prefix)
+                writer.member("group_prefix", prefix)
+                writer.member("session_timeout", "10s")
+            }
+            writer.key("database")
+            writer.object { $0.member("url", databaseURL) }
+            writer.key("http")
+            // Any free port: nothing has to be kept free for a demo.
+            writer.object { $0.member("port", 0) }
+            writer.key("apps")
+            writer.array { writer in
+                for app in apps {
+                    write(app, &writer)
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    private func write(_ app: DemoApp, _ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("bundle_id", app.bundleID)
+            writer.member("environment", app.environment)
+            writer.member("app_apple_id", app.appAppleID)
+            writer.key("roots")
+            writer.strings([rootFile])
+            if app.environment == "Production" {
+                writer.member("test_root_in_production", true)
+            }
+        }
+    }
+}

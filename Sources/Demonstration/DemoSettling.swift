@@ -1,0 +1,70 @@
+package import Operations
+import Settings
+import Worker
+
+/// Decides how long a demo waits for its workers: to the last record, but not for ever.
+package struct DemoSettling: Sendable {
+    /// Between two looks at what is committed.
+    static let pause = Duration.milliseconds(150)
+    /// A group takes some seconds to form, and a machine that builds something else is slow.
+    private static let standstillMax = Duration.seconds(90)
+
+    private let bodyCount: Int
+    private var settledCount: Int64 = -1
+    private var lastProgress: ContinuousClock.Instant?
+
+    package init(bodyCount: Int) {
+        self.bodyCount = bodyCount
+    }
+
+    /// Whether every stage has settled everything.
+    ///
+    /// - Throws: when nothing was settled for too long.
+    package mutating func isOver(
+        _ reconciliation: Reconciliation,
+        at now: ContinuousClock.Instant
+    ) throws(Standstill) -> Bool {
+        let given = reconciliation[.verify]?.end ?? 0
+        if reconciliation.isSettled, given >= Int64(bodyCount) {
+            return true
+        }
+        let settled = reconciliation.stages.reduce(0) { $0 + $1.settled }
+        if settled != settledCount || lastProgress == nil {
+            settledCount = settled
+            lastProgress = now
+        }
+        guard let lastProgress, now - lastProgress > Self.standstillMax else { return false }
+        throw Standstill(
+            lasted: Self.standstillMax,
+            waiting: reconciliation.stages.filter { $0.lag > 0 }.map { ($0.stage, $0.lag) }
+        )
+    }
+
+    /// The stages whose workers do not go on.
+    package struct Standstill: Error {
+        let lasted: Duration
+        let waiting: [(stage: StageName, count: Int64)]
+
+        /// - Parameter words: what the stage's worker said last.
+        func told(words: (StageName) -> [String]) -> CommandError {
+            let stages = waiting.map { stage, count in
+                let said = words(stage).map { "\n    \($0)" }.joined()
+                return "\n  \(stage.rawValue) has \(Quantity.grouped(count)) waiting"
+                    + (said.isEmpty ? "" : ", its worker said last:\(said)")
+            }
+            return CommandError(
+                ExitCode.software,
+                "nothing was settled for \(lasted):\(stages.joined())"
+            )
+        }
+    }
+
+    /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
+    static func state(of reconciliation: Reconciliation) -> String {
+        reconciliation.stages.map { stage in
+            "\(stage.stage.rawValue) \(Quantity.grouped(stage.settled)) of "
+                + Quantity.grouped(stage.end)
+        }
+        .joined(separator: ", ")
+    }
+}

@@ -1,0 +1,63 @@
+import Operations
+import Settings
+import Worker
+
+/// What became of every record, told so that a reader can add it up.
+enum DemoStageStory {
+    static func lines(of reconciliation: Reconciliation) -> [String] {
+        var lines = ["2. What became of every record, stage by stage", ""]
+        for stage in reconciliation.stages {
+            lines += self.lines(of: stage).map { DemoResult.margin + $0 }
+        }
+        let verdict =
+            reconciliation.isBalanced
+            ? "It adds up: each record has one disposition, each topic was given what was "
+                + "forwarded."
+            : "It does NOT add up."
+        return lines + ["", DemoResult.margin + verdict]
+    }
+
+    private static func lines(of stage: StageAccount) -> [String] {
+        var table = TextTable([.init("", .right), .init(""), .init("")])
+        for disposition in Disposition.allCases {
+            guard let count = stage.counts[disposition] else { continue }
+            table.add([
+                "\(Quantity.grouped(count))", disposition.phrase,
+                meaning(of: disposition, in: stage),
+            ])
+        }
+        let what = stage.stage == .verify ? "bodies" : "observations"
+        let heading = "\(stage.stage.rawValue): \(Quantity.grouped(stage.settled)) \(what) in"
+        let destination = StageName.allCases.first { $0.inputTopic == stage.stage.outputTopic }
+        let on = destination.map { ", \(Quantity.grouped(stage.forwarded)) on to \($0.rawValue)" }
+        return [heading + (on ?? "")] + table.lines(indent: 2)
+    }
+
+    private static func meaning(of disposition: Disposition, in stage: StageAccount) -> String {
+        switch disposition {
+        case .forwarded where stage.stage == .verify:
+            "as \(Quantity.grouped(stage.forwarded)) observations, one for each transaction"
+        case .forwarded: "say something new"
+        case .ignored: "responses without items"
+        case .refreshed: "the same state, signed anew; the date goes on"
+        case .superseded: "older than what is known; goes on as history"
+        case .duplicate: answered(stage)
+        case .resolved: "the user is known"
+        case .unresolved: "nobody is linked to the purchase yet"
+        case .applied: "rows became different"
+        case .unchanged: "known to the database already"
+        case .recorded: "history alone, no fact in them"
+        case .deadLettered: "refused, see 4"
+        case .skipped: "offsets without a record"
+        }
+    }
+
+    /// A duplicate stops here, unless an ingestion service waits to hear what became of it.
+    private static func answered(_ stage: StageAccount) -> String {
+        let news: [Disposition] = [.forwarded, .refreshed, .superseded]
+        let answered = stage.forwarded - news.reduce(0) { $0 + (stage.counts[$1] ?? 0) }
+        guard answered > 0 else { return "known already" }
+        return "known already; \(Quantity.grouped(answered)) go on, marked, because somebody waits "
+            + "for the answer"
+    }
+}

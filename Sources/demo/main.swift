@@ -1,0 +1,5 @@
+import Foundation
+import Operations
+import Demonstration
+
+exit(await DemoTool.tool.main())

@@ -1,0 +1,23 @@
+import Synchronization
+package import Settings
+
+/// A console that keeps what a command wrote.
+package final class ConsoleTranscript: Sendable {
+    private let text = Mutex((output: "", notes: ""))
+
+    package init() {}
+
+    package var output: String { text.withLock { $0.output } }
+    package var notes: String { text.withLock { $0.notes } }
+
+    package func console(isInteractive: Bool = false, columns: Int = 100) -> Console {
+        Console(
+            isInteractive: isInteractive,
+            columns: columns,
+            output: { [self] bytes in
+                text.withLock { $0.output += String(decoding: bytes, as: UTF8.self) }
+            },
+            notes: { [self] line in text.withLock { $0.notes += line } }
+        )
+    }
+}
