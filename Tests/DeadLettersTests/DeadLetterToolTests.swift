@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import JSON
 import Kafka
+import OpenSSL
 import TestSupport
 import Testing
 
@@ -135,7 +136,9 @@ import Testing
     @Test func `show finds a letter by ID, by its beginning and by either place`() async throws {
         let id = DeadLetterID.make(
             cluster: "cluster-1",
-            source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1)
+            source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1),
+            timestamp: Sample.original().timestampMilliseconds,
+            sha256: SHA256.digest(Array(Self.token.utf8))
         )
         let runs = try await Self.run([
             ["show", id], ["show", String(id.prefix(8)).uppercased()],

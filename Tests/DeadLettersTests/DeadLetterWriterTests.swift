@@ -72,15 +72,32 @@ import Testing
         #expect(root["root"] == nil)
     }
 
-    @Test func `the ID depends on nothing but the place of the source`() {
+    @Test func `the ID depends on nothing but the source and where it lies`() {
         let id = letter().text("dlq.id")
         let other = DeadLetterFacts(reason: .bundleMismatch, detail: "other")
         #expect(id?.count == 32)
-        #expect(letter(Sample.original(value: nil), other, stage: "dedupe").text("dlq.id") == id)
+        #expect(letter(Sample.original(), other, stage: "dedupe").text("dlq.id") == id)
+        #expect(letter(Sample.original(), value: .omitted).text("dlq.id") == id)
         #expect(letter(Sample.original(offset: 1043)).text("dlq.id") != id)
         let source = RecordPosition(topic: "storekit.raw", partition: 3, offset: 1042)
-        #expect(DeadLetterID.make(cluster: "cluster-2", source: source) != id)
-        #expect(DeadLetterID.make(cluster: "cluster-1", source: source) == id)
+        for (cluster, isSame) in [("cluster-1", true), ("cluster-2", false)] {
+            let made = DeadLetterID.make(
+                cluster: cluster,
+                source: source,
+                timestamp: Sample.original().timestampMilliseconds,
+                sha256: SHA256.digest(Sample.original().value ?? [])
+            )
+            #expect((made == id) == isSame)
+        }
+    }
+
+    @Test func `letters of two topics of one name, made one after the other, have their own IDs`() {
+        let id = letter().text("dlq.id")
+        #expect(letter(Sample.original(timestamp: 1_767_225_700_000)).text("dlq.id") != id)
+        #expect(letter(Sample.original(timestamp: nil)).text("dlq.id") != id)
+        #expect(letter(Sample.original(value: Array("other".utf8))).text("dlq.id") != id)
+        // A crash has the same record refused again.
+        #expect(letter(Sample.original()).text("dlq.id") == id)
     }
 
     @Test func `a later stage names the body and what the observation is about`() throws {

@@ -24,6 +24,7 @@ enum Sample {
 
     static func original(
         offset: Int64 = 1042,
+        timestamp: Int64? = 1_767_225_600_123,
         key: [UInt8]? = [0, 255],
         value: [UInt8]? = Array("not a body".utf8),
         headers: [KafkaHeader] = []
@@ -31,7 +32,7 @@ enum Sample {
         ConsumerRecord(
             topicPartition: TopicPartition(topic: "storekit.raw", partition: 3),
             offset: offset,
-            timestampMilliseconds: 1_767_225_600_123,
+            timestampMilliseconds: timestamp,
             key: key,
             value: value,
             headers: headers

@@ -67,8 +67,15 @@ package struct DeadLetterWriter: DeadLetterWriting {
     private func headers(for original: ConsumerRecord, _ facts: DeadLetterFacts) -> [KafkaHeader] {
         let source = RecordPosition(original)
         let origin = context.readsObservations ? ObservedOrigin(original.value) : nil
+        let sha256 = SHA256.digest(original.value ?? [])
+        let id = DeadLetterID.make(
+            cluster: context.cluster,
+            source: source,
+            timestamp: original.timestampMilliseconds,
+            sha256: sha256
+        )
         var pairs: [(name: String, text: String)] = [
-            (DeadLetterHeader.id, DeadLetterID.make(cluster: context.cluster, source: source)),
+            (DeadLetterHeader.id, id),
             (DeadLetterHeader.reason, facts.reason.rawValue),
             (DeadLetterHeader.deadLetterClass, facts.reason.deadLetterClass.rawValue),
             (DeadLetterHeader.detail, Self.bounded(facts.detail, Self.detailBytesMax)),
@@ -76,7 +83,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
             (DeadLetterHeader.sourceTopic, source.topic),
             (DeadLetterHeader.sourcePartition, String(source.partition)),
             (DeadLetterHeader.sourceOffset, String(source.offset)),
-            (DeadLetterHeader.sourceSHA256, SHA256.digest(original.value ?? []).hex),
+            (DeadLetterHeader.sourceSHA256, sha256.hex),
             (DeadLetterHeader.verifierVersion, context.verifierVersion),
             (DeadLetterHeader.configurationSHA256, context.configuration.hex),
             (DeadLetterHeader.attempt, String(Self.attempt(original))),
