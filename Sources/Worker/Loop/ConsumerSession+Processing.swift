@@ -25,11 +25,7 @@ extension ConsumerSession {
                 }
                 released = passed
             }
-            let outputs = released.outputs(outcomes)
-            let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
-            delivered.yield(
-                DeliveredBatch(judged: released, outputs: outputs, delivery: delivery)
-            )
+            delivered.yield(await send(released))
         }
         delivered.finish()
     }

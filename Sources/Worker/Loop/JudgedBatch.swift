@@ -26,13 +26,15 @@ struct JudgedBatch: Sendable {
     var pins: [TopicPartition: Int64] = [:]
     /// Of the settings by which the batch was judged.
     let deadLetters: any DeadLetterWriting
+    /// Which output of a record, by the record's index, is acknowledged before the others are sent.
+    var tried: [Int: Int] = [:]
 
     /// - Parameter outcomes: nil where nobody is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
         for (owner, verdict) in verdicts.enumerated() {
-            for record in verdict.outputs {
+            for (index, record) in verdict.outputs.enumerated() where tried[owner] != index {
                 outputs.append(Output(record: record, owner: owner, kind: .forward))
             }
             if let facts = verdict.deadLetter {
@@ -74,5 +76,36 @@ struct JudgedBatch: Sendable {
             pins: pins,
             deadLetters: deadLetters
         )
+    }
+}
+
+extension JudgedBatch {
+    /// Refuses each record of which an output is larger than its topic takes, before any is sent.
+    ///
+    /// - Returns: the outputs that are too large, one of each such record.
+    mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
+        var oversized: [ProducerRecord] = []
+        for (owner, verdict) in verdicts.enumerated() {
+            guard let output = verdict.outputs.first(where: { !limits.allows($0) }) else {
+                continue
+            }
+            oversized.append(output)
+            verdicts[owner] = .tooLarge(for: output.topic)
+        }
+        return oversized
+    }
+
+    /// The largest output of each record with several, where only the broker can say whether it
+    /// takes it.
+    func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
+        verdicts.enumerated().compactMap { owner, verdict in
+            guard verdict.outputs.count > 1,
+                let largest = verdict.outputs.indices.max(by: { left, right in
+                    verdict.outputs[left].batchBytesMax < verdict.outputs[right].batchBytesMax
+                }),
+                limits.isUntried(verdict.outputs[largest])
+            else { return nil }
+            return (owner, largest)
+        }
     }
 }

@@ -3,6 +3,8 @@ import Kafka
 extension WorkerLoop {
     /// Looks at the topics until they are all there, then at their sizes; says each thing once.
     ///
+    /// The sizes are read again now and then, and when a record was refused for its size.
+    ///
     /// It asks for all topics at once, because a question for one may create it.
     func checkTopics() async {
         let check = TopicCheck(configuration)
@@ -22,7 +24,25 @@ extension WorkerLoop {
         if !Task.isCancelled {
             await checkSizes(check, admin)
         }
+        while !Task.isCancelled {
+            await limitsBell.wait(for: Self.limitsInterval)
+            guard !Task.isCancelled else { break }
+            await readLimits(check, admin)
+        }
         await admin.close()
+    }
+
+    private static let limitsInterval = Duration.seconds(60)
+
+    /// What the operator has changed meanwhile.
+    private func readLimits(_ check: TopicCheck, _ admin: KafkaAdmin) async {
+        let answer = try? await admin.topicConfigurations(
+            check.needs.map(\.topic),
+            deadline: configuration.callDeadline
+        )
+        if let settings = answer?.value {
+            limits.read(settings)
+        }
     }
 
     private func checkSizes(_ check: TopicCheck, _ admin: KafkaAdmin) async {
@@ -33,6 +53,7 @@ extension WorkerLoop {
         )
         switch answer {
         case .answered(let settings):
+            limits.read(settings)
             check.tooSmall(settings).forEach(say)
         case .unanswered(let error):
             log.info(

@@ -21,18 +21,26 @@ package final class WorkerLoop: Sendable {
     private let nextJudging = Mutex<Judging?>(nil)
     private let isStopping = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
+    let limits: OutputLimits
+    /// Rung when a broker has refused a record for its size.
+    let limitsBell = Doorbell()
     /// When the stage was asked last, and answered.
     let lastAnswer = Mutex(ContinuousClock.now)
 
     /// Makes the producer; no connection is waited for.
+    ///
+    /// - Parameter limits: those that the stage looks at too; nil where it looks at none.
     package init(
         _ judging: Judging,
         configuration: WorkerConfiguration,
+        limits: OutputLimits? = nil,
         health: Health,
         metrics: MetricsRegistry,
         log: Log
     ) throws(KafkaError) {
         self.configuration = configuration
+        self.limits =
+            limits ?? OutputLimits(producerProperties: configuration.producerProperties)
         breaker = judging.breaker.map { Mutex($0) }
         self.judging = Mutex(judging)
         self.health = health
@@ -58,6 +66,7 @@ package final class WorkerLoop: Sendable {
         let probing = Task { await probeWhileIdle() }
         defer {
             checking.cancel()
+            limitsBell.ring()
             probing.cancel()
         }
         let outboxes = try startOutboxes()

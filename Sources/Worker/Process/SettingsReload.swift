@@ -86,6 +86,7 @@ final class SettingsReload: Sendable {
             settings: settings,
             metrics: metrics,
             log: log,
+            limits: loop.limits,
             predecessor: loop.stage
         )
         loop.reload(try program.judging(parts))

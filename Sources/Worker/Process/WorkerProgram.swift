@@ -7,6 +7,8 @@ package struct WorkerProgram: Sendable {
         package let settings: SettingsValues
         package let metrics: MetricsRegistry
         package let log: Log
+        /// How large the stage's outputs may be, as the loop learns it.
+        package let limits: OutputLimits
         /// The stage whose place the new one takes at a reload; nil at the start.
         package var predecessor: (any Stage)?
     }

@@ -35,10 +35,17 @@ package final class WorkerService: Sendable {
             conditions: program.conditions,
             stallMax: settings[WorkerSettings.stallMax]
         )
-        let parts = WorkerProgram.Parts(settings: settings, metrics: metrics, log: log)
+        let configuration = WorkerConfiguration(settings, stage)
+        let parts = WorkerProgram.Parts(
+            settings: settings,
+            metrics: metrics,
+            log: log,
+            limits: OutputLimits(producerProperties: configuration.producerProperties)
+        )
         loop = try WorkerLoop(
             program.judging(parts),
-            configuration: WorkerConfiguration(settings, stage),
+            configuration: configuration,
+            limits: parts.limits,
             health: health,
             metrics: metrics,
             log: log
