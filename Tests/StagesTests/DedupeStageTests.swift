@@ -1,5 +1,6 @@
 import AppStore
 import Database
+import DeadLetters
 import Entitlements
 import JSON
 import Kafka
@@ -23,12 +24,16 @@ import Worker
             stage = Self.stage(on: client)
         }
 
-        static func stage(on client: PostgresClient) -> DedupeStage {
+        static func stage(
+            on client: PostgresClient,
+            limits: OutputLimits? = nil
+        ) -> DedupeStage {
             DedupeStage(
                 client: client,
                 uniqueTopic: "storekit.unique",
                 retention: .seconds(86_400),
-                pruneInterval: .seconds(3600)
+                pruneInterval: .seconds(3600),
+                limits: limits
             )
         }
 
@@ -180,5 +185,56 @@ import Worker
         #expect(
             observation.transaction?.rawBytes.elementsEqual(waiting.transaction?.json ?? []) == true
         )
+    }
+
+    /// As the loop hands back a record whose output no broker takes.
+    private static let tooLarge = Verdict.deadLettered(
+        DeadLetterFacts(reason: .payloadTooLarge, detail: "test")
+    )
+
+    @Test func `what was dead-lettered after it was judged is not remembered`() async throws {
+        let reader = try await Reader()
+        let samples = [Sample.transaction("1"), .transaction("2"), .transaction("3")]
+        var (records, verdicts) = try await reader.process(samples)
+        verdicts[1] = Self.tooLarge
+        try await reader.stage.acknowledged(records, verdicts)
+        // Published again after the repair, to this worker and to one that was started since.
+        #expect(try await reader.settle(samples) == [.duplicate, .forwarded, .duplicate])
+        reader.restart()
+        #expect(try await reader.settle(samples) == [.duplicate, .duplicate, .duplicate])
+    }
+
+    @Test func `a notification that was dead-lettered goes on when it comes again`() async throws {
+        let reader = try await Reader()
+        let notification = Sample.transaction("1").with {
+            $0.notification = ObservedNotification(
+                type: "DID_RENEW",
+                subtype: nil,
+                uuid: "uuid-1",
+                signedDate: Timestamp(milliseconds: 1)
+            )
+        }
+        let (records, _) = try await reader.process([notification])
+        try await reader.stage.acknowledged(records, [Self.tooLarge])
+        #expect(try await reader.settle([notification]) == [.forwarded])
+    }
+
+    @Test func `what is too large to go on hides nothing that comes after it`() async throws {
+        let reader = try await Reader()
+        let limits = OutputLimits(producerProperties: [:])
+        reader.stage = Reader.stage(on: reader.client, limits: limits)
+        limits.read(["storekit.unique": ["max.message.bytes": Self.setting("2000")]])
+        let large = Sample.transaction("1").with {
+            $0.headers = [KafkaHeader(name: "x", value: Array(repeating: 7, count: 2_000))]
+        }
+        let (_, verdicts) = try await reader.process([large, .transaction("1"), large])
+        #expect(verdicts.map(\.disposition) == [.deadLettered, .forwarded, .duplicate])
+        #expect(verdicts[0].deadLetter?.reason == .payloadTooLarge)
+        // The batches overlap: nothing of the first is marked yet.
+        #expect(try await reader.settle([large, .transaction("1")]) == [.duplicate, .duplicate])
+    }
+
+    private static func setting(_ value: String) -> TopicSetting {
+        TopicSetting(value: value, isSetOnTopic: true)
     }
 }

@@ -58,12 +58,15 @@ struct DedupeBatch {
         }
     }
 
-    /// Judges one record against all that is known, and lets the next ones know it if it goes on.
-    ///
-    /// A record that does not go on leaves no trace: of a conflict none of the parts is believed.
-    mutating func judge(_ record: Record) -> (decision: DedupeDecision, marks: [Mark]) {
-        let parts = record.parts.parts
-        let verdicts = zip(parts, record.places).map { part, place in
+    /// What becomes of a record, and why: a verdict on each of its parts.
+    struct Judgement {
+        let decision: DedupeDecision
+        fileprivate let verdicts: [PartVerdict]
+    }
+
+    /// Judges one record against all that is known.
+    func judge(_ record: Record) -> Judgement {
+        let verdicts = zip(record.parts.parts, record.places).map { part, place in
             part.revision.verdict(against: known[place])
         }
         let decision = DedupeDecision(
@@ -71,9 +74,17 @@ struct DedupeBatch {
             isNotificationKnown: record.notificationPlace.map { isKnown[$0] },
             hasUnidentified: record.parts.hasUnidentified
         )
-        guard decision.goesOn else { return (decision, []) }
+        return Judgement(decision: decision, verdicts: verdicts)
+    }
+
+    /// Lets the next records know one that goes on, and returns what is to be remembered of it.
+    ///
+    /// A record that does not go on leaves no trace: of a conflict none of the parts is believed.
+    mutating func takeUp(_ record: Record, _ judgement: Judgement) -> [Mark] {
+        guard judgement.decision.goesOn else { return [] }
+        let parts = record.parts.parts
         var marks: [Mark] = []
-        for (index, verdict) in verdicts.enumerated() where verdict.raisesMemory {
+        for (index, verdict) in judgement.verdicts.enumerated() where verdict.raisesMemory {
             learn(parts[index].revision, at: record.places[index])
             marks.append(Mark(key: parts[index].key, revision: parts[index].revision))
         }
@@ -81,7 +92,7 @@ struct DedupeBatch {
             learn(nil, at: place)
             marks.append(Mark(key: keys[place], revision: nil))
         }
-        return (decision, marks)
+        return marks
     }
 }
 

@@ -10,7 +10,8 @@ package import Worker
 /// Drops what says nothing new about a transaction, a subscription's renewal or an app transaction.
 ///
 /// What goes on goes on as it came, byte for byte. An ID is remembered only after the forward was
-/// acknowledged, so a crash between the two forwards twice and loses nothing.
+/// acknowledged, so a crash between the two forwards twice and loses nothing. Of what ends as a
+/// dead letter nothing is remembered, so that it goes on when it is published again.
 package final class DedupeStage: Stage {
     package let name = StageName.dedupe
 
@@ -18,22 +19,27 @@ package final class DedupeStage: Stage {
     private let pruning: RevisionPruning
     private let answers: RefusalAnswers
     private let uniqueTopic: String
+    private let limits: OutputLimits?
     private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
 
     /// - Parameters:
     ///   - uniqueTopic: where to the observations go on.
     ///   - retention: how long an ID is remembered.
     ///   - pruneInterval: how often the memory is gone through for what is past that.
+    ///   - limits: what cannot go on for its size is not taken for forwarded by the records after
+    ///     it; nil leaves that to the loop.
     package init(
         client: PostgresClient,
         uniqueTopic: String,
         retention: Duration,
-        pruneInterval: Duration
+        pruneInterval: Duration,
+        limits: OutputLimits? = nil
     ) {
         memory = RevisionMemory(client: client)
         pruning = RevisionPruning(client: client, retention: retention, interval: pruneInterval)
         answers = RefusalAnswers(client: client)
         self.uniqueTopic = uniqueTopic
+        self.limits = limits
     }
 
     package func probe() async throws {
@@ -50,13 +56,13 @@ package final class DedupeStage: Stage {
         return try await answers.complete(verdicts, of: records)
     }
 
-    /// Remembers what the records brought, now that all that went on with them is acknowledged.
+    /// Remembers what the records brought that went on, now that it is acknowledged.
     package func acknowledged(
         _ records: [ConsumerRecord],
         _ verdicts: [Verdict]
     ) async throws {
         let marks = inFlight.withLock { inFlight in
-            records.flatMap { record in
+            zip(records, verdicts).filter { $1.deadLetter == nil }.flatMap { record, _ in
                 inFlight.brought(by: record.topicPartition, at: record.offset)
                     .map { DedupeBatch.Mark(key: $0.key, revision: $0.value) }
             }
@@ -142,8 +148,11 @@ extension DedupeStage {
         case .failure(let error):
             return Verdict.observationMalformed(error)
         case .success(let reading):
-            let (decision, marks) = batch.judge(reading)
-            for mark in marks {
+            let judgement = batch.judge(reading)
+            var verdict = Verdict(judgement.decision, on: record, uniqueTopic: uniqueTopic)
+            if let limits { verdict = verdict.within(limits) }
+            guard verdict.deadLetter == nil else { return verdict }
+            for mark in batch.takeUp(reading, judgement) {
                 inFlight.append(
                     mark.revision,
                     of: mark.key,
@@ -151,7 +160,7 @@ extension DedupeStage {
                     at: record.offset
                 )
             }
-            return Verdict(decision, on: record, uniqueTopic: uniqueTopic)
+            return verdict
         }
     }
 }

@@ -2,6 +2,9 @@ import Kafka
 
 /// What this worker has forwarded and not yet marked in PostgreSQL.
 ///
+/// What is known to be too large to go on is not in it. Where a broker refuses a record against all
+/// that it said before, its dead letter holds what the duplicates judged meanwhile said as well.
+///
 /// Batches overlap, so each is judged against the memory in PostgreSQL and against this. An entry
 /// belongs to the record that brought it. It leaves when that record is marked, when its partition
 /// is given up, and when the record is read again, for then it was not forwarded after all: a

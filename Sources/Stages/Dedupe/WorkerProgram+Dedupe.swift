@@ -17,7 +17,8 @@ extension WorkerProgram {
                 ),
                 uniqueTopic: parts.settings.topic("unique"),
                 retention: parts.settings[DedupeSettings.retention],
-                pruneInterval: parts.settings[DedupeSettings.pruneInterval]
+                pruneInterval: parts.settings[DedupeSettings.pruneInterval],
+                limits: parts.limits
             )
         }
     )
