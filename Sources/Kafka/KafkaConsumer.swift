@@ -44,6 +44,7 @@ package actor KafkaConsumer {
     package static let promised: [String: String] = [
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
+        "enable.partition.eof": "true",
         "auto.offset.reset": "earliest",
         "partition.assignment.strategy": "cooperative-sticky",
     ]
@@ -103,6 +104,11 @@ package actor KafkaConsumer {
                 let record = unsafe reader.record(message)
                 bytes += record.payloadBytes
                 result.records.append(record)
+            } else if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
+                let partition = unsafe reader.topicPartition(of: message.pointee)
+                result.ends.append(
+                    unsafe PartitionEnd(partition: partition, offset: message.pointee.offset)
+                )
             } else {
                 unsafe result.errors.append(error(message.pointee, of: client))
             }

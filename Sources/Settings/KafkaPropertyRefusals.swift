@@ -23,7 +23,7 @@ package enum KafkaPropertyRefusals {
         "auto.offset.reset":
             "a new consumer group begins at the earliest record, or records would be passed over",
         "isolation.level": "offsets without a record would be counted wrongly",
-        "enable.partition.eof": "the worker's loop does not expect it",
+        "enable.partition.eof": "offsets without a record at the end of a log would be waited for",
         "partition.assignment.strategy":
             "the worker's loop answers cooperative-sticky rebalances only",
         "group.protocol": "the worker's loop answers cooperative-sticky rebalances only",

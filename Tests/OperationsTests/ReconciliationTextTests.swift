@@ -59,6 +59,33 @@ import Worker
         )
     }
 
+    @Test func `what retention removed before it was read is told, also before the first commit`() {
+        let tally = StageTally(began: 0, counts: [.skipped: 1_781, .ignored: 19])
+        let stage = StageAccount(
+            stage: .verify,
+            group: "g.verify",
+            topic: "t.raw",
+            partitions: [
+                PartitionAccount(
+                    partition: 0,
+                    held: 1_781..<1_800,
+                    standing: .counted(committed: 1_800, tally: tally)
+                ),
+                PartitionAccount(partition: 1, held: 12..<12, standing: .notBegun),
+            ]
+        )
+        let reconciliation = Reconciliation(stages: [stage], flows: [])
+        let text = reconciliation.lines(showingPartitions: true).joined(separator: "\n")
+        #expect(text.contains("19 ignored + 1,781 skipped"))
+        #expect(text.contains("nothing committed yet, and 12 offsets gone by retention"))
+        #expect(
+            text.contains(
+                "verify: 1,781 offsets of t.raw held no record: removed by retention before they "
+                    + "were read, or control records of transactions."
+            )
+        )
+    }
+
     @Test func `tools get the numbers of each partition`() {
         let json = String(decoding: reconciliation.json, as: UTF8.self)
         #expect(json.hasPrefix(#"{"isBalanced":true,"isSettled":false,"problems":[],"#))

@@ -90,13 +90,10 @@ package struct DeadLetterTopic: Sendable {
                 }
             }
             // After the records: the end of a partition comes in one poll with its last ones.
-            for error in result.errors {
-                if let partition = error.topicPartition, error.error.name == Self.endOfPartition {
-                    rest[partition] = nil
-                } else {
-                    lastError = error.error
-                }
+            for end in result.ends {
+                rest[end.partition] = nil
             }
+            lastError = result.errors.last?.error ?? lastError
             if !result.records.isEmpty {
                 lastProgress = .now
             } else if ContinuousClock.now - lastProgress > deadline {
@@ -176,8 +173,6 @@ package struct DeadLetterTopic: Sendable {
         var properties = configuration
         // Named, because librdkafka wants a name; it is never joined.
         properties["group.id"] = "dead-letter-reader"
-        // Tells the end of a partition whose last offsets hold no record.
-        properties["enable.partition.eof"] = "true"
         do {
             return try KafkaConsumer(configuration: properties)
         } catch {
@@ -191,5 +186,4 @@ package struct DeadLetterTopic: Sendable {
 
     private static let pollRecordsMax = 500
     private static let pollBytesMax = 4 << 20
-    private static let endOfPartition = "_PARTITION_EOF"
 }

@@ -91,6 +91,10 @@ package struct TopicReader: Sendable {
                     open[record.topicPartition] = nil
                 }
             }
+            // The last offsets of a range may hold no record.
+            for end in result.ends {
+                open[end.partition] = nil
+            }
         }
     }
 }

@@ -25,6 +25,9 @@ extension Reconciliation {
         let settled: String
         let sum: String
         switch partition.standing {
+        case .notBegun where partition.held.lowerBound > 0:
+            let gone = Quantity.counted(partition.held.lowerBound, "offset")
+            (settled, sum) = ("0", "nothing committed yet, and \(gone) gone by retention")
         case .notBegun: (settled, sum) = ("0", "nothing committed yet")
         case .withoutTally: (settled, sum) = ("?", "committed without a tally")
         case .counted(let committed, let tally):
@@ -70,7 +73,17 @@ extension Reconciliation {
         return [
             "Every settled record is accounted for"
                 + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
-        ]
+        ] + withoutRecords
+    }
+
+    /// Stages that passed over offsets, as a person has to hear who asks whether anything is lost.
+    private var withoutRecords: [String] {
+        stages.compactMap { stage in
+            guard let count = stage.counts[.skipped] else { return nil }
+            return "\(stage.stage.rawValue): \(Quantity.counted(count, "offset")) of \(stage.topic) "
+                + "held no record: removed by retention before they were read, or control records "
+                + "of transactions."
+        }
     }
 }
 
