@@ -8,10 +8,15 @@ import Worker
             counts: [.forwarded: 30, .deadLettered: 2, .skipped: 1],
             forwarded: 40
         )
-        let metadata = CommitMetadata(tally: tally, others: ["head": "ab12", "z": ""])
+        let metadata = CommitMetadata(
+            tally: tally,
+            acceptedSettings: "cd34",
+            others: ["head": "ab12", "z": ""]
+        )
         #expect(
             metadata.text
-                == "v1 began=120 out=40 forwarded=30 dead_lettered=2 skipped=1 head=ab12 z="
+                == "v1 began=120 out=40 forwarded=30 dead_lettered=2 skipped=1 accepted=cd34 "
+                + "head=ab12 z="
         )
         #expect(CommitMetadata(metadata.text) == metadata)
     }
@@ -28,8 +33,10 @@ import Worker
             counts: Dictionary(uniqueKeysWithValues: counts),
             forwarded: .max
         )
-        let others = ["head": String(repeating: "f", count: 64)]
-        let text = CommitMetadata(tally: tally, others: others).text
+        let hash = String(repeating: "f", count: 64)
+        let others = ["head": hash, "unbounded": String(repeating: "x", count: 2_000)]
+        let text = CommitMetadata(tally: tally, acceptedSettings: hash, others: others).text
         #expect(text.utf8.count <= CommitMetadata.bytesMax)
+        #expect(text.contains("head=\(hash)") && !text.contains("unbounded"))
     }
 }

@@ -50,8 +50,8 @@ package enum RefusalReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the signatures are good and only the settings do not know the app: what arms the
-    /// breaker against wrong settings.
+    /// Whether the signatures are good and only the settings do not know the app: what the
+    /// breaker against wrong settings counts.
     package var isSettingsDependent: Bool {
         deadLetterClass == .misrouted
     }

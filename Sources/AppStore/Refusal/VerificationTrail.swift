@@ -1,4 +1,5 @@
 import JSON
+import OpenSSL
 
 /// The JWS of the item in hand, or the receipt, and what has been learned of each, for the refusal
 /// if one breaks a rule.
@@ -80,7 +81,17 @@ struct VerificationTrail {
             reason: fault.reason,
             detail: fault.detail,
             chain: steps.last?.chain ?? [],
-            unverified: unverified
+            unverified: unverified,
+            signedPayload: fault.reason.isSettingsDependent ? signedPayload : nil
         )
+    }
+
+    /// Of the last JWS or receipt, whatever the body holds beside it.
+    private var signedPayload: SHA256Digest? {
+        guard let step = steps.last else { return nil }
+        if let payload = step.payload {
+            return SHA256.digest(payload.rawBytes)
+        }
+        return step.receipt.map { SHA256.digest($0) }
     }
 }

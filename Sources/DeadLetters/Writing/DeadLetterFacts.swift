@@ -1,4 +1,5 @@
 package import AppStore
+package import OpenSSL
 
 /// Why one record is dead-lettered, and what an auditor needs to judge it.
 package struct DeadLetterFacts: Sendable {
@@ -9,17 +10,21 @@ package struct DeadLetterFacts: Sendable {
     package let chain: [CertificateFacts]
     /// What the record says of itself, for search only.
     package let unverified: UnverifiedIdentifiers
+    /// The SHA-256 of the signed payload that only the settings refuse; nil for all other reasons.
+    package let signedPayload: SHA256Digest?
 
     package init(
         reason: RefusalReason,
         detail: String,
         chain: [CertificateFacts] = [],
-        unverified: UnverifiedIdentifiers = UnverifiedIdentifiers()
+        unverified: UnverifiedIdentifiers = UnverifiedIdentifiers(),
+        signedPayload: SHA256Digest? = nil
     ) {
         self.reason = reason
         self.detail = detail
         self.chain = chain
         self.unverified = unverified
+        self.signedPayload = signedPayload
     }
 
     package init(_ refusal: Refusal) {
@@ -27,7 +32,8 @@ package struct DeadLetterFacts: Sendable {
             reason: refusal.reason,
             detail: refusal.detail,
             chain: refusal.chain,
-            unverified: refusal.unverified
+            unverified: refusal.unverified,
+            signedPayload: refusal.signedPayload
         )
     }
 }

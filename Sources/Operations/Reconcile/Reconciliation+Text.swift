@@ -80,9 +80,9 @@ extension Reconciliation {
     private var withoutRecords: [String] {
         stages.compactMap { stage in
             guard let count = stage.counts[.skipped] else { return nil }
-            return "\(stage.stage.rawValue): \(Quantity.counted(count, "offset")) of \(stage.topic) "
-                + "held no record: removed by retention before they were read, or control records "
-                + "of transactions."
+            return "\(stage.stage.rawValue): \(Quantity.counted(count, "offset")) of "
+                + "\(stage.topic) held no record: removed by retention before they were read, or "
+                + "control records of transactions."
         }
     }
 }

@@ -1,14 +1,14 @@
-package import OpenSSL
+import OpenSSL
 
 /// The breaker against wrong settings: pure, told the time.
 ///
-/// Armed from start or reload until a first record is accepted, or until a while has passed without
-/// reaching the limit. A wrong bundle ID must not empty a topic into the dead letters; whoever can
-/// post forgeries must not be able to stop a worker that has shown that its settings are right.
+/// Armed after a start or reload with settings under which no record has been accepted yet. While
+/// it is armed, what only the settings refuse is counted and held. A wrong bundle ID must not empty
+/// a topic into the dead letters; whoever can post foreign tokens must not be able to stop a worker
+/// whose settings have accepted a record.
 package struct Breaker: Sendable {
     package enum State: Sendable, Equatable {
-        /// The distinct values refused so far.
-        case armed(refused: Set<SHA256Digest>)
+        case armed
         case disarmed
         /// The settings are taken to be wrong.
         case tripped
@@ -18,10 +18,10 @@ package struct Breaker: Sendable {
     package struct Findings: Sendable {
         /// The batch held a record that was accepted.
         package var hasAccepted: Bool
-        /// Of the records whose signatures are good and that only the settings do not know.
-        package var refused: [SHA256Digest]
+        /// Those that only the settings refuse.
+        package var refused: [RefusedRecord]
 
-        package init(hasAccepted: Bool, refused: [SHA256Digest]) {
+        package init(hasAccepted: Bool = false, refused: [RefusedRecord] = []) {
             self.hasAccepted = hasAccepted
             self.refused = refused
         }
@@ -32,57 +32,100 @@ package struct Breaker: Sendable {
         case pass
         /// The batch is like any other, and what was held is read again.
         case disarm
-        /// From each refused record on nothing of its partition is written or committed.
+        /// From its first refused record on nothing of a partition is written or committed.
         case hold
-        /// As `hold`, and no more is read until the settings are loaded anew.
-        case trip
+        /// Nothing of the batch is written or committed.
+        case holdAll
     }
 
-    package private(set) var state = State.armed(refused: [])
-    /// Distinct refused values at which it trips.
+    package private(set) var state = State.armed
+    /// Whether a record has been accepted under these settings, by this worker or another.
+    package private(set) var hasAccepted = false
+    /// The hash of the settings that decide what is refused.
+    package let settings: String
+    /// Distinct signed payloads refused at which it trips.
     package let distinctMax: Int
     /// After this long without tripping it is disarmed.
     package let window: Duration
-    private let armedAt: ContinuousClock.Instant
+    /// When the first batch was judged: a wait for brokers or partitions is none of the window.
+    private var firstBatchAt: ContinuousClock.Instant?
+    private var payloads: Set<SHA256Digest> = []
+    private var refusedByApp: [RefusedRecord.App: Int] = [:]
 
     package init(
+        settings: String,
         distinctMax: Int = 1_000,
-        window: Duration = .seconds(60),
-        now: ContinuousClock.Instant
+        window: Duration = .seconds(60)
     ) {
         precondition(distinctMax > 0, "a breaker that trips at nothing stops every worker")
+        self.settings = settings
         self.distinctMax = distinctMax
         self.window = window
-        armedAt = now
-    }
-
-    package var isArmed: Bool {
-        if case .armed = state { true } else { false }
     }
 
     /// Judges a batch as a whole: one acceptance in it shows that the settings are right.
-    package mutating func judge(_ findings: Findings) -> Decision {
-        guard case .armed(var refused) = state else {
-            return state == .tripped ? .trip : .pass
+    package mutating func judge(
+        _ findings: Findings,
+        now: ContinuousClock.Instant
+    ) -> Decision {
+        guard !findings.hasAccepted else {
+            return accepted() ? .disarm : .pass
         }
-        if findings.hasAccepted {
-            state = .disarmed
-            return .disarm
+        switch state {
+        case .disarmed: return .pass
+        case .tripped: return .holdAll
+        case .armed: break
         }
+        firstBatchAt = firstBatchAt ?? now
         guard !findings.refused.isEmpty else { return .pass }
-        refused.formUnion(findings.refused)
-        if refused.count >= distinctMax {
-            state = .tripped
-            return .trip
-        }
-        state = .armed(refused: refused)
-        return .hold
+        findings.refused.forEach { count($0) }
+        guard payloads.count >= distinctMax else { return .hold }
+        state = .tripped
+        return .holdAll
+    }
+
+    /// Records that these settings have accepted a record; true when that has disarmed it.
+    package mutating func accepted() -> Bool {
+        hasAccepted = true
+        return disarm()
     }
 
     /// Lets time pass; true when that has disarmed it.
     package mutating func tick(_ now: ContinuousClock.Instant) -> Bool {
-        guard isArmed, now - armedAt >= window else { return false }
+        guard state == .armed, let firstBatchAt, now - firstBatchAt >= window else { return false }
+        return disarm()
+    }
+
+    /// The apps and environments of the distinct payloads refused, each with their number, the most
+    /// frequent first and bounded: `com.example.app in Sandbox: 17`.
+    package var report: [String] {
+        let sorted = refusedByApp.sorted { left, right in
+            left.value != right.value ? left.value > right.value : left.key.text < right.key.text
+        }
+        let named = sorted.prefix(Self.appsNamedMax)
+        let rest = payloads.count - named.reduce(0) { $0 + $1.value }
+        return named.map { "\($0.key.text): \($0.value)" } + (rest > 0 ? ["others: \(rest)"] : [])
+    }
+
+    /// How many apps are kept apart, and how many of these are named.
+    private static let appsKeptMax = 1_000
+    private static let appsNamedMax = 20
+
+    private mutating func count(_ record: RefusedRecord) {
+        guard payloads.count < distinctMax, payloads.insert(record.payload).inserted else {
+            return
+        }
+        guard refusedByApp[record.app] != nil || refusedByApp.count < Self.appsKeptMax else {
+            return
+        }
+        refusedByApp[record.app, default: 0] += 1
+    }
+
+    private mutating func disarm() -> Bool {
+        guard state != .disarmed else { return false }
         state = .disarmed
+        payloads = []
+        refusedByApp = [:]
         return true
     }
 }

@@ -40,6 +40,15 @@ struct Batch: Sendable {
         gaps.append(gap)
     }
 
+    /// A record's offset, or that of the gap right before it.
+    func start(ofRecordAt index: Int) -> Int64 {
+        let record = records[index]
+        let gap = gaps.first {
+            $0.before == record.offset && $0.partition == record.topicPartition
+        }
+        return gap?.first ?? record.offset
+    }
+
     /// The batch without some of its records; parts and gaps stay.
     func filtered(_ isKept: (ConsumerRecord, Part) -> Bool) -> Batch {
         var kept = Batch(id: id)

@@ -56,7 +56,7 @@ extension ConsumerSession {
         )
         book.withLock { book in
             for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
-                book.confirm(claim, commit.offset)
+                book.confirm(claim, commit)
             }
         }
         giveUpRefused(outcome, evenActive: end != nil)

@@ -15,10 +15,7 @@ extension ConsumerSession {
             try await rewind(rewinds)
         }
         try await completeRevocations()
-        if loop.breaker?.withLock({ $0.tick(.now) }) == true {
-            log.info("the breaker is disarmed: its time is over")
-            readHeldAgain()
-        }
+        tickBreaker()
     }
 
     /// Takes up what the group has decided.
@@ -104,6 +101,7 @@ extension ConsumerSession {
                 say(start, claim.partition)
             }
         }
+        compareAcceptance()
         try await consumer.assign(with: positions)
         if polling.withLock({ $0.isPaused }) {
             try await consumer.pause(assignment.claims.map(\.partition))

@@ -138,7 +138,7 @@ final class ConsumerSession: Sendable {
         try await answerWhatIsDue()
         let hasRoom =
             batchesInHand.load(ordering: .acquiring) < configuration.batchesInFlightMax
-            && !mustStop && !isTripped
+            && !mustStop
         if hasRoom {
             try await resume()
         } else if await waitsForRoom() {
@@ -154,12 +154,13 @@ final class ConsumerSession: Sendable {
         try await note(result.errors)
         try await answer(result.events)
         take(result.records)
+        skip(to: result.ends)
     }
 
     /// Waits a little for room before the partitions are paused, which drops what was fetched.
     private func waitsForRoom() async -> Bool {
         let mayWait = polling.withLock { polling in
-            guard !polling.isPaused, !mustStop, !isTripped else { return false }
+            guard !polling.isPaused, !mustStop else { return false }
             let now = ContinuousClock.now
             let since = polling.fullSince ?? now
             polling.fullSince = since
@@ -175,17 +176,7 @@ final class ConsumerSession: Sendable {
         guard !records.isEmpty else { return }
         noteAllowed()
         let taken = book.withLock { $0.take(records) }
-        for gap in taken.gaps {
-            log.warning(
-                "offsets hold no record, counted as skipped",
-                [
-                    "kafka.topic": .string(gap.partition.topic),
-                    "kafka.partition": .int(gap.partition.partition),
-                    "kafka.offset": .int(gap.before - gap.count),
-                    "skipped.count": .int(gap.count),
-                ]
-            )
-        }
+        report(taken.gaps)
         for partition in taken.rewound {
             log.error(
                 "the partition's log has gone back, its tally begins anew",
@@ -200,6 +191,39 @@ final class ConsumerSession: Sendable {
         batchesInHand.add(1, ordering: .acquiringAndReleasing)
         loop.metrics.batchesInHand.set(batchesInHand.load(ordering: .acquiring))
         work.continuation.yield(.batch(taken.batch))
+    }
+
+    /// Settles what lies before the ends of partitions that are read to their end and holds no
+    /// record, such as the control records of transactions.
+    private func skip(to ends: [PartitionEnd]) {
+        guard !ends.isEmpty else { return }
+        let gaps = book.withLock { $0.skip(to: ends) }
+        guard !gaps.isEmpty else { return }
+        report(gaps)
+        var increment = TallyIncrement()
+        gaps.forEach { increment.addSkipped($0.count) }
+        loop.metrics.settled(increment)
+        commitBell.ring()
+    }
+
+    /// Reports a batch's gaps, those of one partition in one line.
+    private func report(_ gaps: [OffsetGap]) {
+        let byPartition = Dictionary(grouping: gaps) { $0.partition }
+        for (partition, gaps) in byPartition {
+            let first = gaps.reduce(Int64.max) { min($0, $1.first) }
+            let count = gaps.reduce(Int64(0)) { $0 + $1.count }
+            let metadata: LogMetadata = [
+                "kafka.topic": .string(partition.topic),
+                "kafka.partition": .int(partition.partition),
+                "kafka.offset": .int(first),
+                "skipped.count": .int(count),
+            ]
+            if first == 0 {
+                log.error("records before the first commit are gone, counted as skipped", metadata)
+            } else {
+                log.warning("offset gap, counted as skipped", metadata)
+            }
+        }
     }
 
     /// A batch has left: settled, or given up.

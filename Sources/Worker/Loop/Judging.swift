@@ -5,7 +5,7 @@ package struct Judging: Sendable {
     let stage: any Stage
     /// Makes the letters of a cluster, by the ID that its brokers give.
     let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
-    /// As it begins, armed; nil for stages that need none.
+    /// As it begins; nil for stages that need none.
     let breaker: Breaker?
 
     package init(

@@ -85,7 +85,7 @@ extension PartitionBook {
             if let next = state?.next, record.offset < next {
                 rewound.append(record.topicPartition)
                 builder.drop(record.topicPartition)
-                state = restarted(record.topicPartition)
+                state = restarted(record.topicPartition, state, at: record.offset)
             }
             let isWatched = state?.pinnedAt != nil
             let skipped = state?.take(record.offset, batch: lastBatch) ?? 0
@@ -100,12 +100,27 @@ extension PartitionBook {
     }
 
     /// The log has gone back, as it does when a topic is made anew: what was known of it is void.
-    private mutating func restarted(_ partition: TopicPartition) -> PartitionState {
+    private mutating func restarted(
+        _ partition: TopicPartition,
+        _ former: PartitionState?,
+        at offset: Int64
+    ) -> PartitionState {
         lastEpoch += 1
         abandoned.insert(partition)
         var state = PartitionState(epoch: lastEpoch)
-        state.phase = .active
+        state.beginAnew(at: offset)
+        state.acceptedSettings = former?.acceptedSettings
         return state
+    }
+
+    /// Settles what holds no record before the ends of partitions that are read to their end.
+    mutating func skip(to ends: [PartitionEnd]) -> [OffsetGap] {
+        ends.compactMap { end in
+            lastBatch += 1
+            let count = partitions[end.partition]?.skip(to: end.offset, batch: lastBatch) ?? 0
+            guard count > 0 else { return nil }
+            return OffsetGap(partition: end.partition, before: end.offset, count: count)
+        }
     }
 
     /// Counts a batch's part; ignored when the claim is none any more.
@@ -140,6 +155,8 @@ extension PartitionBook {
             fresh.tally = state.tally
             fresh.others = state.others
             fresh.committed = state.committed
+            fresh.acceptedSettings = state.acceptedSettings
+            fresh.committedAcceptedSettings = state.committedAcceptedSettings
             partitions[partition] = fresh
             abandoned.insert(partition)
             if fresh.phase == .rewinding {
@@ -168,9 +185,21 @@ extension PartitionBook {
         return commits
     }
 
-    /// The broker has confirmed an offset.
-    mutating func confirm(_ claim: PartitionClaim, _ offset: Int64) {
+    /// The broker has confirmed a commit.
+    mutating func confirm(_ claim: PartitionClaim, _ commit: OffsetCommit) {
         guard isCurrent(claim) else { return }
-        partitions[claim.partition]?.committed = offset
+        partitions[claim.partition]?.confirm(commit)
+    }
+
+    /// Whether the commit of a partition says that these settings have accepted a record.
+    func hasAccepted(_ settings: String) -> Bool {
+        partitions.values.contains { $0.acceptedSettings == settings }
+    }
+
+    /// Lets every partition's commit say that these settings have accepted a record.
+    mutating func accept(_ settings: String) {
+        for partition in partitions.keys {
+            partitions[partition]?.acceptedSettings = settings
+        }
     }
 }

@@ -33,6 +33,10 @@ struct PartitionState: Sendable {
     var settled: Int64?
     /// The last offset that the broker has confirmed.
     var committed: Int64?
+    /// The hash of settings that have accepted a record, for the commit metadata.
+    var acceptedSettings: String?
+    /// What the broker has confirmed of it.
+    var committedAcceptedSettings: String?
     /// In order of their offsets.
     var spans: [Span] = []
     /// Nothing from this offset on is settled until the partition is read again.
@@ -42,30 +46,34 @@ struct PartitionState: Sendable {
         self.epoch = epoch
     }
 
-    /// Begins where the last owner committed.
+    /// Begins where the last owner committed, else at the start of the log: what retention has
+    /// removed of it is then skipped like any other gap.
     mutating func begin(_ committed: CommittedOffset) -> TallyStart {
-        phase = .active
+        beginAnew(at: committed.offset ?? 0)
         guard let offset = committed.offset else { return .first }
-        next = offset
-        settled = offset
         self.committed = offset
         guard let metadata = CommitMetadata(committed.metadata) else {
-            tally = StageTally(began: offset)
             return .begunAnew(at: offset, metadata: committed.metadata)
         }
+        acceptedSettings = metadata.acceptedSettings
+        committedAcceptedSettings = metadata.acceptedSettings
         tally = metadata.tally
         others = metadata.others
         return metadata.tally.began + metadata.tally.total == offset
             ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
     }
 
+    /// Begins to read and to count at an offset.
+    mutating func beginAnew(at offset: Int64) {
+        phase = .active
+        next = offset
+        settled = offset
+        tally = StageTally(began: offset)
+    }
+
     /// Takes up a record in hand; returns how many offsets before it held none.
     mutating func take(_ offset: Int64, batch: Int) -> Int64 {
         let expected = next ?? offset
-        if tally == nil {
-            tally = StageTally(began: offset)
-            settled = offset
-        }
         next = offset + 1
         guard pinnedAt == nil else { return 0 }
         if let last = spans.indices.last, spans[last].batch == batch {
@@ -85,6 +93,22 @@ struct PartitionState: Sendable {
             "a batch has to account for each of its offsets exactly once"
         )
         spans[index].increment = increment
+        settleFirstSpans()
+    }
+
+    /// Counts the offsets up to an end that hold no record; returns how many, 0 while pinned.
+    mutating func skip(to end: Int64, batch: Int) -> Int64 {
+        guard phase == .active, let first = next, first < end else { return 0 }
+        next = end
+        guard pinnedAt == nil else { return 0 }
+        var increment = TallyIncrement()
+        increment.addSkipped(end - first)
+        spans.append(Span(batch: batch, first: first, end: end, increment: increment))
+        settleFirstSpans()
+        return end - first
+    }
+
+    private mutating func settleFirstSpans() {
         while let span = spans.first, let increment = span.increment {
             tally?.add(increment)
             settled = span.end
@@ -105,8 +129,18 @@ struct PartitionState: Sendable {
     /// What is to be committed; nil when the broker knows it all.
     var commit: OffsetCommit? {
         guard hasUncommitted, let settled, let tally else { return nil }
-        let metadata = CommitMetadata(tally: tally, others: others)
+        let metadata = CommitMetadata(
+            tally: tally,
+            acceptedSettings: acceptedSettings,
+            others: others
+        )
         return OffsetCommit(offset: settled, metadata: metadata.text)
+    }
+
+    /// The broker has confirmed a commit.
+    mutating func confirm(_ commit: OffsetCommit) {
+        committed = commit.offset
+        committedAcceptedSettings = CommitMetadata(commit.metadata)?.acceptedSettings
     }
 
     /// Nothing is in work and all that is settled is committed.
@@ -114,8 +148,9 @@ struct PartitionState: Sendable {
         spans.isEmpty && !hasUncommitted
     }
 
-    /// A tally that counts nothing yet is not worth a commit.
+    /// A tally that counts nothing yet is not worth a commit, what settings have accepted is.
     private var hasUncommitted: Bool {
-        settled != committed && tally.map { $0.total > 0 } ?? false
+        let hasCounted = settled != committed && tally.map { $0.total > 0 } ?? false
+        return hasCounted || acceptedSettings != committedAcceptedSettings
     }
 }

@@ -1,6 +1,6 @@
 /// How a partition's tally begins after an assignment.
 enum TallyStart: Equatable, Sendable {
-    /// Nobody has committed yet: it begins with the first record.
+    /// Nobody has committed yet: it begins with offset 0.
     case first
     /// It goes on where the last owner committed.
     case resumed(StageTally)

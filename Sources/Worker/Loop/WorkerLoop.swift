@@ -108,7 +108,7 @@ package final class WorkerLoop: Sendable {
         judging.withLock { $0.deadLetters }(cluster)
     }
 
-    /// Has another stage judge, from the next batch on and with the breaker armed anew.
+    /// Has another stage judge, from the next batch on and with the breaker of its settings.
     ///
     /// What the former one has judged goes its way to the end, but `acknowledged` and `abandoned`
     /// are told to the new one: only a stage that does not remember batches may be replaced. From

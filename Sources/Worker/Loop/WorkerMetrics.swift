@@ -64,7 +64,7 @@ final class WorkerMetrics: Sendable {
         )
         breaker = registry.gauge(
             "breaker_tripped_state",
-            "1 while the settings are taken to be wrong and nothing is read."
+            "1 while the settings are taken to be wrong and nothing is settled."
         )
         byDisposition = Dictionary(
             uniqueKeysWithValues: Disposition.allCases.map { [records] in ($0, records[$0.rawValue])

@@ -15,10 +15,19 @@ extension WorkerProgram {
 
     private func breaker(_ settings: SettingsValues) -> Breaker {
         Breaker(
+            settings: decisiveHash(settings).hex,
             distinctMax: settings[WorkerSettings.breakerRefusedMax],
-            window: settings[WorkerSettings.breakerArmedMax],
-            now: .now
+            window: settings[WorkerSettings.breakerArmedMax]
         )
+    }
+
+    /// Of the settings that decide what is refused, the contents of the files they name included.
+    private func decisiveHash(_ settings: SettingsValues) -> SHA256Digest {
+        var text = settings.canonicalText(of: decisive)
+        for path in files(settings) {
+            text += SHA256.digest(FileBytes.read(path) ?? []).hex + "\n"
+        }
+        return SHA256.digest(Array(text.utf8))
     }
 
     /// The letters of this worker, once the cluster's ID is known.

@@ -104,14 +104,14 @@ package enum WorkerSettings {
         "breaker.refused_max",
         .int(1...1_000_000),
         default: 1000,
-        "Distinct bodies refused only by the settings, before any is accepted, at which the worker "
-            + "pauses: the settings are taken to be wrong."
+        "Distinct signed payloads refused only by the settings, before these have accepted any, at "
+            + "which the worker settles nothing more: the settings are taken to be wrong."
     )
     package static let breakerArmedMax = Setting(
         "breaker.armed_max",
         .duration(.seconds(1)...(.seconds(86_400))),
         default: .seconds(60),
-        "How long after start or reload such bodies are held back and counted."
+        "How long after the first batch such records are held back and counted."
     )
 
     /// What the stage with the breaker against wrong settings adds.

@@ -1,4 +1,3 @@
-import AppStore
 package import DeadLetters
 package import Kafka
 
@@ -32,6 +31,6 @@ package struct Verdict: Sendable {
 
     /// The signatures are good and only the settings do not know the app.
     package var isRefusedBySettings: Bool {
-        deadLetter?.reason.isSettingsDependent ?? false
+        deadLetter?.signedPayload != nil
     }
 }

@@ -5,14 +5,22 @@
 /// order. Words that this version does not know are kept and written again.
 package struct CommitMetadata: Hashable, Sendable {
     package var tally: StageTally
+    /// The hash of the settings that have last accepted a record; nil where none have, or where
+    /// the stage does not depend on them.
+    package var acceptedSettings: String?
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
     package var others: [String: String]
 
     /// A broker takes 4,096 characters; the design allows half.
     package static let bytesMax = 2_048
 
-    package init(tally: StageTally, others: [String: String] = [:]) {
+    package init(
+        tally: StageTally,
+        acceptedSettings: String? = nil,
+        others: [String: String] = [:]
+    ) {
         self.tally = tally
+        self.acceptedSettings = acceptedSettings
         self.others = others
     }
 
@@ -23,6 +31,7 @@ package struct CommitMetadata: Hashable, Sendable {
         var began: Int64?
         var forwarded: Int64 = 0
         var counts: [Disposition: Int64] = [:]
+        var acceptedSettings: String?
         var others: [String: String] = [:]
         for word in words.dropFirst() {
             let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -34,14 +43,19 @@ package struct CommitMetadata: Hashable, Sendable {
                 forwarded = number
             } else if let disposition = Disposition(rawValue: String(key)), let number {
                 counts[disposition] = number
+            } else if key == Self.acceptedKey {
+                acceptedSettings = String(value)
             } else {
                 others[String(key)] = String(value)
             }
         }
         guard let began else { return nil }
         tally = StageTally(began: began, counts: counts, forwarded: forwarded)
+        self.acceptedSettings = acceptedSettings
         self.others = others
     }
+
+    private static let acceptedKey = "accepted"
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
@@ -50,8 +64,14 @@ package struct CommitMetadata: Hashable, Sendable {
                 text += " \(disposition.rawValue)=\(count)"
             }
         }
+        if let acceptedSettings {
+            text += " \(Self.acceptedKey)=\(acceptedSettings)"
+        }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
-            text += " \(key)=\(value)"
+            let word = " \(key)=\(value)"
+            // What is not ours never takes the room of what is.
+            guard text.utf8.count + word.utf8.count <= Self.bytesMax else { continue }
+            text += word
         }
         precondition(text.utf8.count <= Self.bytesMax, "the commit metadata has outgrown its limit")
         return text

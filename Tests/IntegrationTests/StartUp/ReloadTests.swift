@@ -71,7 +71,6 @@ extension PipelineTests {
             }
         }
 
-        private static let tripped =
-            "the breaker has tripped: nothing is read until the settings are right"
+        private static let tripped = "breaker tripped, reading on without settling"
     }
 }

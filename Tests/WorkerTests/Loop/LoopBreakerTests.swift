@@ -7,11 +7,13 @@ import Worker
 
 @Suite(.timeLimit(.minutes(10)))
 struct LoopBreakerTests {
+    private static let tripped = "breaker tripped, reading on without settling"
+
     /// Refuses values below 100 as those of an unknown app, accepts the others.
     private func stage(_ rig: LoopRig) -> FakeStage {
         FakeStage { record in
             guard let byte = record.value?.first, byte >= 100 else {
-                return .deadLettered(DeadLetterFacts(reason: .bundleMismatch, detail: "test"))
+                return .refusedBySettings(record)
             }
             return Verdict(
                 .forwarded,
@@ -22,15 +24,14 @@ struct LoopBreakerTests {
 
     @Test func `wrong settings empty nothing into the dead letters`() async throws {
         let rig = try await LoopRig()
-        let breaker = Breaker(distinctMax: 5, now: .now)
-        let worker = try rig.worker(stage(rig), breaker: breaker)
+        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually(within: .seconds(20)) { worker.health.reason(.breaker) != nil }
-        #expect(
-            rig.log.count("the breaker has tripped: nothing is read until the settings are right")
-                == 1
-        )
+        #expect(rig.log.count(Self.tripped) == 1)
+        let named = "com.example.typo in Production: 5"
+        #expect(rig.log.metadata(of: Self.tripped).allSatisfy { $0.contains(named) })
+        #expect(worker.health.reason(.breaker)?.contains(named) == true)
         try await worker.stop()
         #expect(try await rig.committed()[0]?.offset == nil)
         #expect(try await rig.contents(rig.letters).isEmpty)
@@ -39,7 +40,7 @@ struct LoopBreakerTests {
     @Test func `what was held is judged again once a record is accepted`() async throws {
         let rig = try await LoopRig()
         let stage = stage(rig)
-        let worker = try rig.worker(stage, breaker: Breaker(distinctMax: 50, now: .now))
+        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", distinctMax: 50))
         worker.start()
         try await rig.publish([[1], [2], [3]])
         await eventually(within: .seconds(20)) { stage.seen.processed.count == 3 }
@@ -59,13 +60,89 @@ struct LoopBreakerTests {
 
     @Test func `what was held is judged again when its time is over`() async throws {
         let rig = try await LoopRig()
-        let breaker = Breaker(distinctMax: 50, window: .seconds(6), now: .now)
+        let breaker = Breaker(settings: "a", distinctMax: 50, window: .seconds(2))
         let worker = try rig.worker(stage(rig), breaker: breaker)
         worker.start()
         try await rig.publish([[1], [2], [3]])
         try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
-        #expect(rig.log.count("the breaker is disarmed: its time is over") == 1)
+        #expect(rig.log.count("breaker disarmed, its time is over") == 1)
         #expect(try await rig.tally()?.counts == [.deadLettered: 3])
+    }
+
+    @Test func `settings that have accepted a record start disarmed, whoever floods them`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let first = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        first.start()
+        try await rig.publish([[100]])
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
+        try await first.stop()
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        let second = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        second.start()
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
+        #expect(second.health.reason(.breaker) == nil)
+        try await second.stop()
+        #expect(try await rig.contents(rig.letters).count == 20)
+    }
+
+    @Test func `what settings have accepted is committed with partitions that hold nothing too`()
+        async throws
+    {
+        let rig = try await LoopRig(partitions: 2)
+        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        worker.start()
+        try await rig.publish([[100]])
+        try await eventually { try await rig.accepted(partitions: 2) == ["a", "a"] }
+        try await worker.stop()
+        #expect(try await rig.tally(1) == StageTally(began: 0))
+
+        // Others start armed, and go on without having accepted any.
+        try await rig.publish([[1]], partition: 1)
+        let breaker = Breaker(settings: "b", distinctMax: 5, window: .seconds(2))
+        let other = try rig.worker(stage(rig), breaker: breaker)
+        other.start()
+        try await eventually { try await rig.committed(2)[1]?.offset == 1 }
+        #expect(rig.log.count("breaker disarmed, its time is over") == 1)
+        #expect(try await rig.accepted(partitions: 2) == ["a", "a"])
+        try await rig.publish([[101]], partition: 1)
+        try await eventually { try await rig.accepted(partitions: 2) == ["b", "b"] }
+        try await other.stop()
+    }
+
+    @Test func `what is held before its first record is counted once it is read again`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        try await rig.fillBeyondRetention(count: 8)
+        let low = try #require(try await rig.watermarks().first?.low)
+        let stage = FakeStage { record in
+            record.offset < 10 ? .refusedBySettings(record) : Verdict(.forwarded)
+        }
+        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", distinctMax: 100))
+        worker.start()
+        await eventually { stage.seen.processed.count == Int(8 - low) }
+        #expect(try await rig.committed()[0]?.offset == nil)
+        try await rig.publish([[1], [2], [3]])
+        try await eventually { try await rig.committed()[0]?.offset == 11 }
+        try await worker.stop()
+        let counts: [Disposition: Int64] = [.skipped: low, .deadLettered: 10 - low, .forwarded: 1]
+        #expect(try await rig.tally() == StageTally(began: 0, counts: counts))
+    }
+
+    @Test func `a tripped worker reads on, and goes on by itself at the first accepted record`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        worker.start()
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        await eventually { worker.health.reason(.breaker) != nil }
+        try await rig.publish([[100]])
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
+        #expect(worker.health.reason(.breaker) == nil)
+        try await worker.stop()
     }
 }

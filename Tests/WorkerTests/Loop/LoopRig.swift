@@ -66,6 +66,43 @@ final class LoopRig: Sendable {
         try #require(report.isComplete)
     }
 
+    /// Writes records to the first partition of `raw`, each in a Kafka transaction of its own.
+    func publishTransactions(count: Int, isLastAborted: Bool = false) throws {
+        let result = try ReferenceScript("publish_transactions.py").run(
+            [cluster.bootstrapServers, raw, "\(count)"] + (isLastAborted ? ["--abort-last"] : [])
+        )
+        try #require(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+    }
+
+    /// Writes records to the first partition of `raw`, of which the mock keeps only the last 5 MiB.
+    func fillBeyondRetention(count: Int) async throws {
+        for _ in 0..<count {
+            // Nothing that compression makes small.
+            var random = SystemRandomNumberGenerator()
+            let value = (0..<112_500).flatMap { _ in
+                withUnsafeBytes(of: random.next()) { Array($0) }
+            }
+            try await publish([value])
+        }
+    }
+
+    /// The settings that partitions' commits say have accepted a record.
+    func accepted(partitions: Int32) async throws -> [String?] {
+        try await committed(partitions).sorted { $0.key < $1.key }.map { _, committed in
+            CommitMetadata(committed.metadata)?.acceptedSettings
+        }
+    }
+
+    /// Between which offsets each partition of `raw` holds records.
+    func watermarks() async throws -> [Watermarks] {
+        let metadata = try await admin.metadata(topic: raw, deadline: .seconds(10))
+        let marks = try await admin.listOffsets(
+            metadata[topic: raw]?.partitions ?? [],
+            deadline: .seconds(10)
+        )
+        return marks.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     /// What the group has committed for partitions of `raw`.
     func committed(_ partitions: Int32 = 1) async throws -> [Int32: CommittedOffset] {
         let offsets = try await admin.committedOffsets(

@@ -87,7 +87,7 @@ import Testing
         book.release([Self.first])
         let claim = book.assign([Self.first])[0]
         _ = book.begin(claim, CommittedOffset(offset: nil, metadata: ""))
-        book.confirm(old, commit.offset)
+        book.confirm(old, commit)
         #expect(book.partitions[Self.first]?.committed == nil)
     }
 
@@ -100,7 +100,7 @@ import Testing
         #expect(!book.isQuiet([Self.first]))
         settle(batch, in: &book)
         #expect(!book.isQuiet([Self.first]))
-        for (claim, commit) in book.commits().values { book.confirm(claim, commit.offset) }
+        for (claim, commit) in book.commits().values { book.confirm(claim, commit) }
         #expect(book.isQuiet([Self.first]))
     }
 
@@ -115,12 +115,47 @@ import Testing
         #expect(tally?.total == 21)
     }
 
-    @Test func `a partition without a commit begins at its first record`() {
+    @Test func `a partition without a commit begins at the start of its log`() {
         var book = book()
         let taken = book.take(records([5, 6]))
-        #expect(taken.gaps.isEmpty)
+        #expect(taken.gaps == [OffsetGap(partition: Self.first, before: 5, count: 5)])
         settle(taken.batch, in: &book)
-        #expect(book.partitions[Self.first]?.tally == StageTally(began: 5, counts: [.forwarded: 2]))
+        let counts: [Disposition: Int64] = [.skipped: 5, .forwarded: 2]
+        #expect(book.partitions[Self.first]?.tally == StageTally(began: 0, counts: counts))
+    }
+
+    @Test func `the end of a log settles what holds no record, after what is in hand`() {
+        var book = book()
+        let batch = book.take(records(0..<2)).batch
+        let ends = [
+            PartitionEnd(partition: Self.first, offset: 3),
+            PartitionEnd(partition: Self.second, offset: 0),
+        ]
+        let gaps = book.skip(to: ends)
+        #expect(gaps == [OffsetGap(partition: Self.first, before: 3, count: 1)])
+        #expect(offsets(book).isEmpty)
+        settle(batch, in: &book)
+        #expect(offsets(book) == [Self.first: 3])
+        let again = book.skip(to: ends)
+        #expect(again.isEmpty)
+        settle(book.take(records(3..<4)).batch, in: &book)
+        #expect(offsets(book) == [Self.first: 4])
+        let counts: [Disposition: Int64] = [.forwarded: 3, .skipped: 1]
+        #expect(book.partitions[Self.first]?.tally?.counts == counts)
+    }
+
+    @Test func `the end of a log settles nothing of a pinned or revoked partition`() {
+        var book = book()
+        let batch = book.take(records(0..<2)).batch
+        book.pin(batch.parts[0].claim, at: 0)
+        book.revoke([Self.second])
+        let gaps = book.skip(
+            to: [Self.first, Self.second].map { PartitionEnd(partition: $0, offset: 9) }
+        )
+        #expect(gaps.isEmpty)
+        #expect(offsets(book).isEmpty)
+        let positions = book.rewind()
+        #expect(positions == [Self.first: 0])
     }
 
     @Test(

@@ -34,6 +34,13 @@ final class RunningWorker: Sendable {
         task.withLock { $0 = Task { try await loop.run() } }
     }
 
+    /// What the gauge says of the records that wait.
+    var lag: Int? {
+        let text = String(decoding: metrics.exposition(), as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("entitlements_lag_records ") }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
+    }
+
     /// Stops in good order and waits for the end.
     func stop() async throws {
         loop.stop()

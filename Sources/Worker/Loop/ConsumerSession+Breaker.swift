@@ -1,0 +1,163 @@
+import Kafka
+import Synchronization
+
+extension ConsumerSession {
+    /// Lets a batch pass, wholly or up to the records that are held; nil when nothing passes.
+    func throughBreaker(_ judged: JudgedBatch) -> JudgedBatch? {
+        guard let wasAccepted = loop.breaker?.withLock({ $0.hasAccepted }) else { return judged }
+        let findings = wasAccepted ? Breaker.Findings() : findings(judged)
+        let decision = loop.breaker?.withLock { $0.judge(findings, now: .now) } ?? .pass
+        if findings.hasAccepted {
+            keepAcceptance()
+        }
+        switch decision {
+        case .pass: return withoutHeld(judged)
+        case .disarm:
+            let passed = withoutHeld(judged)
+            disarmed("breaker disarmed, a record was accepted")
+            return passed
+        case .hold:
+            pin(judged, \.isRefusedBySettings)
+            return withoutHeld(judged)
+        case .holdAll:
+            pin(judged) { _ in true }
+            sayTripped()
+            return withoutHeld(judged)
+        }
+    }
+
+    /// Lets the breaker's time pass.
+    func tickBreaker() {
+        guard loop.breaker?.withLock({ $0.tick(.now) }) == true else { return }
+        disarmed("breaker disarmed, its time is over")
+    }
+
+    /// Compares the settings with what the owned partitions' commits say of them.
+    ///
+    /// Settings that have accepted a record, here or in another worker, start disarmed; that they
+    /// have is then committed with every partition of this worker.
+    func compareAcceptance() {
+        guard let (settings, isKnown) = loop.breaker?.withLock({ ($0.settings, $0.hasAccepted) }),
+            isKnown || book.withLock({ $0.hasAccepted(settings) })
+        else { return }
+        keepAcceptance()
+        guard loop.breaker?.withLock({ $0.accepted() }) == true else { return }
+        disarmed("breaker disarmed, these settings have accepted records before")
+    }
+
+    private func keepAcceptance() {
+        guard let settings = loop.breaker?.withLock({ $0.settings }) else { return }
+        book.withLock { $0.accept(settings) }
+        commitBell.ring()
+    }
+
+    private func findings(_ judged: JudgedBatch) -> Breaker.Findings {
+        var findings = Breaker.Findings()
+        for verdict in judged.verdicts {
+            if verdict.disposition == .forwarded {
+                findings.hasAccepted = true
+            } else if let record = verdict.refusedBySettings {
+                findings.refused.append(record)
+            }
+        }
+        return findings
+    }
+
+    /// Pins each partition at its first record of a kind, offsets without one before it included.
+    private func pin(_ judged: JudgedBatch, _ isHeld: (Verdict) -> Bool) {
+        let batch = judged.batch
+        book.withLock { book in
+            for (index, verdict) in judged.verdicts.enumerated() where isHeld(verdict) {
+                let claim = batch.parts[batch.partOfRecord[index]].claim
+                guard book.pinnedAt(claim) == nil else { continue }
+                book.pin(claim, at: batch.start(ofRecordAt: index))
+            }
+        }
+    }
+
+    /// The batch up to where its partitions are pinned; nil when nothing is left.
+    private func withoutHeld(_ judged: JudgedBatch) -> JudgedBatch? {
+        let batch = judged.batch
+        let pins = book.withLock { book in
+            batch.parts.reduce(into: [TopicPartition: Int64]()) { pins, part in
+                pins[part.claim.partition] =
+                    part.isWatched ? .min : book.pinnedAt(part.claim)
+            }
+        }
+        guard !pins.isEmpty else { return judged }
+        var verdicts: [Verdict] = []
+        for (record, verdict) in zip(batch.records, judged.verdicts)
+        where record.offset < pins[record.topicPartition] ?? .max {
+            verdicts.append(verdict)
+        }
+        guard !verdicts.isEmpty else { return nil }
+        let passed = batch.filtered { record, _ in
+            record.offset < pins[record.topicPartition] ?? .max
+        }
+        return JudgedBatch(
+            batch: passed,
+            verdicts: verdicts,
+            pins: pins,
+            deadLetters: judged.deadLetters
+        )
+    }
+
+    private func disarmed(_ message: StaticString) {
+        loop.metrics.breaker.set(0)
+        loop.health.ready(.breaker)
+        log.notice(message)
+        readHeldAgain()
+    }
+
+    /// Reads again what was held; the records are then judged like any other.
+    func readHeldAgain() {
+        let positions = book.withLock { $0.rewind() }
+        guard !positions.isEmpty else { return }
+        polling.withLock { $0.rewinds.merge(positions) { $1 } }
+        log.info(
+            "reading held records again from the committed offsets",
+            ["partitions": .int(positions.count)]
+        )
+        ringTurn()
+    }
+
+    /// In the polling task; tried again at the next turn when it fails.
+    func rewind(_ positions: [TopicPartition: Int64]) async throws(KafkaError) {
+        let wanted = book.withLock { book in
+            positions.filter { book.partitions[$0.key]?.phase == .rewinding }
+        }
+        do {
+            if !wanted.isEmpty { try await consumer.seek(wanted, deadline: .seconds(2)) }
+        } catch {
+            guard !error.isFatal else { throw error }
+            log.warning("seek failed, retrying", ["error": "\(error)"])
+            return
+        }
+        book.withLock { $0.rewound(wanted.keys) }
+        polling.withLock { polling in
+            for partition in positions.keys {
+                polling.rewinds[partition] = nil
+            }
+        }
+    }
+
+    private func sayTripped() {
+        guard let (limit, refused) = loop.breaker?.withLock({ ($0.distinctMax, $0.report) }) else {
+            return
+        }
+        loop.metrics.breaker.set(1)
+        let isNew = loop.health.notReady(
+            .breaker,
+            "breaker tripped: the settings refuse what is signed for "
+                + refused.prefix(3).joined(separator: ", ")
+        )
+        guard isNew else { return }
+        log.critical(
+            "breaker tripped, reading on without settling",
+            [
+                "breaker.limit": .int(limit),
+                "breaker.refused": .array(refused.map { .string($0) }),
+            ]
+        )
+    }
+}
