@@ -85,7 +85,9 @@ package actor PostgresConnection {
         let rows = try await interruptible(session.wakePipe) { () throws(PostgresError) in
             try session.run(all, until: end)
         }
-        return start == nil ? rows : Array(rows.dropFirst())
+        guard start != nil else { return rows }
+        try expect("BEGIN", rows[0])
+        return Array(rows.dropFirst())
     }
 
     /// Runs a script of several statements, for migrations: no parameters, no rows.
@@ -178,7 +180,18 @@ extension PostgresConnection {
                 sqlState: SQLState("25P02")
             )
         }
-        _ = try await pipeline([PostgresStatement("COMMIT")])
+        try expect("COMMIT", try await pipeline([PostgresStatement("COMMIT")])[0])
+    }
+
+    /// Closes the connection where another command has answered than the one that was sent: what
+    /// was prepared by its name is gone, and nobody knows what became of the transaction.
+    private func expect(_ tag: String, _ answer: PostgresRows) throws(PostgresError) {
+        guard answer.commandTag != tag else { return }
+        close()
+        throw PostgresError(
+            code: .unexpectedAnswer,
+            message: "\(tag) was answered by another command; the connection was closed"
+        )
     }
 
     /// Undoes the transaction, also for a cancelled task; closes the connection where that fails.

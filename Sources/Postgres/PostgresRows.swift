@@ -29,6 +29,11 @@ package final class PostgresRows: @unchecked Sendable {
         return unsafe Int(String(cString: text)) ?? 0
     }
 
+    /// The command that has answered, `COMMIT` or `INSERT 0 1`.
+    var commandTag: String {
+        unsafe PQcmdStatus(result).map { unsafe String(cString: $0) } ?? ""
+    }
+
     func type(ofColumn column: Int) -> PostgresType {
         PostgresType(oid: unsafe PQftype(result, Int32(column)))
     }

@@ -42,6 +42,35 @@ import Testing
         #expect(try await count() == 0)
     }
 
+    @Test func `a commit is what answered to it, or the transaction is undone`() async throws {
+        try await connection.transaction { _ = try await $0.pipeline([insert(1)]) }
+        // As behind a pooler that gives the next transaction another server's session.
+        let name = try await connection.query(
+            "SELECT name FROM pg_prepared_statements WHERE statement = 'COMMIT'"
+        )[0].text(0)
+        try await connection.execute(script: "DEALLOCATE \(name); PREPARE \(name) AS SELECT 1")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.transaction { _ = try await $0.pipeline([insert(2)]) }
+        }
+        #expect(error?.code == .unexpectedAnswer)
+        #expect(await !connection.isUsable())
+        let other = try await PostgresConnection.connect(options)
+        #expect(try await other.query("SELECT count(*) FROM facts")[0].int8(0) == 1)
+        await other.close()
+    }
+
+    @Test func `a transaction that was never begun is not taken for one`() async throws {
+        try await connection.transaction { _ = try await $0.pipeline([insert(1)]) }
+        let name = try await connection.query(
+            "SELECT name FROM pg_prepared_statements WHERE statement LIKE 'BEGIN%'"
+        )[0].text(0)
+        try await connection.execute(script: "DEALLOCATE \(name); PREPARE \(name) AS SELECT 1")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.transaction { _ = try await $0.pipeline([insert(2)]) }
+        }
+        #expect(error?.code == .unexpectedAnswer)
+    }
+
     @Test func `a transaction that does nothing is no error`() async throws {
         try await connection.transaction { _ in }
         await #expect(throws: Stop.self) {
