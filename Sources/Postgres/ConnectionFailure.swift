@@ -8,12 +8,31 @@ struct ConnectionFailure: Equatable {
 
     private static let messageCharactersMax = 500
 
-    init(_ text: String) {
+    /// - Parameter shown: what may be quoted; in the place of anything else in quotation marks
+    ///   stands `…`.
+    init(_ text: String, showing shown: Set<String>) {
         let firstLine = text.split(separator: "\n").first.map(String.init) ?? ""
         let state = Self.sqlState(in: firstLine)
         sqlState = state.map(SQLState.init)
-        let shown = firstLine.isEmpty ? "the server cannot be reached" : firstLine
-        message = String(shown.prefix(Self.messageCharactersMax))
+        message =
+            firstLine.isEmpty
+            ? "the server cannot be reached"
+            : String(Self.redacted(firstLine, shown).prefix(Self.messageCharactersMax))
+    }
+
+    private static func redacted(_ line: String, _ shown: Set<String>) -> String {
+        let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.enumerated().map { index, part in
+            let isQuoted = !index.isMultiple(of: 2)
+            return isQuoted && !mayBeShown(part, shown) ? "…" : String(part)
+        }
+        .joined(separator: "\"")
+    }
+
+    /// A socket's path begins with the folder that is named as the host.
+    private static func mayBeShown(_ part: Substring, _ shown: Set<String>) -> Bool {
+        shown.contains(String(part))
+            || shown.contains { $0.hasPrefix("/") && part.hasPrefix($0 + "/.s.PGSQL.") }
     }
 
     /// The five characters between a severity and the message, `:  28P01: `.

@@ -8,7 +8,7 @@ extension Session {
         wakePipe: WakePipe,
         until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> Session {
-        try checkReadable(options.connectionString)
+        let readable = try ConnectionString(options.connectionString)
         let keywords = ["dbname", "fallback_application_name", "client_encoding"]
         let values = [options.connectionString, options.applicationName, "UTF8"]
         let started = unsafe withCStrings(keywords) { keywords in
@@ -25,7 +25,7 @@ extension Session {
             wakePipe: wakePipe,
             options: options
         )
-        try session.finishConnecting(until: deadline)
+        try session.finishConnecting(until: deadline, showing: readable.shown)
         return session
     }
 
@@ -49,20 +49,10 @@ extension Session {
         }
     }
 
-    /// libpq's own message about a malformed string quotes it, password and all.
-    private static func checkReadable(_ connectionString: String) throws(PostgresError) {
-        if let parsed = unsafe PQconninfoParse(connectionString, nil) {
-            unsafe PQconninfoFree(parsed)
-            return
-        }
-        throw PostgresError(
-            code: .invalidConnectionString,
-            message: "the connection string cannot be read; expected"
-                + " postgresql://USER:PASSWORD@HOST:PORT/DATABASE or key=value pairs"
-        )
-    }
-
-    private func finishConnecting(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+    private func finishConnecting(
+        until deadline: ContinuousClock.Instant,
+        showing shown: Set<String>
+    ) throws(PostgresError) {
         let connection = try unsafe open()
         // Only the verbose form tells the SQLSTATE of a refusal, which has no result to ask.
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
@@ -75,16 +65,19 @@ extension Session {
             status = unsafe PQconnectPoll(connection)
         }
         guard status == PGRES_POLLING_OK, unsafe PQsetnonblocking(connection, 1) == 0 else {
-            throw unsafe connectionFailure(connection)
+            throw unsafe connectionFailure(connection, showing: shown)
         }
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_TERSE)
     }
 
     @unsafe
-    private func connectionFailure(_ connection: OpaquePointer) -> PostgresError {
+    private func connectionFailure(
+        _ connection: OpaquePointer,
+        showing shown: Set<String>
+    ) -> PostgresError {
         let text = unsafe PQerrorMessage(connection).map { unsafe String(cString: $0) } ?? ""
         close()
-        let failure = ConnectionFailure(text)
+        let failure = ConnectionFailure(text, showing: shown)
         let isRefused = failure.sqlState?.errorClass == "28"
         return PostgresError(
             code: isRefused ? .authenticationFailed : .connectionFailed,

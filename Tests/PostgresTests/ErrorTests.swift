@@ -139,6 +139,25 @@ import Testing
         #expect(error?.isRecordFault == false)
     }
 
+    @Test(arguments: [
+        "postgresql://user:geheim@secret-4711.invalid@127.0.0.1:1/db",
+        "postgresql://user:geheim/secret-4711@127.0.0.1:1/db",
+        "postgresql://user:secret-4711/geheim@127.0.0.1:1/db",
+        "postgresql://user:secret-4711/db", "postgres://127.0.0.1:1/secret-4711@host/db",
+        "postgresql://user:geheim?secret-4711=x@127.0.0.1:1/db",
+        "host=127.0.0.1 port=secret-4711", "postgresql://h/d?sslmode=secret-4711",
+        "postgresql://h/d?hostaddr=secret-4711", "postgresql://h/d?keepalives=secret-4711",
+    ])
+    func `no part of a password that ends up elsewhere in the string is quoted`(string: String)
+        async throws
+    {
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresConnection.connect(options(string))
+        }
+        #expect(error.map { "\($0)".contains("4711") } == false, "\(String(describing: error))")
+        #expect(error?.code == .invalidConnectionString || error?.code == .connectionFailed)
+    }
+
     private func options(_ connectionString: String) -> PostgresOptions {
         PostgresOptions(connectionString: connectionString, applicationName: "tests")
     }

@@ -28,10 +28,14 @@ import Testing
             connection to server at "h" (10.0.0.1), port 5432 failed: FATAL:  28P01: password \
             authentication failed for user "u"
             LOCATION:  auth_failed, auth.c:326
-            """
+            """,
+            showing: ["h", "u"]
         )
         #expect(failure.sqlState == SQLState("28P01"))
+        #expect(failure.message.hasPrefix("connection to server at \"h\" (10.0.0.1)"))
         #expect(failure.message.hasSuffix("for user \"u\""))
-        #expect(ConnectionFailure("could not translate: Name").sqlState == nil)
+        let unknown = ConnectionFailure("no host \"p4ss\", no user \"u\"", showing: ["u"])
+        #expect(unknown.message == "no host \"…\", no user \"u\"")
+        #expect(ConnectionFailure("could not translate: Name", showing: []).sqlState == nil)
     }
 }
