@@ -29,9 +29,16 @@ package enum DatabaseSettings {
         "How long one statement may take before it is cancelled."
     )
 
+    package static let schema = Setting(
+        "database.schema",
+        .string(bytes: 1...63),
+        default: "public",
+        "The schema of the pipeline's tables; every session sets its search_path to it."
+    )
+
     package static let declarations = [
-        url.declaration, connectionsMax.declaration, connectDeadline.declaration,
-        statementDeadline.declaration,
+        url.declaration, schema.declaration, connectionsMax.declaration,
+        connectDeadline.declaration, statementDeadline.declaration,
     ]
 
     /// - Parameter applicationName: how the program shows up in `pg_stat_activity`.
@@ -43,25 +50,42 @@ package enum DatabaseSettings {
             connectionString: values[url],
             applicationName: applicationName
         )
+        options.schema = values[schema]
         options.connectDeadline = values[connectDeadline]
         options.statementDeadline = values[statementDeadline]
         return options
     }
 
-    /// A worker's client, which connects when it is first used.
+    /// The client of a worker or of a tool that works like one; it connects when it is first used.
     ///
-    /// Workers look everything up by index. Without this, a plan that was made while a table was
-    /// nearly empty reads it whole for each row that is asked for, until the server happens to
-    /// gather statistics again.
+    /// - Parameter sessionTimeout: when the worker's group takes it for gone and another begins in
+    ///   its place, for which it must hold no locks any more; nil for a tool.
     package static func client(
         _ values: SettingsValues,
-        applicationName: String
+        applicationName: String,
+        sessionTimeout: Duration? = nil
     ) -> PostgresClient {
         var options = options(values, applicationName: applicationName)
         options.sessionSettings = pointLookups
+        if let sessionTimeout {
+            options.silenceMax = silenceMax(sessionTimeout: sessionTimeout)
+        }
         return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
 
+    /// How long a worker may stand still in a transaction: two thirds of its group's patience, and
+    /// neither longer than those should wait who want the same rows, nor so short that a busy
+    /// machine is taken for one that stands still.
+    package static func silenceMax(sessionTimeout: Duration) -> Duration {
+        max(.seconds(2), min(sessionTimeout * 2 / 3, .seconds(15)))
+    }
+
     /// The planner's settings for sessions that only ever look up by index.
+    ///
+    /// Without this, a plan that was made while a table was nearly empty reads it whole for each
+    /// row that is asked for, until the server happens to gather statistics again. Where nothing
+    /// but reading a table whole is left, the planner counts 10,000,000,000 for it and beside that
+    /// sees no difference between plans any more: so every statement of a worker has an index to
+    /// go by, which a test of the plans sees to.
     package static let pointLookups = ["enable_seqscan": "off"]
 }

@@ -109,7 +109,7 @@ actor ConnectionPool {
         }
         if deadline <= .now {
             throw PostgresError(
-                code: .deadlineExceeded,
+                code: .noConnectionFree,
                 message: "all \(connectionsMax) connections of this client are in use"
             )
         }

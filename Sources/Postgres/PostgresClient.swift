@@ -13,19 +13,19 @@ package final class PostgresClient: Sendable {
         self.options = options
     }
 
+    /// How long one statement may take.
+    package var statementDeadline: Duration { options.statementDeadline }
+
     /// Opens a connection beside those that are lent, for who listens or holds a lock of the
     /// session; the caller closes it.
     ///
-    /// The server notices within seconds when this process is gone without a word.
+    /// The server ends the session, and lets go of its lock, soon after this process is gone or
+    /// stands still.
     package func connect() async throws(PostgresError) -> PostgresConnection {
         var options = options
-        options.sessionSettings.merge(Self.keepalives) { known, _ in known }
+        options.isHeld = true
         return try await PostgresConnection.connect(options)
     }
-
-    private static let keepalives = [
-        "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
-    ]
 
     /// Lends a connection to `body`, waiting for a free or new one up to the connect deadline.
     package func withConnection<T>(

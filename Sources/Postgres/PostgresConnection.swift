@@ -13,6 +13,8 @@ package actor PostgresConnection {
     private var transactionStart: PostgresStatement?
     private var transactionDeadline: ContinuousClock.Instant?
     private var plansRenewedAt = ContinuousClock.now
+    /// Shows the server that this process lives, while the session is held.
+    private var signs: Task<Void, Never>?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -24,6 +26,7 @@ package actor PostgresConnection {
     }
 
     isolated deinit {
+        signs?.cancel()
         session?.close()
         executor.stop()
     }
@@ -48,11 +51,42 @@ package actor PostgresConnection {
                 message: "no file descriptor left in this process"
             )
         }
-        session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
-            let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
-            try session.apply(options.sessionSettings, until: deadline)
-            return session
+        do throws(PostgresError) {
+            session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
+                let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                try session.apply(SessionSettings.values(options), until: deadline)
+                return session
+            }
+        } catch {
+            guard error.code == .deadlineExceeded else { throw error }
+            // No statement was slow: the server does not answer at all.
+            throw PostgresError(
+                code: .connectionFailed,
+                message: "no answer to a new connection within the deadline"
+            )
         }
+        if options.isHeld {
+            showSigns()
+        }
+    }
+
+    private func showSigns() {
+        let interval = options.silenceMax / 4
+        signs = Task { [weak self] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: interval)
+                guard let self, await self.showSign() else { return }
+            }
+        }
+    }
+
+    /// - Returns: false where the connection is closed.
+    private func showSign() async -> Bool {
+        guard let session, session.isOpen else { return false }
+        if transactionStart == nil, !session.isInTransaction {
+            _ = try? await pipeline([PostgresStatement("")])
+        }
+        return true
     }
 
     /// Runs one statement.
@@ -127,6 +161,7 @@ package actor PostgresConnection {
     }
 
     package func close() {
+        signs?.cancel()
         session?.close()
         session = nil
     }

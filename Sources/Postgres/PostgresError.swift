@@ -9,7 +9,10 @@ package struct PostgresError: Error, Hashable, Sendable {
         case authenticationFailed
         case connectionLost
         case connectionClosed
+        /// A statement was not answered in time.
         case deadlineExceeded
+        /// All connections of the client are lent, and none came back in time.
+        case noConnectionFree
         case cancelled
         case server
         case unexpectedAnswer
@@ -47,7 +50,8 @@ package struct PostgresError: Error, Hashable, Sendable {
             .operator
         case .server, .connectionFailed:
             sqlState.map(PostgresFault.init) ?? .infrastructure
-        case .connectionLost, .connectionClosed, .deadlineExceeded, .cancelled, .unexpectedAnswer:
+        case .connectionLost, .connectionClosed, .deadlineExceeded, .noConnectionFree, .cancelled,
+            .unexpectedAnswer:
             .infrastructure
         }
     }
@@ -59,6 +63,11 @@ package struct PostgresError: Error, Hashable, Sendable {
 
     package var isRecordFault: Bool {
         fault == .record
+    }
+
+    /// True when the statement took longer than it may: fewer records may fit.
+    package var isTooSlow: Bool {
+        code == .deadlineExceeded || sqlState == .queryCanceled
     }
 
     /// True when another transaction was in the way and the whole transaction may be run again.

@@ -13,7 +13,20 @@ package struct PostgresOptions: Sendable {
     /// How long one call may take when it names no deadline of its own.
     package var statementDeadline: Duration = .seconds(30)
 
-    /// The server's parameters for this session (`SET`), over those of role and database.
+    /// How long the server waits for this process in the middle of a transaction, or for a sign of
+    /// a machine that is gone, before it ends the session and lets go of its locks.
+    package var silenceMax: Duration = .seconds(10)
+
+    /// The schema that names without one belong to.
+    package var schema = "public"
+
+    /// Whether the session itself holds something: a lock until its end, a channel listened to.
+    ///
+    /// The server then ends it after `silenceMax` outside of a transaction too, and the connection
+    /// shows it now and then that this process lives.
+    package var isHeld = false
+
+    /// The server's parameters for this session, over those of `SessionSettings`.
     package var sessionSettings: [String: String] = [:]
 
     /// Prepared statements kept per connection.

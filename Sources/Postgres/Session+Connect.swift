@@ -9,8 +9,17 @@ extension Session {
         until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> Session {
         let readable = try ConnectionString(options.connectionString)
-        let keywords = ["dbname", "fallback_application_name", "client_encoding"]
-        let values = [options.connectionString, options.applicationName, "UTF8"]
+        let silence = Keepalives(silenceMax: options.silenceMax)
+        // What comes before `dbname` the connection string may say otherwise.
+        let keywords = [
+            "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+            "dbname", "fallback_application_name", "client_encoding",
+        ]
+        let values = [
+            "\(silence.idleSeconds)", "\(silence.intervalSeconds)", "\(silence.count)",
+            "\(silence.unacknowledgedMilliseconds)", options.connectionString,
+            options.applicationName, "UTF8",
+        ]
         let started = unsafe withCStrings(keywords) { keywords in
             unsafe withCStrings(values) { values in
                 // 1: `dbname` holds a whole connection string.
@@ -34,15 +43,16 @@ extension Session {
         _ settings: [String: String],
         until deadline: ContinuousClock.Instant
     ) throws(PostgresError) {
-        guard !settings.isEmpty else { return }
-        let statements = settings.sorted { $0.key < $1.key }.map { name, value in
-            PostgresStatement(
-                "SELECT set_config($1, $2, false)",
-                [.text(name), .text(value)]
-            )
-        }
+        let sorted = settings.sorted { $0.key < $1.key }
+        let statement = PostgresStatement(
+            """
+            SELECT set_config(name, value, false)
+            FROM unnest($1::text[], $2::text[]) AS setting (name, value)
+            """,
+            [.textArray(sorted.map(\.key)), .textArray(sorted.map(\.value))]
+        )
         do throws(PostgresError) {
-            _ = try run(statements, until: deadline)
+            _ = try run([statement], until: deadline)
         } catch {
             close()
             throw error

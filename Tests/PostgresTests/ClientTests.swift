@@ -27,7 +27,7 @@ import Testing
             let error = await #expect(throws: PostgresError.self) {
                 try await client.query("SELECT 1")
             }
-            #expect(error?.code == .deadlineExceeded)
+            #expect(error?.code == .noConnectionFree)
         }
         #expect(try await client.query("SELECT 1::int8")[0].int8(0) == 1)
     }

@@ -78,6 +78,7 @@ package actor PostgresServer {
         var options = PostgresOptions(connectionString: connectionString, applicationName: "tests")
         options.connectDeadline = .seconds(60)
         options.statementDeadline = .seconds(60)
+        options.silenceMax = .seconds(60)
         return options
     }
 }

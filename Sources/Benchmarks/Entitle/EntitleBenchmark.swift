@@ -32,7 +32,7 @@ struct EntitleBenchmark {
         var configuration = PrivatePostgres.Configuration()
         configuration.isDurable = true
         configuration.settings = [
-            "shared_buffers": "512MB", "max_wal_size": "4GB", "synchronous_commit": "on",
+            "shared_buffers": "512MB", "max_wal_size": "4GB",
         ]
         let server = try await PrivatePostgres.start(configuration)
         do {

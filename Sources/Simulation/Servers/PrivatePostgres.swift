@@ -9,6 +9,8 @@ import Postgres
 /// go when this process dies.
 package actor PrivatePostgres {
     /// What differs between a throw-away server for tests and one to measure on.
+    ///
+    /// All else is as PostgreSQL has it, so that plans and times are those of any server.
     package struct Configuration: Sendable {
         /// False turns `fsync` and `full_page_writes` off: a power cut loses the data.
         package var isDurable = false
@@ -115,8 +117,6 @@ package actor PrivatePostgres {
             "port": "\(port)",
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
-            "shared_buffers": "32MB",
-            "max_connections": "100",
             "wal_level": "minimal",
             "max_wal_senders": "0",
             "log_min_messages": "error",

@@ -13,7 +13,8 @@ extension WorkerProgram {
             DedupeStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.dedupe.program
+                    applicationName: StageName.dedupe.program,
+                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 uniqueTopic: parts.settings.topic("unique"),
                 retention: parts.settings[DedupeSettings.retention],

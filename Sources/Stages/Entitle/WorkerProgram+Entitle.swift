@@ -13,7 +13,8 @@ extension WorkerProgram {
             EntitleStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.entitle.program
+                    applicationName: StageName.entitle.program,
+                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 lanes: min(
                     parts.settings[EntitleSettings.lanes],

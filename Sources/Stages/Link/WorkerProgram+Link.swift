@@ -13,7 +13,8 @@ extension WorkerProgram {
             LinkStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.link.program
+                    applicationName: StageName.link.program,
+                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 rules: LinkSettings.rules(parts.settings),
                 linkedTopic: parts.settings.topic("linked"),

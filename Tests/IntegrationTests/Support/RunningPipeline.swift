@@ -247,10 +247,10 @@ extension RunningPipeline {
 
     /// Waits until every stage has settled everything.
     @discardableResult
-    func settle() async throws -> Reconciliation {
+    func settle(within deadline: Duration = .seconds(400)) async throws -> Reconciliation {
         var waiting = DemoSettling(bodyCount: published.count)
         var last: Reconciliation?
-        let isOver = try await becomesTrue(within: .seconds(400), every: .milliseconds(150)) {
+        let isOver = try await becomesTrue(within: deadline, every: .milliseconds(150)) {
             try requireRunning()
             let reconciliation = try await reconciliation()
             last = reconciliation

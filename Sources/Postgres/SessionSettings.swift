@@ -1,0 +1,88 @@
+/// The server's parameters that a session depends on: it states them itself, whatever the server,
+/// the role and the database say.
+enum SessionSettings {
+    /// By name, as `set_config` takes them.
+    static func values(_ options: PostgresOptions) -> [String: String] {
+        fixed.merging(limits(options)) { $1 }
+            .merging(["search_path": quoted(options.schema)]) { $1 }
+            .merging(options.sessionSettings) { $1 }
+    }
+
+    /// What the statements' meaning and their plans rest on.
+    private static let fixed = [
+        "client_encoding": "UTF8",
+        "DateStyle": "ISO, MDY",
+        "IntervalStyle": "postgres",
+        "TimeZone": "UTC",
+        "default_transaction_isolation": "read committed",
+        // What is answered to be committed is committed, also after a power cut.
+        "synchronous_commit": "on",
+        // A batch's statements take milliseconds: compiling them takes longer, at each execution.
+        "jit": "off",
+        "max_parallel_workers_per_gather": "0",
+        "plan_cache_mode": "auto",
+        "enable_bitmapscan": "on",
+        "enable_hashagg": "on",
+        "enable_hashjoin": "on",
+        "enable_indexonlyscan": "on",
+        "enable_indexscan": "on",
+        "enable_material": "on",
+        "enable_memoize": "on",
+        "enable_mergejoin": "on",
+        "enable_nestloop": "on",
+        "enable_seqscan": "on",
+        "enable_sort": "on",
+    ]
+
+    /// How long the server keeps what this process may never come back for.
+    ///
+    /// A process that stands still acknowledges at the network all the same: the idle times end its
+    /// session. Of a machine that is gone the keepalives tell, or data that nobody acknowledges,
+    /// and the check does so in the middle of a statement.
+    private static func limits(_ options: PostgresOptions) -> [String: String] {
+        let silence = Keepalives(silenceMax: options.silenceMax)
+        let idle = milliseconds(options.silenceMax)
+        return [
+            // The statement's own deadline ends it before; this is for a process that is gone.
+            "statement_timeout": milliseconds(options.statementDeadline + statementGrace),
+            "lock_timeout": "0",
+            "idle_in_transaction_session_timeout": idle,
+            "idle_session_timeout": options.isHeld ? idle : "0",
+            "client_connection_check_interval": milliseconds(checkInterval),
+            "tcp_keepalives_idle": "\(silence.idleSeconds)",
+            "tcp_keepalives_interval": "\(silence.intervalSeconds)",
+            "tcp_keepalives_count": "\(silence.count)",
+            "tcp_user_timeout": "\(silence.unacknowledgedMilliseconds)",
+        ]
+    }
+
+    private static let statementGrace = Duration.seconds(5)
+    private static let checkInterval = Duration.seconds(2)
+
+    /// At least 1: 0 means without end.
+    private static func milliseconds(_ duration: Duration) -> String {
+        "\(max(1, duration.pollMilliseconds))"
+    }
+
+    private static func quoted(_ name: String) -> String {
+        let parts = name.split(separator: "\"", omittingEmptySubsequences: false)
+        return "\"\(parts.joined(separator: "\"\""))\""
+    }
+}
+
+/// When the other end of a connection that says nothing counts as gone, in the units of the server
+/// and of libpq.
+struct Keepalives {
+    let idleSeconds: Int
+    let intervalSeconds: Int
+    let count = 3
+    let unacknowledgedMilliseconds: Int
+
+    /// - Parameter silenceMax: not before two thirds of it, and about by its end.
+    init(silenceMax: Duration) {
+        let seconds = Double(silenceMax.pollMilliseconds) / 1000
+        idleSeconds = max(1, Int(seconds / 3))
+        intervalSeconds = max(1, Int(seconds / 6))
+        unacknowledgedMilliseconds = max(1000, Int(seconds * 2000 / 3))
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+import Traffic
+import Worker
+
+extension PipelineTests {
+    /// A worker that stands still in the middle of its work, as in a virtual machine that is
+    /// suspended: it holds locks, and acknowledges at the network that it is there.
+    @Suite(.timeLimit(.minutes(10)))
+    struct SuspensionTests {
+        @Test(.needsBuiltWorkers, arguments: [StageName.link, .entitle])
+        func `a copy that stands still inside of a transaction holds nobody up`(
+            stage: StageName
+        ) async throws {
+            let traffic = try DemoTraffic(
+                seed: 17,
+                bodyCount: 900,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+            var setup = PipelineSetup(.mock)
+            setup.sessionTimeout = .seconds(6)
+            setup.environment["BATCH_RECORDS_MAX"] = "20"
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                try pipeline.startAll()
+                try pipeline.startAll()
+                try await pipeline.waitUntilReady()
+                let isOver = Flag()
+                let publishing = Task {
+                    try await pipeline.publishSteadily(until: { isOver.isRaised })
+                }
+                let copy = try #require(pipeline.copies.first { $0.stage == stage })
+                try await Self.suspendInTransaction(copy, pipeline)
+                isOver.raise()
+                try await publishing.value
+                _ = try await pipeline.withDatabase {
+                    try await $0.query("SELECT judge_owners_anew()")
+                }
+                // With the copy still standing still.
+                try await pipeline.settle(within: .seconds(90))
+                try await Self.waitUntilLinksApplied(pipeline)
+                copy.process.signal(SIGCONT)
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+                #expect(try await pipeline.endsOfAll().isEmpty)
+            }
+        }
+
+        /// Stops the process again and again until it has left a transaction open.
+        private static func suspendInTransaction(
+            _ copy: WorkerCopy,
+            _ pipeline: RunningPipeline
+        ) async throws {
+            for _ in 0..<500 {
+                copy.process.signal(SIGSTOP)
+                let isInside = try await becomesTrue(within: .milliseconds(700)) {
+                    try await isTransactionOpen(of: copy.stage, pipeline)
+                }
+                if isInside { return }
+                copy.process.signal(SIGCONT)
+            }
+            throw PipelineFailure("\(copy.name) was never inside of a transaction")
+        }
+
+        /// Whether a copy has not gone on with a transaction for longer than one does at work.
+        private static func isTransactionOpen(
+            of stage: StageName,
+            _ pipeline: RunningPipeline
+        ) async throws -> Bool {
+            try await pipeline.withDatabase { connection in
+                try await connection.query(
+                    """
+                    SELECT EXISTS (
+                        SELECT FROM pg_stat_activity
+                        WHERE datname = current_database() AND application_name = $1
+                          AND state = 'idle in transaction'
+                          AND clock_timestamp() - state_change > interval '400 milliseconds'
+                    )
+                    """,
+                    [.text(stage.program)]
+                )[0].bool(0)
+            }
+        }
+
+        private static func waitUntilLinksApplied(_ pipeline: RunningPipeline) async throws {
+            try await eventually(within: .seconds(60), "the links are applied") {
+                try await pipeline.withDatabase { connection in
+                    try await connection.query("SELECT count(*) FROM account_link_changes")[0]
+                        .int8(0)
+                } == 0
+            }
+        }
+    }
+}

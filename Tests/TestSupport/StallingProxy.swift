@@ -1,0 +1,91 @@
+import Foundation
+import Synchronization
+
+/// Forwards connections to a port of 127.0.0.1, until it stops to without closing any: to both ends
+/// the other one is a process that stands still.
+package final class StallingProxy: Sendable {
+    package let port: UInt16
+    private let descriptor: Int32
+    private let target: UInt16
+    private let isStalled = Atomic(false)
+    private let open = Mutex<[Int32]>([])
+
+    package struct Failure: Error {}
+
+    package init(to target: UInt16) throws {
+        signal(SIGPIPE, SIG_IGN)
+        self.target = target
+        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = listening
+        var address = Self.address(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(listening, generic, length) == 0 && listen(listening, 8) == 0
+                    ? getsockname(listening, generic, &length) : -1
+            }
+        }
+        guard code == 0 else { throw Failure() }
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in serve() }
+    }
+
+    /// From here on nothing is forwarded any more.
+    package func stall() {
+        isStalled.store(true, ordering: .releasing)
+    }
+
+    package func stop() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+        for connection in open.withLock({ $0 }) {
+            shutdown(connection, Int32(SHUT_RDWR))
+        }
+    }
+
+    private func serve() {
+        while true {
+            let client = accept(descriptor, nil, nil)
+            guard client >= 0 else { return }
+            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = Self.address(target)
+            let code = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            open.withLock { $0 += [client, server] }
+            guard code == 0 else { continue }
+            Thread.detachNewThread { [self] in forward(from: client, to: server) }
+            Thread.detachNewThread { [self] in forward(from: server, to: client) }
+        }
+    }
+
+    private func forward(from source: Int32, to sink: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(source, &buffer, buffer.count, 0)
+            if isStalled.load(ordering: .acquiring) { return }
+            guard count > 0 else {
+                shutdown(sink, Int32(SHUT_RDWR))
+                return
+            }
+            var sent = 0
+            while sent < count {
+                let step = buffer[sent..<count].withUnsafeBytes {
+                    Foundation.send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard step > 0 else { return }
+                sent += step
+            }
+        }
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}
