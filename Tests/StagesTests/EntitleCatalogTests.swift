@@ -127,7 +127,11 @@ struct EntitleCatalogTests {
         async let reprojection: Void = worker.reproject()
         try await eventually("the reprojection waits") {
             try await worker.client.query(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'active'
+                  AND query LIKE 'SELECT wait_for_sharers%'
+                """
             )[0].int8(0) > 0
         }
         // What the late batch writes was not there when the new catalog was applied.

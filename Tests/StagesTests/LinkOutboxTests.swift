@@ -171,7 +171,11 @@ import Worker
         async let told = worker.told()
         try await eventually {
             try await client.query(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'active'
+                  AND query LIKE 'SELECT wait_for_sharers%'
+                """
             )[0].int8(0) == 1
         }
         _ = try await judging.query(

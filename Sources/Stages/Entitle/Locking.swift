@@ -10,11 +10,9 @@ enum Locking {
 
     /// Waits until everybody who projects by the catalog as it was has committed.
     ///
-    /// What they have recorded is seen afterwards, and who begins later sees the catalog as it is.
-    static let afterSharedCatalog = [
-        PostgresStatement("SELECT pg_advisory_lock(hashtextextended('catalog', 0))"),
-        PostgresStatement("SELECT pg_advisory_unlock(hashtextextended('catalog', 0))"),
-    ]
+    /// What they have recorded is seen afterwards, and who begins later sees the catalog as it is;
+    /// nobody waits for this.
+    static let afterSharedCatalog = PostgresStatement("SELECT wait_for_sharers('catalog')")
 
     static func purchases(_ scopes: [PurchaseScope]) -> PostgresStatement {
         PostgresStatement(

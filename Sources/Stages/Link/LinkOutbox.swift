@@ -83,10 +83,10 @@ extension LinkOutbox {
         let rows = try await connection.pipeline([LinkChange.oldest])
         let changes = rows.joined().map { LinkChange($0) }
         guard !changes.isEmpty else { return false }
-        let answers = try await connection.pipeline(
-            OwnershipLocks.afterSharedLinks + [LinkChange.purchases(of: changes)]
-        )
-        var rest = LinkChange.scopes(answers[2])[...]
+        let answers = try await connection.pipeline([
+            OwnershipLocks.afterSharedLinks, LinkChange.purchases(of: changes),
+        ])
+        var rest = LinkChange.scopes(answers[1])[...]
         while !rest.isEmpty {
             let batch = LinkBatch(judging: rest.prefix(Self.purchasesMax), and: [])
             _ = try await linking.settle(batch, hasRecords: false)

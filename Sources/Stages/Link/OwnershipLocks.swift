@@ -12,11 +12,9 @@ enum OwnershipLocks {
 
     /// Waits until everybody who judges by links as they were has committed.
     ///
-    /// What they have recorded is seen afterwards, and who begins later sees the links as they are.
-    static let afterSharedLinks = [
-        PostgresStatement("SELECT pg_advisory_lock(hashtextextended('links', 0))"),
-        PostgresStatement("SELECT pg_advisory_unlock(hashtextextended('links', 0))"),
-    ]
+    /// What they have recorded is seen afterwards, and who begins later sees the links as they are;
+    /// nobody waits for this.
+    static let afterSharedLinks = PostgresStatement("SELECT wait_for_sharers('links')")
 
     static func accounts(_ groups: some Sequence<AppTransactionGroup>) -> PostgresStatement {
         var environments = PostgresArray(of: .text)

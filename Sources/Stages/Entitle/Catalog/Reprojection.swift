@@ -63,7 +63,7 @@ extension Reprojection {
         _ connection: PostgresConnection
     ) async throws {
         let target = progress.target ?? progress.newest
-        var statements = Locking.afterSharedCatalog
+        var statements = [Locking.afterSharedCatalog]
         if progress.target == nil {
             statements.append(ReprojectionProgress.begin(target))
         }
