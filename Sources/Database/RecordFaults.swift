@@ -7,22 +7,35 @@ package enum RecordFaults {
     /// So a batch with one bad record costs twice its logarithm in further calls, and every good
     /// record is processed once, in order. A batch that needs more locks than the server has memory
     /// for is halved too. What else is wrong with the server is thrown as it is: no record is to
-    /// blame for it.
+    /// blame for it. A statement that takes too long is thrown too, as nobody knows why it does,
+    /// and halves the size of the next parts: the batch is given again, and comes to fit.
     ///
     /// - Parameters:
+    ///   - size: how many records `body` is given at most; it learns from how long that takes.
     ///   - body: gives one answer per record; where it throws it must have had no effect.
     ///   - refused: the answer for a record that is refused by itself.
     package static func isolating<Record, Answer>(
         _ records: ArraySlice<Record>,
+        size: TransactionSize,
         _ body: (ArraySlice<Record>) async throws -> [Answer],
         refused: (Record, PostgresError) -> Answer
     ) async throws -> [Answer] {
         var answers: [Answer] = []
         answers.reserveCapacity(records.count)
         var open = [records]
-        while let part = open.popLast() {
+        while var part = open.popLast() {
+            let countMax = size.recordsMax
+            if part.count > countMax {
+                open.append(part.dropFirst(countMax))
+                part = part.prefix(countMax)
+            }
             do {
+                let start = ContinuousClock.now
                 answers += try await body(part)
+                size.committed(part.count, after: .now - start)
+            } catch let error as PostgresError where error.isTooSlow {
+                size.exceeded(part.count)
+                throw error
             } catch let error as PostgresError
                 where error.isRecordFault || error.isOutOfLockMemory && part.count > 1
             {

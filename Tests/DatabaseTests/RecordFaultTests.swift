@@ -10,6 +10,10 @@ import Testing
         sqlState: SQLState("22021")
     )
 
+    private static func size() -> TransactionSize {
+        TransactionSize(statementDeadline: .seconds(30))
+    }
+
     /// Refuses every batch with a number that is among the bad ones; counts the calls.
     private func isolate(
         _ records: [Int],
@@ -17,7 +21,7 @@ import Testing
         fault: PostgresError = fault
     ) async throws -> (answers: [String], calls: Int) {
         var calls = 0
-        let answers = try await RecordFaults.isolating(records[...]) { part in
+        let answers = try await RecordFaults.isolating(records[...], size: Self.size()) { part in
             calls += 1
             if part.contains(where: bad.contains) { throw fault }
             return part.map { "\($0)" }
@@ -48,7 +52,8 @@ import Testing
 
     @Test func `a batch that needs more locks than there is memory for is halved`() async throws {
         var sizes: [Int] = []
-        let answers = try await RecordFaults.isolating(Array(0..<8)[...]) { part in
+        let answers = try await RecordFaults.isolating(Array(0..<8)[...], size: Self.size()) {
+            part in
             sizes.append(part.count)
             if part.count > 2 {
                 throw PostgresError(code: .server, message: "", sqlState: SQLState("53200"))
@@ -59,5 +64,54 @@ import Testing
         }
         #expect(answers == Array(0..<8))
         #expect(sizes == [8, 4, 2, 2, 4, 2, 2])
+    }
+
+    @Test(arguments: [
+        PostgresError(code: .deadlineExceeded, message: ""),
+        PostgresError(code: .server, message: "", sqlState: .queryCanceled),
+    ])
+    func `a part that takes too long is no record's fault, and the next ones are half as large`(
+        fault: PostgresError
+    ) async throws {
+        let size = Self.size()
+        var sizes: [Int] = []
+        for attempt in 0..<3 {
+            let answers = try? await RecordFaults.isolating(Array(0..<8)[...], size: size) { part in
+                sizes.append(part.count)
+                if attempt < 2 { throw fault }
+                return Array(part)
+            } refused: { _, _ in
+                -1
+            }
+            #expect(answers == (attempt == 2 ? Array(0..<8) : nil))
+        }
+        // The part of two was quick, so that the next is larger again.
+        #expect(sizes == [8, 4, 2, 4, 2])
+        await #expect(throws: fault) {
+            try await RecordFaults.isolating([1][...], size: size) { _ in
+                throw fault
+            } refused: { _, _ in
+                1
+            }
+        }
+    }
+
+    @Test func `a size shrinks with what is slow and grows with what is quick`() {
+        let size = TransactionSize(statementDeadline: .seconds(8))
+        #expect(size.recordsMax == .max)
+        size.committed(100, after: .seconds(5))
+        #expect(size.recordsMax == 50)
+        size.committed(50, after: .seconds(2))
+        #expect(size.recordsMax == 50)
+        size.committed(20, after: .milliseconds(1))
+        #expect(size.recordsMax == 50, "so few say nothing of more")
+        size.committed(50, after: .milliseconds(900))
+        #expect(size.recordsMax == 100)
+        size.exceeded(1)
+        #expect(size.recordsMax == 1)
+        for _ in 0..<30 {
+            size.committed(size.recordsMax, after: .zero)
+        }
+        #expect(size.recordsMax == .max)
     }
 }

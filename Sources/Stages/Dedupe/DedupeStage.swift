@@ -20,6 +20,8 @@ package final class DedupeStage: Stage {
     private let answers: RefusalAnswers
     private let uniqueTopic: String
     private let limits: OutputLimits?
+    private let size: TransactionSize
+    private let marksSize: TransactionSize
     private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
 
     /// - Parameters:
@@ -40,7 +42,11 @@ package final class DedupeStage: Stage {
         answers = RefusalAnswers(client: client)
         self.uniqueTopic = uniqueTopic
         self.limits = limits
+        size = TransactionSize(statementDeadline: client.statementDeadline)
+        marksSize = TransactionSize(statementDeadline: client.statementDeadline)
     }
+
+    package var recordsMax: Int { min(size.recordsMax, marksSize.recordsMax) }
 
     package func probe() async throws {
         try await SchemaVersion.require(memory.client)
@@ -48,7 +54,7 @@ package final class DedupeStage: Stage {
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
-        let verdicts = try await RecordFaults.isolating(records[...]) { records in
+        let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
             try await judge(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
@@ -68,7 +74,7 @@ package final class DedupeStage: Stage {
             }
         }
         // What PostgreSQL cannot remember goes on whenever it comes; the sink decides about it.
-        _ = try await RecordFaults.isolating(marks[...]) { marks in
+        _ = try await RecordFaults.isolating(marks[...], size: marksSize) { marks in
             try await memory.raise(to: Array(marks))
             return marks.map { _ in }
         } refused: { _, _ in

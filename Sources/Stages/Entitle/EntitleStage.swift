@@ -20,6 +20,7 @@ package final class EntitleStage: Stage {
     private let metrics: EntitleMetrics
     private let feed: ChangeFeed?
     private let answers: RefusalAnswers
+    private let size: TransactionSize
 
     /// - Parameters:
     ///   - lanes: into how many transactions at once a batch is shared out by purchase.
@@ -37,8 +38,15 @@ package final class EntitleStage: Stage {
         self.lanes = lanes
         self.metrics = metrics
         answers = RefusalAnswers(client: client)
+        size = TransactionSize(statementDeadline: client.statementDeadline)
         catalogs = CatalogStore()
         upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics)
+    }
+
+    /// What fits into one transaction in each lane.
+    package var recordsMax: Int {
+        let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: lanes)
+        return isTooLarge ? .max : count
     }
 
     package func probe() async throws {
@@ -72,7 +80,7 @@ package final class EntitleStage: Stage {
 
     @concurrent
     private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        try await RecordFaults.isolating(records) { records in
+        try await RecordFaults.isolating(records, size: size) { records in
             try await judge(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)

@@ -19,6 +19,7 @@ package final class LinkStage: Stage {
     private let linking: Linking
     private let linkedTopic: String
     private let answers: RefusalAnswers
+    private let size: TransactionSize
 
     /// - Parameters:
     ///   - linkedTopic: where to the observations go on.
@@ -34,6 +35,7 @@ package final class LinkStage: Stage {
         self.linking = linking
         self.linkedTopic = linkedTopic
         answers = RefusalAnswers(client: client)
+        size = TransactionSize(statementDeadline: client.statementDeadline)
         outboxes = [
             LinkOutbox(
                 linking,
@@ -44,12 +46,14 @@ package final class LinkStage: Stage {
         ]
     }
 
+    package var recordsMax: Int { size.recordsMax }
+
     package func probe() async throws {
         try await SchemaVersion.require(linking.client)
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-        let verdicts = try await RecordFaults.isolating(records[...]) { records in
+        let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
             try await link(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)

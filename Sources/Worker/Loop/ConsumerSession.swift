@@ -147,7 +147,7 @@ final class ConsumerSession: Sendable {
             try await pause()
         }
         let result = try await consumer.poll(
-            recordsMax: configuration.batchRecordsMax,
+            recordsMax: min(configuration.batchRecordsMax, loop.stage.recordsMax),
             bytesMax: configuration.batchBytesMax,
             wait: configuration.pollWait
         )

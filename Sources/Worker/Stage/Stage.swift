@@ -14,6 +14,10 @@ package protocol Stage: Sendable {
     /// What the stage does in its database without having been given a record; nil for most.
     var upkeep: (any Upkeep)? { get }
 
+    /// How many records the stage takes in one batch at most, as things are; the settings may say
+    /// less.
+    var recordsMax: Int { get }
+
     /// Asks what the stage depends on, such as its database; throws while that does not answer.
     ///
     /// Called at start until it succeeds, and now and then while nothing else asks.
@@ -38,6 +42,7 @@ package protocol Stage: Sendable {
 extension Stage {
     package var outboxes: [any Outbox] { [] }
     package var upkeep: (any Upkeep)? { nil }
+    package var recordsMax: Int { .max }
     package func probe() async throws {}
     package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}

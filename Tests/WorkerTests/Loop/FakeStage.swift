@@ -10,6 +10,9 @@ final class FakeStage: Stage {
 
     struct State {
         var processed: [ConsumerRecord] = []
+        /// How many records came together, each time.
+        var batchSizes: [Int] = []
+        var recordsMax = Int.max
         var acknowledged: [ConsumerRecord] = []
         var abandoned: Set<TopicPartition> = []
         /// Thrown by the next calls of `process`, one each.
@@ -50,6 +53,8 @@ final class FakeStage: Stage {
         }
     }
 
+    var recordsMax: Int { seen.recordsMax }
+
     var seen: State { state.withLock { $0 } }
 
     func order(_ change: (inout sending State) -> Void) {
@@ -73,6 +78,7 @@ final class FakeStage: Stage {
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         let fault: (any Error)? = state.withLock { state in
             state.processed += records
+            state.batchSizes.append(records.count)
             return state.faults.isEmpty ? nil : state.faults.removeFirst()
         }
         await withCheckedContinuation { continuation in

@@ -31,6 +31,22 @@ struct WorkerLoopTests {
         #expect(stage.seen.acknowledged.count == 60)
     }
 
+    @Test func `a stage is given no more records together than it takes`() async throws {
+        let rig = try await LoopRig()
+        let stage = FakeStage(forwardingTo: rig.output)
+        stage.order { $0.recordsMax = 3 }
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        let worker = try rig.worker(stage)
+        worker.start()
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 20 }
+        #expect(stage.seen.batchSizes.max() == 3)
+        stage.order { $0.recordsMax = .max }
+        try await rig.publish((0..<20).map { [UInt8($0)] })
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 40 }
+        #expect(stage.seen.batchSizes.max() ?? 0 > 3)
+        try await worker.stop()
+    }
+
     @Test func `a failed delivery commits nothing`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
