@@ -17,7 +17,7 @@ struct ReprojectionProgress {
         """
         SELECT version::int8, target::int8, after_original_transaction_id, after_environment,
                (SELECT coalesce(max(version), 0)::int8 FROM catalog_versions)
-        FROM catalog_projection
+        FROM catalog_projection WHERE is_only
         """
     )
 
@@ -39,6 +39,7 @@ struct ReprojectionProgress {
             """
             UPDATE catalog_projection SET target = $1::int8, after_original_transaction_id = '',
                 after_environment = ''
+            WHERE is_only
             """,
             [.int8(target)]
         )
@@ -49,6 +50,7 @@ struct ReprojectionProgress {
             """
             UPDATE catalog_projection SET after_original_transaction_id = $1::text,
                 after_environment = $2::text
+            WHERE is_only
             """,
             [.text(scope.originalTransactionID), .text(scope.environment.rawValue)]
         )
@@ -58,6 +60,7 @@ struct ReprojectionProgress {
         """
         UPDATE catalog_projection SET version = target, target = NULL,
             after_original_transaction_id = '', after_environment = ''
+        WHERE is_only
         """
     )
 }

@@ -135,7 +135,7 @@ extension ChangeFeed {
     }
 
     /// Says now and then how much waits, whoever publishes it, and puts back what is to be
-    /// published once more.
+    /// published once more; no time that the database's clock gave lies too far ahead then.
     private func takeStock() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
@@ -147,7 +147,10 @@ extension ChangeFeed {
         }
         guard isDue else { return }
         let row = try await client.withConnection { connection in
-            try await connection.pipeline([FeedRepetitions.putBack, FeedReading.backlog])[1][0]
+            try await connection.pipeline([
+                FeedLease.shorten, FeedRepetitions.shorten, FeedRepetitions.putBack,
+                FeedReading.backlog,
+            ])[3][0]
         }
         metrics.waiting(changes: row.int8(0), oldestSeconds: row.float8(1))
     }

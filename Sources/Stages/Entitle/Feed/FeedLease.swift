@@ -62,10 +62,21 @@ final class FeedLease: Sendable {
 
     /// Keeps the right, also one that has ended and that nobody has taken since.
     func renew(_ connection: PostgresConnection) async throws {
+    /// Shortens a right that ends later than any that is given now: the clock has gone back since.
+    ///
+    /// A copy that lives renews it; of one that is gone it ends as it would have.
+    static let shorten = PostgresStatement(
+        """
+        UPDATE feed_lease SET until = clock_timestamp() + $1::int8 * interval '1 second'
+        WHERE only_one AND until > clock_timestamp() + $1::int8 * interval '1 second'
+        """,
+        [.int8(lengthSeconds)]
+    )
+
         _ = try await ask(
             """
             UPDATE feed_lease SET until = clock_timestamp() + $2::int8 * interval '1 second'
-            WHERE holder = $1 RETURNING true
+            WHERE only_one AND holder = $1 RETURNING true
             """,
             connection
         )
@@ -87,7 +98,8 @@ final class FeedLease: Sendable {
         PostgresStatement(
             """
             WITH held AS (
-                UPDATE feed_lease SET handed_over_through = 0 WHERE holder = $1 RETURNING holder
+                UPDATE feed_lease SET handed_over_through = 0 WHERE only_one AND holder = $1
+                RETURNING holder
             )
             DELETE FROM unpublished_changes
             WHERE id = ANY ($2::int8[]) AND EXISTS (SELECT FROM held)
@@ -105,7 +117,7 @@ final class FeedLease: Sendable {
             WITH concerned AS (
                 SELECT user_id, version FROM user_versions
                 WHERE user_id = ANY ($1::text[])
-                  AND NOT EXISTS (SELECT FROM feed_lease WHERE holder = $2)
+                  AND NOT EXISTS (SELECT FROM feed_lease WHERE only_one AND holder = $2)
             ), later AS (
                 \(FeedRepetitions.insert(from: "concerned", delay: "$3"))
             )
@@ -125,7 +137,7 @@ final class FeedLease: Sendable {
         PostgresStatement(
             """
             UPDATE feed_lease SET until = clock_timestamp()
-            WHERE holder = $1 AND handed_over_through = 0
+            WHERE only_one AND holder = $1 AND handed_over_through = 0
             """,
             [.text(holder)]
         )

@@ -10,7 +10,7 @@ enum FeedReading {
     private static let waiting = """
         (
             SELECT id, user_id, version FROM unpublished_changes
-            WHERE id <= (SELECT handed_over_through FROM feed_lease)
+            WHERE id <= (SELECT handed_over_through FROM feed_lease WHERE only_one)
             ORDER BY id LIMIT \(changesMax)
         )
         """
@@ -38,7 +38,9 @@ enum FeedReading {
         """
         SELECT asked.user_id, known.version
         FROM (SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked
-        JOIN user_versions AS known USING (user_id)
+        CROSS JOIN LATERAL (
+            SELECT version FROM user_versions WHERE user_id = asked.user_id OFFSET 0
+        ) AS known
         """
     )
 
@@ -52,7 +54,8 @@ enum FeedReading {
     static let backlog = PostgresStatement(
         """
         SELECT coalesce(newest.id - oldest.id + 1, 0),
-               coalesce(extract(epoch FROM clock_timestamp() - oldest.changed_at), 0)::float8
+               greatest(
+                   extract(epoch FROM clock_timestamp() - oldest.changed_at), 0)::float8
         FROM (SELECT 1) AS always
         LEFT JOIN LATERAL (
             SELECT id FROM unpublished_changes ORDER BY id DESC LIMIT 1
@@ -60,7 +63,10 @@ enum FeedReading {
         LEFT JOIN LATERAL (
             SELECT waiting.id, change.changed_at
             FROM (SELECT * FROM unpublished_changes ORDER BY id LIMIT 1) AS waiting
-            JOIN changes AS change USING (user_id, version)
+            CROSS JOIN LATERAL (
+                SELECT changed_at FROM changes
+                WHERE user_id = waiting.user_id AND version = waiting.version OFFSET 0
+            ) AS change
         ) AS oldest ON true
         """
     )

@@ -37,6 +37,15 @@ enum FeedRepetitions {
         """
     }
 
+    /// Has nobody wait for longer than anybody who is noted now: the clock has gone back since.
+    static let shorten = PostgresStatement(
+        """
+        UPDATE feed_repetitions SET due = clock_timestamp() + $1::int8 * interval '1 second'
+        WHERE due > statement_timestamp() + $1::int8 * interval '1 second'
+        """,
+        [.int8(delaySeconds)]
+    )
+
     /// Has those wait to be published whose time has come, each as of the newest version.
     ///
     /// Any copy may do so at any time. Who is being changed at this moment is left for later: the
@@ -44,7 +53,7 @@ enum FeedRepetitions {
     static let putBack = PostgresStatement(
         """
         WITH due AS (
-            SELECT user_id FROM feed_repetitions WHERE due <= clock_timestamp()
+            SELECT user_id FROM feed_repetitions WHERE due <= statement_timestamp()
             FOR UPDATE SKIP LOCKED
         ), repeated AS (
             SELECT due.user_id, known.version

@@ -1,0 +1,74 @@
+import Entitlements
+import Postgres
+import TestSupport
+import Testing
+import Worker
+
+@testable import EntitleStage
+
+/// The database's clock goes back: what it has written before then lies in its future.
+@Suite(.timeLimit(.minutes(5))) struct FeedClockTests {
+    private static func worker() async throws -> EntitleWorker {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1)])
+        return worker
+    }
+
+    @Test func `the right of a copy that is gone ends as soon as it would have before`()
+        async throws
+    {
+        let worker = try await Self.worker()
+        _ = try await worker.killedWhilePublishing()
+        _ = try await worker.client.query(
+            "UPDATE feed_lease SET until = until + interval '1 hour'"
+        )
+        let next = try await EntitleWorker(on: worker.client)
+        try await eventually(within: .seconds(30), every: .milliseconds(100)) {
+            try await !next.published().isEmpty
+        }
+        await next.feed.close()
+    }
+
+    @Test func `a copy that lives keeps its right`() async throws {
+        let worker = try await Self.worker()
+        let other = try await EntitleWorker(on: worker.client)
+        try await worker.feed.empty { _ in
+            _ = try await worker.client.query(
+                "UPDATE feed_lease SET until = until + interval '1 hour'"
+            )
+            #expect(try await other.published().isEmpty)
+            let left = try await worker.client.query(
+                "SELECT until <= clock_timestamp() + interval '5 seconds' FROM feed_lease"
+            )
+            #expect(left[0].bool(0))
+        }
+        #expect(try await worker.count("unpublished_changes") == 0)
+    }
+
+    @Test func `a repetition waits no longer than it would have before`() async throws {
+        let worker = try await Self.worker()
+        _ = try await worker.client.query(
+            """
+            INSERT INTO feed_repetitions VALUES
+                ('anna', clock_timestamp() + interval '1 hour')
+            """
+        )
+        _ = try await worker.published()
+        let left = try await worker.client.query(
+            "SELECT due <= clock_timestamp() + interval '120 seconds' FROM feed_repetitions"
+        )
+        #expect(left[0].bool(0))
+    }
+
+    @Test func `what waits is never shown as younger than nothing`() async throws {
+        let worker = try await Self.worker()
+        _ = try await worker.client.query(
+            "UPDATE changes SET changed_at = changed_at + interval '1 hour'"
+        )
+        let age = try await worker.client.withConnection {
+            try await $0.pipeline([FeedReading.backlog])[0][0].float8(1)
+        }
+        #expect(age == 0)
+    }
+}

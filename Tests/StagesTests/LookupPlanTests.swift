@@ -1,0 +1,41 @@
+import Postgres
+import TestSupport
+import Testing
+import Worker
+
+@testable import DedupeStage
+@testable import LinkStage
+
+/// The plans of what `dedupe-worker` and `link-worker` ask again and again, on a server with its
+/// own defaults.
+@Suite(.timeLimit(.minutes(10))) struct LookupPlanTests {
+    /// One connection, so that all that is prepared is prepared on it.
+    private static func client() async throws -> PostgresClient {
+        PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
+    }
+
+    @Test func `no statement of linking reads a table whole`() async throws {
+        let client = try await Self.client()
+        let worker = try await LinkWorker(on: client)
+        try await worker.settle([
+            .purchase("1", token: LinkWorker.anna, account: "A"), .purchase("2", account: "A"),
+        ])
+        try await worker.link("account_token", LinkWorker.anna, "anna")
+        try await worker.told()
+        // What the outbox asks on a connection of its own.
+        _ = try await client.withConnection { connection in
+            try await connection.pipeline([
+                LinkChange.oldest, LinkChange.purchases(of: []), LinkChange.applied([]),
+            ])
+        }
+        try await StatementPlans.expectPointLookups(client)
+    }
+
+    @Test func `no statement of deduplication reads a table whole`() async throws {
+        let client = try await Self.client()
+        let stage = DedupeStageTests.Reader.stage(on: client)
+        let records = try (0..<3).map { Sample.purchase("\($0)") }.records(from: 0)
+        try await stage.acknowledged(records, try await stage.process(records))
+        try await StatementPlans.expectPointLookups(client)
+    }
+}

@@ -1,0 +1,65 @@
+import AppStore
+import Entitlements
+import JSON
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+import Worker
+
+@testable import EntitleStage
+
+/// The plans of what `entitle-worker` asks again and again, on a server with its own defaults.
+@Suite(.timeLimit(.minutes(10))) struct SessionPlanTests {
+    @Test func `no statement of projecting and publishing reads a table whole`() async throws {
+        let options = try await StageDatabase.options()
+        let setup = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 4))
+        try await setup.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
+        try await setup.apply(catalog: Array(#"{"products":{}}"#.utf8))
+        let client = PostgresClient(options, connectionsMax: 1)
+        let worker = try await EntitleWorker(on: client)
+        _ = try await worker.process([try Signed.transaction("1", signed: 1)])
+        _ = try await worker.killedWhilePublishing()
+        try await setup.endLease()
+        _ = try await worker.process([
+            try Signed.transaction("2", signed: 1, type: .nonRenewing),
+            try Signed.renewal("1", signed: 5, graceExpires: 2_000),
+        ])
+        let next = try await EntitleWorker(on: client)
+        _ = try await next.published()
+        await next.feed.close()
+        let none = PurchaseScope(environment: .production, originalTransactionID: "")
+        // What the upkeep asks on a connection of its own.
+        _ = try await client.withConnection { connection in
+            try await connection.pipeline([
+                ReprojectionProgress.read, ReprojectionProgress.begin(1),
+                ReprojectionProgress.reached(none), ReprojectionProgress.finish,
+                ReprojectionWindow.transactions(after: none), CatalogStore.newestVersion,
+            ])
+        }
+        try await StatementPlans.expectPointLookups(client)
+    }
+
+    @Test func `a backlog of changes is published without compiling a statement`() async throws {
+        let worker = try await EntitleWorker(
+            on: PostgresClient(try await StageDatabase.options(), connectionsMax: 4)
+        )
+        _ = try await worker.client.query(
+            """
+            INSERT INTO changes (user_id, version, environment, bundle_id,
+                original_transaction_id, entitlement_key, old_periods, new_periods, cause)
+            SELECT 'user-' || n, 1, 'Production', 'com.example.app', n::text, 'pro', '{}',
+                tstzmultirange(tstzrange('2026-01-01', '2026-02-01')), 'rebuild'
+            FROM generate_series(1, 6000) AS n
+            """
+        )
+        _ = try await worker.client.query(
+            "INSERT INTO user_versions SELECT 'user-' || n, 1 FROM generate_series(1, 6000) AS n"
+        )
+        let start = ContinuousClock.now
+        let published = try await worker.published()
+        let took = ContinuousClock.now - start
+        print("6,000 changes took \(took)")
+        #expect(published.changes.count == 6_000)
+    }
+}
