@@ -50,6 +50,7 @@ extension ToolCommand {
         await client.close()
         progress.clear()
         context.console.print(isJSON ? report.json : report.line)
-        return report.differenceCount == 0 ? ExitCode.success : ExitCode.negative
+        let isAsExpected = report.differenceCount == 0 && report.refusedCount == 0
+        return isAsExpected ? ExitCode.success : ExitCode.negative
     }
 }

@@ -11,6 +11,7 @@ struct RebuildReport {
     let isOfOwners: Bool
     var purchaseCount = 0
     var differenceCount = 0
+    var refusedCount = 0
 
     init(isReplaced: Bool, isOfOwners: Bool) {
         self.isReplaced = isReplaced
@@ -21,9 +22,12 @@ struct RebuildReport {
         let compared =
             "\(Quantity.counted(purchaseCount, "purchase")) compared"
             + (isOfOwners ? "" : ", by the owners as they stand (no link-worker has run yet)")
-        guard differenceCount > 0 else { return "\(compared): each row is what the facts say" }
+        let refused = refusedCount > 0 ? "; \(refusedCount) refused by the database" : ""
+        guard differenceCount > 0 else {
+            return "\(compared): each row is what the facts say\(refused)"
+        }
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
-            + (isReplaced ? ", replaced" : "; --replace writes what the facts say")
+            + (isReplaced ? ", replaced" : "; --replace writes what the facts say") + refused
     }
 
     var json: String {
@@ -31,6 +35,7 @@ struct RebuildReport {
         writer.object { writer in
             writer.member("purchases", purchaseCount)
             writer.member("differences", differenceCount)
+            writer.member("refused", refusedCount)
             writer.member("replaced", isReplaced)
             writer.member("ownersJudged", isOfOwners)
         }
@@ -72,6 +77,21 @@ extension OwnerDifference {
             writer.difference(of: "owner", purchase, userID)
             writer.member("found", found)
             writer.member("expected", expected)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension RefusedPurchase {
+    var line: String {
+        "\(purchase.environment.rawValue) \(purchase.originalTransactionID): not compared, \(detail)"
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.difference(of: "refused", purchase, nil)
+            writer.member("detail", detail)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

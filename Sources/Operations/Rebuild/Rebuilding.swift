@@ -1,4 +1,5 @@
 import AppStore
+import Database
 import EntitleStage
 import Entitlements
 import LinkStage
@@ -11,6 +12,7 @@ struct Rebuilding {
     private let reprojector: Reprojector
     /// Nil while nobody knows by which rules owners are judged.
     private let review: OwnerReview?
+    private let size: TransactionSize
 
     /// How many are locked at once.
     private static let purchasesMax = 200
@@ -22,6 +24,7 @@ struct Rebuilding {
         self.client = client
         self.isReplacing = isReplacing
         reprojector = Reprojector(client: client)
+        size = TransactionSize(statementDeadline: client.statementDeadline)
         review = try await LinkingRules.read(client).map { OwnerReview(client: client, rules: $0) }
     }
 
@@ -43,11 +46,26 @@ struct Rebuilding {
             }
             guard let end = purchases.last else { return report }
             last = (end.originalTransactionID, end.environment.rawValue)
-            let differences = try await lastingDifferences(of: purchases)
+            let differences = try await differences(of: purchases)
             report.purchaseCount += purchases.count
             report.differenceCount += differences.count
+            report.refusedCount += differences.refused.count
             found(differences, report.purchaseCount)
         }
+    }
+
+    /// With those purchases apart that PostgreSQL refuses: nobody knows what they should be.
+    private func differences(of purchases: [PurchaseKey]) async throws -> RebuildDifferences {
+        var all = RebuildDifferences()
+        _ = try await RecordFaults.isolating(purchases[...], size: size) { part in
+            let differences = try await lastingDifferences(of: Array(part))
+            all.owners += differences.owners
+            all.rows += differences.rows
+            return part.map { _ in }
+        } refused: { purchase, error in
+            all.refused.append(RefusedPurchase(purchase: purchase, detail: error.recordFaultDetail))
+        }
+        return all
     }
 
     /// What still differs when the workers have had time, and is replaced then where that is asked.
@@ -71,8 +89,21 @@ struct Rebuilding {
         let differences: RebuildDifferences
     }
 
-    /// Owners and rows in one transaction: what a purchase grants follows from whose it should be.
+    /// Once more where the connection was lost: the server ends a transaction whose process stands
+    /// still, as this one does while it is suspended, and nothing of it is left.
     private func rebuild(
+        _ purchases: [PurchaseKey],
+        isReplacing: Bool
+    ) async throws -> RebuildDifferences {
+        do {
+            return try await rebuildOnce(purchases, isReplacing: isReplacing)
+        } catch let error as PostgresError where error.code == .connectionLost {
+            return try await rebuildOnce(purchases, isReplacing: isReplacing)
+        }
+    }
+
+    /// Owners and rows in one transaction: what a purchase grants follows from whose it should be.
+    private func rebuildOnce(
         _ purchases: [PurchaseKey],
         isReplacing: Bool
     ) async throws -> RebuildDifferences {

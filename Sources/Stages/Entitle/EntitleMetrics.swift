@@ -10,6 +10,7 @@ package final class EntitleMetrics: Sendable {
     private let reprojectedPurchases: Counter
     private let incompleteRecords: Counter
     private let unwritableRecords: Counter
+    private let refusals: MetricFamily<Counter>
     private let waitingChanges: Gauge
     private let oldestWaiting: Gauge
 
@@ -53,6 +54,14 @@ package final class EntitleMetrics: Sendable {
                 "feed_unwritable_records",
                 "Records of the feed that nobody is told of: their user's ID alone is too long."
             )[]
+        refusals = registry.counter(
+            "entitle_refused_items",
+            "What the database refuses in work without a record, and is passed over, by the work.",
+            labels: ["work"]
+        )
+        for work in RefusedWork.allCases {
+            refusals[work.rawValue].increment(by: 0)
+        }
         waitingChanges =
             registry.gauge(
                 "feed_waiting_changes",
@@ -63,6 +72,15 @@ package final class EntitleMetrics: Sendable {
                 "feed_oldest_waiting_seconds",
                 "How long the oldest unpublished change has waited; 0 where none waits."
             )[]
+    }
+
+    /// Work that no record asks for.
+    enum RefusedWork: String, CaseIterable {
+        case catalog, feed
+    }
+
+    func refused(_ work: RefusedWork) {
+        refusals[work.rawValue].increment()
     }
 
     func reprojected(_ count: Int, _ batch: SettledBatch) {

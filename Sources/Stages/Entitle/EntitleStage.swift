@@ -25,13 +25,18 @@ package final class EntitleStage: Stage {
     /// - Parameters:
     ///   - lanes: into how many transactions at once a batch is shared out by purchase.
     ///   - feed: where changes are published; nil leaves them in the outbox.
+    ///   - log: where purchases are named that PostgreSQL refuses without a record; nil for nobody.
     package init(
         client: PostgresClient,
         lanes: Int = 2,
         feed: FeedTopics? = nil,
-        metrics: EntitleMetrics
+        metrics: EntitleMetrics,
+        log: Log? = nil
     ) {
-        let changeFeed = feed.map { ChangeFeed(client: client, topics: $0, metrics: metrics) }
+        let refusals = Refusals(metrics: metrics, log: log)
+        let changeFeed = feed.map {
+            ChangeFeed(client: client, topics: $0, metrics: metrics, refusals: refusals)
+        }
         self.feed = changeFeed
         outboxes = [changeFeed].compactMap { $0 }
         self.client = client
@@ -40,7 +45,12 @@ package final class EntitleStage: Stage {
         answers = RefusalAnswers(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         catalogs = CatalogStore()
-        upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics)
+        upkeep = Reprojection(
+            client: client,
+            catalogs: catalogs,
+            metrics: metrics,
+            refusals: refusals
+        )
     }
 
     /// What fits into one transaction in each lane.

@@ -24,7 +24,8 @@ extension WorkerProgram {
                     changed: parts.settings.topic(StageName.changedTopic),
                     current: parts.settings.topic(StageName.currentTopic)
                 ),
-                metrics: EntitleMetrics(parts.metrics)
+                metrics: EntitleMetrics(parts.metrics),
+                log: parts.log
             )
         }
     )

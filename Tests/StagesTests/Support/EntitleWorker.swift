@@ -12,14 +12,14 @@ final class EntitleWorker: Sendable {
     let client: PostgresClient
     let stage: EntitleStage
     let registry: MetricsRegistry
+    let log = RecordingLogHandler()
 
     init(lanes: Int = 1, on client: PostgresClient? = nil) async throws {
         let own: PostgresClient
         if let client {
             own = client
         } else {
-            let options = try await PostgresServer.shared.migratedDatabase()
-            own = PostgresClient(options, connectionsMax: 8)
+            own = try await StageDatabase.make()
         }
         self.client = own
         registry = MetricsRegistry()
@@ -30,7 +30,8 @@ final class EntitleWorker: Sendable {
                 changed: "storekit.entitlements.changed",
                 current: "storekit.entitlements.current"
             ),
-            metrics: EntitleMetrics(registry)
+            metrics: EntitleMetrics(registry),
+            log: Log(log)
         )
     }
 

@@ -1,3 +1,4 @@
+import Database
 import Entitlements
 import Postgres
 import Worker
@@ -5,11 +6,14 @@ import Worker
 /// Projects anew what another catalog makes different, beside the records and in small steps.
 ///
 /// One copy of the worker works at a time, under a lock of its connection's session; the table says
-/// how far it has come, so that another goes on there. What is projected twice is the same twice.
+/// how far it has come, so that another goes on there. What is projected twice is the same twice. A
+/// purchase that PostgreSQL refuses is named and stays as it was.
 actor Reprojection: Upkeep {
     private let client: PostgresClient
     private let catalogs: CatalogStore
     private let metrics: EntitleMetrics
+    private let refusals: Refusals
+    private let size: TransactionSize
     private var connection: PostgresConnection?
     /// Whether to look at once: at the start, and while another copy is at it.
     private var isDue = true
@@ -21,10 +25,17 @@ actor Reprojection: Upkeep {
     /// How many purchases are projected in one transaction.
     private static let purchasesMax = 200
 
-    init(client: PostgresClient, catalogs: CatalogStore, metrics: EntitleMetrics) {
+    init(
+        client: PostgresClient,
+        catalogs: CatalogStore,
+        metrics: EntitleMetrics,
+        refusals: Refusals
+    ) {
         self.client = client
         self.catalogs = catalogs
         self.metrics = metrics
+        self.refusals = refusals
+        size = TransactionSize(statementDeadline: client.statementDeadline)
     }
 
     func waitForOccasion() async throws {
@@ -93,15 +104,24 @@ extension Reprojection {
             try Task.checkCancellation()
             let part = Array(rest.prefix(Self.purchasesMax))
             rest = rest.dropFirst(part.count)
-            let batch = try await client.transaction { [catalogs] connection in
-                try await EntitleTransaction(
-                    connection: connection,
-                    reprojected: part,
-                    catalogs: catalogs
-                ).run()
+            _ = try await RecordFaults.isolating(part[...], size: size) { part in
+                try await project(part: Array(part))
+                return part.map { _ in }
+            } refused: { purchase, error in
+                refusals.passedOver(purchase, error)
             }
-            metrics.reprojected(part.count, batch)
         }
+    }
+
+    private func project(part: [PurchaseScope]) async throws {
+        let batch = try await client.transaction { [catalogs] connection in
+            try await EntitleTransaction(
+                connection: connection,
+                reprojected: part,
+                catalogs: catalogs
+            ).run()
+        }
+        metrics.reprojected(part.count, batch)
     }
 
     private func progress(_ connection: PostgresConnection) async throws -> ReprojectionProgress? {

@@ -1,3 +1,4 @@
+import Database
 import Kafka
 import Postgres
 import Synchronization
@@ -8,11 +9,14 @@ import Worker
 /// Changes wait in an outbox that the transaction of their rows has filled, so none is published
 /// before its commit and none is lost by a crash; a crash between an acknowledgement and its mark
 /// publishes again, from the same change on and in the same order. Where a crash has left something
-/// under way, the states of the users concerned are published once more when it must be over.
+/// under way, the states of the users concerned are published once more when it must be over. A
+/// change that PostgreSQL refuses to read is named, left out and holds nothing up.
 final class ChangeFeed: Outbox {
     private let client: PostgresClient
     private let topics: FeedTopics
     private let metrics: EntitleMetrics
+    private let refusals: Refusals
+    private let size: TransactionSize
     private let lease = FeedLease()
     private let bell = Doorbell()
     private let state: Mutex<State>
@@ -29,10 +33,17 @@ final class ChangeFeed: Outbox {
     private static let sweepInterval = Duration.milliseconds(200)
     private static let stockInterval = Duration.seconds(5)
 
-    init(client: PostgresClient, topics: FeedTopics, metrics: EntitleMetrics) {
+    init(
+        client: PostgresClient,
+        topics: FeedTopics,
+        metrics: EntitleMetrics,
+        refusals: Refusals
+    ) {
         self.client = client
         self.topics = topics
         self.metrics = metrics
+        self.refusals = refusals
+        size = TransactionSize(statementDeadline: client.statementDeadline)
         state = Mutex(State(recordBytesMax: FeedLimits.recordBytesMax))
     }
 
@@ -57,9 +68,8 @@ final class ChangeFeed: Outbox {
         // Whoever comes next waits for the lease to end where this fails, and where something that
         // was handed over is not confirmed.
         let doubtful = state.withLock { $0.doubtful }
-        _ = try? await client.withConnection { connection in
-            try await connection.pipeline([lease.republish(doubtful), lease.release])
-        }
+        try? await repeatStates(of: doubtful, suspects: [])
+        _ = try? await client.withConnection { try await $0.pipeline([lease.release]) }
     }
 }
 
@@ -67,6 +77,7 @@ extension ChangeFeed {
     /// Publishes the oldest changes; false where none is left for this copy.
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
         guard let batch = try await nextBatch() else { return false }
+        guard !batch.changes.isEmpty else { return true }
         // Too late: the right is asked for anew.
         guard lease.isFresh else { return true }
         state.withLock { $0.doubtful.formUnion(batch.userIDs) }
@@ -82,15 +93,37 @@ extension ChangeFeed {
         return true
     }
 
-    /// Nil where nothing waits, or where another copy has the right.
+    /// Nil where nothing waits, or where another copy has the right; empty where it is to be asked
+    /// again.
     private func nextBatch() async throws -> FeedBatch? {
-        try await client.withConnection { connection in
-            let doubtful = state.withLock { $0.doubtful }
-            if !doubtful.isEmpty {
-                _ = try await connection.pipeline([lease.republish(doubtful)])
-                state.withLock { $0.doubtful.subtract(doubtful) }
+        let doubtful = state.withLock { $0.doubtful }
+        if !doubtful.isEmpty {
+            try await repeatStates(of: doubtful, suspects: [])
+            state.withLock { $0.doubtful.subtract(doubtful) }
+        }
+        let changesMax = min(FeedReading.changesMax, size.recordsMax)
+        let start = ContinuousClock.now
+        do {
+            let batch = try await read(changesMax: changesMax)
+            size.committed(batch?.changes.count ?? 0, after: .now - start)
+            return batch
+        } catch let error as PostgresError where error.isTooSlow {
+            size.exceeded(changesMax)
+            throw error
+        } catch let error as PostgresError where error.isRecordFault {
+            if changesMax == 1 {
+                try await passOverOldest(error)
+            } else {
+                size.exceeded(changesMax)
             }
-            guard let suspectThrough = try await lease.hold(connection) else { return nil }
+            return .empty
+        }
+    }
+
+    private func read(changesMax: Int) async throws -> FeedBatch? {
+        try await client.withConnection { connection in
+            let held = try await lease.hold(changesMax: changesMax, connection)
+            guard let suspectThrough = held else { return nil }
             let batch = try await connection.transaction(isolation: .repeatableRead) {
                 FeedBatch(
                     try await $0.pipeline([
@@ -100,6 +133,36 @@ extension ChangeFeed {
                 )
             }
             return batch.changes.isEmpty ? nil : batch
+        }
+    }
+
+    /// Takes the oldest change out of the outbox, which cannot be read even by itself; it stays in
+    /// the history.
+    private func passOverOldest(_ error: PostgresError) async throws {
+        try await client.withConnection { connection in
+            let oldest = try await connection.pipeline([FeedReading.oldest])[0].first?.int8(0)
+            guard let oldest else { return }
+            _ = try await connection.pipeline([lease.confirm([oldest])])
+            refusals.passedOver(change: oldest, error)
+        }
+    }
+
+    /// Notes for a repetition whose states may end in an older version than the newest.
+    ///
+    /// - Parameter suspects: those of whom something of a copy that is gone may be under way.
+    private func repeatStates(of userIDs: Set<String>, suspects: Set<String>) async throws {
+        let users = Array(userIDs)
+        _ = try await RecordFaults.isolating(users[...], size: size) { part in
+            let noted = suspects.intersection(part)
+            _ = try await client.withConnection { connection in
+                try await connection.pipeline(
+                    [lease.republish(Set(part))]
+                        + (noted.isEmpty ? [] : [FeedRepetitions.note(noted)])
+                )
+            }
+            return part.map { _ in }
+        } refused: { _, error in
+            refusals.passedOverRepetition(error)
         }
     }
 
@@ -123,14 +186,19 @@ extension ChangeFeed {
     /// the database, what it wrote may now lie behind that copy's: the users' states are then
     /// published once more.
     private func mark(_ batch: FeedBatch) async throws {
-        var statements = [
-            lease.confirm(batch.changes.map(\.id)), lease.republish(batch.userIDs),
-        ]
+        let confirm = lease.confirm(batch.changes.map(\.id))
+        var statements = [confirm, lease.republish(batch.userIDs)]
         let suspects = batch.suspectUserIDs
         if !suspects.isEmpty {
             statements.append(FeedRepetitions.note(suspects))
         }
-        _ = try await client.withConnection { try await $0.pipeline(statements) }
+        do {
+            _ = try await client.withConnection { try await $0.pipeline(statements) }
+        } catch let error as PostgresError where error.isRecordFault {
+            // First the repetitions: what is not confirmed is published again.
+            try await repeatStates(of: batch.userIDs, suspects: suspects)
+            _ = try await client.withConnection { try await $0.pipeline([confirm]) }
+        }
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 

@@ -22,6 +22,16 @@ struct FeedBatch {
         }
     }
 
+    /// Of nothing.
+    static let empty = FeedBatch()
+
+    private init() {
+        changes = []
+        versions = []
+        held = [:]
+        suspectThrough = 0
+    }
+
     var userIDs: Set<String> {
         Set(changes.map(\.userID))
     }

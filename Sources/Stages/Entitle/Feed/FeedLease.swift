@@ -37,15 +37,16 @@ final class FeedLease: Sendable {
     /// The oldest of them count as handed over from here on, before any is. What counted so already
     /// was never confirmed, by this copy or by one that is gone, and is suspect.
     ///
+    /// - Parameter changesMax: how many.
     /// - Returns: up to which place in the outbox changes are suspect; nil where none wait, and
     ///   where another copy has the right.
-    func hold(_ connection: PostgresConnection) async throws -> Int64? {
+    func hold(changesMax: Int, _ connection: PostgresConnection) async throws -> Int64? {
         try await ask(
             """
             INSERT INTO feed_lease AS lease (holder, until, handed_over_through)
             SELECT $1, clock_timestamp() + $2::int8 * interval '1 second', max(id)
             FROM (
-                SELECT id FROM unpublished_changes ORDER BY id LIMIT \(FeedReading.changesMax)
+                SELECT id FROM unpublished_changes ORDER BY id LIMIT $3::int8
             ) AS oldest
             HAVING count(*) > 0
             ON CONFLICT (only_one) DO UPDATE
@@ -55,13 +56,12 @@ final class FeedLease: Sendable {
             WHERE lease.holder = excluded.holder OR lease.until < clock_timestamp()
             RETURNING suspect_through
             """,
+            [.int8(Int64(changesMax))],
             connection
         )
         .first?.int8(0)
     }
 
-    /// Keeps the right, also one that has ended and that nobody has taken since.
-    func renew(_ connection: PostgresConnection) async throws {
     /// Shortens a right that ends later than any that is given now: the clock has gone back since.
     ///
     /// A copy that lives renews it; of one that is gone it ends as it would have.
@@ -73,19 +73,26 @@ final class FeedLease: Sendable {
         [.int8(lengthSeconds)]
     )
 
+    /// Keeps the right, also one that has ended and that nobody has taken since.
+    func renew(_ connection: PostgresConnection) async throws {
         _ = try await ask(
             """
             UPDATE feed_lease SET until = clock_timestamp() + $2::int8 * interval '1 second'
             WHERE only_one AND holder = $1 RETURNING true
             """,
+            [],
             connection
         )
     }
 
-    private func ask(_ sql: String, _ connection: PostgresConnection) async throws -> PostgresRows {
+    private func ask(
+        _ sql: String,
+        _ more: [PostgresValue],
+        _ connection: PostgresConnection
+    ) async throws -> PostgresRows {
         let asked = ContinuousClock.now
         let values: [PostgresValue] = [.text(holder), .int8(Self.lengthSeconds)]
-        let answer = try await connection.query(sql, values)
+        let answer = try await connection.query(sql, values + more)
         confirmed.withLock { $0 = answer.isEmpty ? nil : asked }
         return answer
     }

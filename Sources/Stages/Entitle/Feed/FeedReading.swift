@@ -15,6 +15,9 @@ enum FeedReading {
         )
         """
 
+    /// The place of the oldest change in the outbox.
+    static let oldest = PostgresStatement("SELECT id FROM unpublished_changes ORDER BY id LIMIT 1")
+
     /// The oldest changes, in their order.
     static let changes = PostgresStatement(
         """

@@ -1,0 +1,72 @@
+import Entitlements
+import Postgres
+import TestSupport
+import Testing
+import Worker
+
+@testable import EntitleStage
+
+/// One user of whom PostgreSQL refuses something must not keep the feed from all others.
+@Suite(.timeLimit(.minutes(5))) struct FeedFaultTests {
+    private static let count = 9
+    private static let bad = "user-4"
+
+    /// Nine users with a change each.
+    private static func worker() async throws -> EntitleWorker {
+        let worker = try await EntitleWorker()
+        for number in 0..<count {
+            let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
+            try await worker.own([Signed.key("\(number)"): owner])
+        }
+        _ = try await worker.process(
+            try (0..<count).map { try Signed.transaction("\($0)", signed: 1) }
+        )
+        return worker
+    }
+
+    private static func refusedCount(_ worker: EntitleWorker) -> String? {
+        String(decoding: worker.registry.exposition(), as: UTF8.self)
+            .split(separator: "\n")
+            .first { $0.hasPrefix(#"entitlements_entitle_refused_items_total{work="feed"}"#) }
+            .map { String($0.split(separator: " ")[1]) }
+    }
+
+    @Test func `a change that cannot be read is passed over, and said to be`() async throws {
+        let worker = try await Self.worker()
+        _ = try await worker.client.query("ALTER TABLE changes RENAME TO all_changes")
+        _ = try await worker.client.query(
+            """
+            CREATE VIEW changes AS
+            SELECT user_id, version, environment, bundle_id, original_transaction_id,
+                entitlement_key, grant_id, old_periods,
+                CASE WHEN user_id = '\(Self.bad)' AND 1 / (version - version) = 0
+                    THEN NULL ELSE new_periods END AS new_periods,
+                cause, cause_id, catalog_version, source_topic, source_partition, source_offset,
+                changed_at
+            FROM all_changes
+            """
+        )
+        let published = try await worker.published()
+        #expect(
+            Set(published.changes.map(\.userID))
+                == Set((0..<Self.count).map { "user-\($0)" }).subtracting([Self.bad])
+        )
+        #expect(try await worker.count("unpublished_changes") == 0)
+        #expect(Self.refusedCount(worker) == "1")
+    }
+
+    @Test func `a repetition that cannot be noted holds nobody up`() async throws {
+        let worker = try await Self.worker()
+        _ = try await worker.killedWhilePublishing()
+        try await worker.endLease()
+        _ = try await worker.client.query(
+            "ALTER TABLE feed_repetitions ADD CHECK (user_id <> '\(Self.bad)')"
+        )
+        let next = try await EntitleWorker(on: worker.client)
+        let published = try await next.published()
+        #expect(published.changes.count == Self.count)
+        #expect(try await worker.count("unpublished_changes") == 0)
+        #expect(try await worker.count("feed_repetitions") == Int64(Self.count - 1))
+        #expect(Self.refusedCount(next) == "1")
+    }
+}
