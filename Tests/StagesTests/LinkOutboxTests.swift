@@ -42,7 +42,7 @@ import Worker
         #expect(try await worker.owners().contains(owner))
         #expect(try await worker.told().isEmpty)
         #expect(try await Self.changeCount(worker) == 0)
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
     }
 
     @Test func `what it writes is a link observation that nobody signed`() async throws {
@@ -141,11 +141,11 @@ import Worker
         await #expect(throws: Refusal.self) {
             try await worker.stage.outboxes[0].empty { _ in throw Refusal() }
         }
-        #expect(try await worker.untoldCount() == 1)
+        #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
         // The server may not have noticed yet that the first one's connection is gone.
         try await eventually { try await next.told() == ["1=anna"] }
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
     }
 
     @Test func `a notification is an occasion at once`() async throws {
@@ -215,7 +215,7 @@ import Worker
         #expect(Set(told + rest).count == count)
         #expect(try await worker.owners().allSatisfy { $0.hasSuffix("app_transaction_link") })
         #expect(try await Self.changeCount(worker) == 0)
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
     }
 
     private static func changeCount(_ worker: LinkWorker) async throws -> Int64 {

@@ -39,7 +39,7 @@ import Worker
         let owners = try await worker.settle(.purchase("4", token: Self.anna, account: "A"))
         #expect(owners[0] == "anna")
         #expect(owners.dropFirst().compactMap(\.self).sorted() == ["1=anna", "2=anna"])
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
         #expect(try await worker.owners()[0] == "1 anna sibling_purchase")
         // Nothing new, nobody to tell.
         #expect(
@@ -114,10 +114,10 @@ import Worker
         let cause = Sample.purchase("2", token: Self.anna, account: "A")
         // Committed in PostgreSQL, and then the worker dies.
         _ = try await worker.process([cause])
-        #expect(try await worker.untoldCount() == 1)
+        #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
         #expect(try await next.told() == ["1=anna"])
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
         #expect(try await next.settle(cause) == ["anna"])
     }
 
@@ -152,6 +152,6 @@ import Worker
         let owners = try await worker.owners()
         #expect(owners.count == 20)
         #expect(owners.allSatisfy { $0.contains(" anna ") }, "\(owners)")
-        #expect(try await worker.untoldCount() == 0)
+        #expect(try await worker.unsentCount() == 0)
     }
 }

@@ -51,6 +51,7 @@ struct EntitleTransaction {
             fold.take(record, refused: refused[index])
         }
         fold.touch(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
+        fold.touchThoseOfOtherOwners()
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {
             try await projector.readStacks(connection)
@@ -119,6 +120,7 @@ struct EntitleTransaction {
                 FactWriting.graces(fold.newGraces), fold.revisions.statement,
                 fold.downloads.statement, fold.notifications.statement,
                 SealWriting.write(projector.seals),
+                OwnerChangeWriting.projected(projector.ownerChanges),
             ].compactMap { $0 } + RowWriting.statements(changes, catalogVersion: catalogVersion)
         let statements = (raising.map { [$0] } ?? []) + others
         guard !statements.isEmpty else { return }

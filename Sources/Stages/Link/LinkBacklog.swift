@@ -23,7 +23,7 @@ struct LinkBacklog {
         )
         metrics.show(
             waitingChanges: answers[0][0].int8(0),
-            unownedPurchases: isCounting ? answers[1][0].int8(0) : nil
+            purchases: isCounting ? PurchaseBacklog(answers[1][0]) : nil
         )
         changesReadAt = now
         purchasesCountedAt = isCounting ? now : purchasesCountedAt
@@ -42,7 +42,28 @@ struct LinkBacklog {
     )
     private static let purchases = PostgresStatement(
         """
-        SELECT count(*) FROM (SELECT FROM owners WHERE user_id IS NULL LIMIT 100000) AS unowned
+        SELECT
+            (SELECT count(*) FROM (
+                SELECT FROM owners WHERE user_id IS NULL LIMIT 100000
+            ) AS unowned),
+            count(*),
+            coalesce(extract(epoch FROM now() - min(changed_at)), 0)::float8
+        FROM (SELECT changed_at FROM owner_changes LIMIT 100000) AS waiting
         """
     )
+}
+
+/// What is left to do about purchases.
+struct PurchaseBacklog {
+    let unownedCount: Int64
+    /// Those whose owner has changed and that have not been projected since.
+    let unprojectedCount: Int64
+    let oldestUnprojectedSeconds: Double
+
+    /// The columns of the question.
+    init(_ row: PostgresRow) {
+        unownedCount = row.int8(0)
+        unprojectedCount = row.int8(1)
+        oldestUnprojectedSeconds = row.float8(2)
+    }
 }

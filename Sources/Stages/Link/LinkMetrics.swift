@@ -4,6 +4,8 @@ package import Worker
 package final class LinkMetrics: Sendable {
     private let waitingChanges: Gauge
     private let unownedPurchases: Gauge
+    private let unprojectedPurchases: Gauge
+    private let oldestUnprojected: Gauge
 
     package init(_ registry: MetricsRegistry) {
         waitingChanges =
@@ -16,12 +18,25 @@ package final class LinkMetrics: Sendable {
                 "link_unowned_purchases",
                 "Purchases that nobody is linked to; counted up to 100,000."
             )[]
+        unprojectedPurchases =
+            registry.gauge(
+                "link_unprojected_purchases",
+                "Purchases whose owner has changed and that have not been projected since; counted "
+                    + "up to 100,000."
+            )[]
+        oldestUnprojected =
+            registry.gauge(
+                "link_oldest_unprojected_seconds",
+                "How long such a purchase has waited for its projection at most; 0 where none does."
+            )[]
     }
 
-    func show(waitingChanges: Int64, unownedPurchases: Int64?) {
+    /// - Parameter purchases: nil where they were not counted.
+    func show(waitingChanges: Int64, purchases: PurchaseBacklog?) {
         self.waitingChanges.set(waitingChanges)
-        if let unownedPurchases {
-            self.unownedPurchases.set(unownedPurchases)
-        }
+        guard let purchases else { return }
+        unownedPurchases.set(purchases.unownedCount)
+        unprojectedPurchases.set(purchases.unprojectedCount)
+        oldestUnprojected.set(purchases.oldestUnprojectedSeconds)
     }
 }

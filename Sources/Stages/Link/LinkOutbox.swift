@@ -5,7 +5,7 @@ import Synchronization
 import Worker
 
 /// What `link-worker` does without a record: it judges purchases anew whose links became different,
-/// and tells the next stage of owners that no record tells of.
+/// and sends link observations of purchases whose owner has changed, until they are projected.
 ///
 /// A connection of its own listens. One copy of the worker works at a time, under a lock of that
 /// connection's session: another takes over as soon as the server misses it, and what was not
@@ -73,8 +73,8 @@ extension LinkOutbox {
         while isMore {
             try Task.checkCancellation()
             let isJudged = try await judgeChanges(connection)
-            let isTold = try await tell(connection, deliver)
-            isMore = isJudged || isTold
+            let isSent = try await send(connection, deliver)
+            isMore = isJudged || isSent
         }
     }
 
@@ -96,16 +96,19 @@ extension LinkOutbox {
         return true
     }
 
-    /// Sends a link observation for each owner of which nobody was told; false where there is none.
-    private func tell(
+    /// Sends a link observation for each purchase for which one is due; false where there is none.
+    ///
+    /// That it is acknowledged does not mean that the purchase is projected: that ends with the
+    /// projection alone.
+    private func send(
         _ connection: PostgresConnection,
         _ deliver: OutboxDelivery
     ) async throws -> Bool {
-        let rows = try await connection.pipeline([OwnerWriting.untold])
+        let rows = try await connection.pipeline([OwnerChanges.due])
         let relinks = rows.joined().map { Relink($0) }
         guard !relinks.isEmpty else { return false }
         try await deliver(relinks.map { $0.record(for: topic) })
-        _ = try await connection.pipeline([OwnerWriting.told(relinks)])
+        _ = try await connection.pipeline([OwnerChanges.sent(relinks)])
         return true
     }
 
@@ -127,8 +130,7 @@ extension LinkOutbox {
 
     private static let isAnythingLeft = PostgresStatement(
         """
-        SELECT EXISTS (SELECT FROM account_link_changes)
-            OR EXISTS (SELECT FROM owners WHERE untold_since_us IS NOT NULL)
+        SELECT EXISTS (SELECT FROM account_link_changes) OR \(OwnerChanges.isAnyDue)
         """
     )
     private static let tryLock = PostgresStatement(

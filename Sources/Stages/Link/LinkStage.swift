@@ -10,8 +10,8 @@ package import Worker
 ///
 /// The facts, the links and the policy decide, never what was known when a message passed by: the
 /// result stands in the table `owners`, and the message is the occasion to find it. What nobody
-/// owns goes on like anything else, and a purchase that gets another owner without a record of its
-/// own is told of by the outbox.
+/// owns goes on like anything else. A purchase that gets another owner is marked in the same
+/// transaction, and the outbox sends observations of it until a projection has removed the mark.
 package final class LinkStage: Stage {
     package let name = StageName.link
     package let outboxes: [any Outbox]

@@ -11,7 +11,7 @@ struct LinkTransaction {
     private let connection: PostgresConnection
     private let batch: LinkBatch
     private let rules: OwnershipRules
-    /// Whether records of the batch's own purchases go on and tell of their owners.
+    /// Whether records of the batch's own purchases go on, with which they are projected.
     private let hasRecords: Bool
 
     private var locked: Set<AppTransactionGroup>
@@ -149,7 +149,7 @@ extension LinkTransaction {
                 var owner = stored
                 owner.directUserID = nil
                 owner.appTransactionID = nil
-                return OwnerWriting.Row(key: state.key, owner: owner, isUntold: false)
+                return OwnerWriting.Row(key: state.key, owner: owner)
             }
         }
         let groups = Array(touchedGroups)
@@ -226,25 +226,25 @@ extension LinkTransaction {
         return accounts
     }
 
-    /// Writes the owners that are others than before, and marks those of which no record in hand
-    /// tells.
+    /// Writes the owners that are others than before, and that their purchases are to be projected.
+    ///
+    /// - Parameter ours: the purchases of which a record is in hand.
     private func write(
         _ owners: [PurchaseKey: StoredOwner],
         ours: Set<PurchaseKey>
     ) async throws {
         let rows = owners.compactMap { key, owner -> OwnerWriting.Row? in
             let stored = purchases[key]?.stored
-            guard stored != owner else { return nil }
-            let isSame = stored?.isSameOwnership(as: owner) ?? false
-            return OwnerWriting.Row(
-                key: key,
-                owner: owner,
-                isUntold: !isSame && !ours.contains(key)
-            )
+            return stored == owner ? nil : OwnerWriting.Row(key: key, owner: owner)
         }
         guard !rows.isEmpty else { return }
-        // With the commit everybody who listens hears that there is something to tell.
-        let news = rows.contains(where: \.isUntold) ? [OwnerWriting.news] : []
-        _ = try await connection.pipeline([OwnerWriting.statement(rows)] + news)
+        let changes = rows.compactMap { row -> OwnerChanges.Change? in
+            guard !row.owner.isSameOwnership(as: purchases[row.key]?.stored) else { return nil }
+            return OwnerChanges.Change(purchase: row.key, hasRecord: ours.contains(row.key))
+        }
+        let marks = changes.isEmpty ? [] : [OwnerChanges.record(changes)]
+        // With the commit everybody who listens hears that there is something to send.
+        let news = changes.allSatisfy(\.hasRecord) ? [] : [OwnerWriting.news]
+        _ = try await connection.pipeline([OwnerWriting.statement(rows)] + marks + news)
     }
 }

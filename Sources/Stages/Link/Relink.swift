@@ -3,14 +3,16 @@ import Entitlements
 import Kafka
 import Postgres
 
-/// A purchase that has another owner while no record of it passes by, to be told to the next stage.
+/// A purchase that has another owner and is to be projected, whether a record of it comes or not.
 struct Relink {
     let key: PurchaseKey
     let owner: ObservedOwner
-    /// What marks the change in `owners` until it is told.
-    let mark: Int64
+    /// Which change of its owner this is.
+    let change: Int64
+    /// How many link observations have been sent of it.
+    let sends: Int
 
-    /// The columns of `OwnerWriting.untold`.
+    /// The columns of `OwnerChanges.due`.
     init(_ row: PostgresRow) {
         key = PurchaseKey(
             environment: Environment(rawValue: row.text(0)),
@@ -18,7 +20,8 @@ struct Relink {
             originalTransactionID: row.text(2)
         )
         owner = ObservedOwner(userID: row.optionalText(3), rule: row.text(4))
-        mark = row.int8(5)
+        change = row.int8(5)
+        sends = Int(row.int8(6))
     }
 
     /// The link observation: it names the purchase, and nobody waits for an answer to it.

@@ -34,9 +34,11 @@ struct StoredOwner: Equatable {
         appTransactionID = row.optionalText(6)
     }
 
-    /// Whether both say that the purchase is and was the same people's.
-    func isSameOwnership(as other: StoredOwner) -> Bool {
-        userID == other.userID && rule == other.rule && spans == other.spans
+    /// Whether the purchase is and was the same people's before.
+    ///
+    /// - Parameter former: nil where nobody owned it yet.
+    func isSameOwnership(as former: StoredOwner?) -> Bool {
+        userID == former?.userID && spans == former?.spans
     }
 
     private static func encode(_ spans: [OwnershipSpan]) -> [UInt8] {

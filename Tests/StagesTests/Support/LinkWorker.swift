@@ -101,8 +101,8 @@ final class LinkWorker {
         .map { $0.text(0) }
     }
 
-    func untoldCount() async throws -> Int64 {
-        try await client.query("SELECT count(*) FROM owners WHERE untold_since_us IS NOT NULL")[0]
+    func unsentCount() async throws -> Int64 {
+        try await client.query("SELECT count(*) FROM owner_changes WHERE send_due_at <= now()")[0]
             .int8(0)
     }
 }

@@ -16,6 +16,8 @@ struct Sample {
     var method = VerificationFacts.Method.jws
     var claims = ObservationClaims()
     var headers: [KafkaHeader] = []
+    /// Marked by `dedupe-worker`, which lets it pass for its correlation ID.
+    var isDuplicate = false
     var partition: Int32 = 0
 
     static let certificate = SHA256.digest(Array("certificate".utf8))
@@ -58,7 +60,7 @@ struct Sample {
     }
 
     func observation() throws -> Observation {
-        Observation(
+        var observation = Observation(
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 0,
@@ -83,6 +85,8 @@ struct Sample {
             ),
             claims: claims
         )
+        observation.isDuplicate = isDuplicate
+        return observation
     }
 
     func record(at offset: Int64) throws -> ConsumerRecord {

@@ -80,6 +80,18 @@ struct BatchFold {
         }
     }
 
+    /// Has the purchases projected whose owner has changed since they were, whatever the records
+    /// say: a record may be a repetition, or be refused, and the owner another one all the same.
+    mutating func touchThoseOfOtherOwners() {
+        for state in states {
+            for (bundleID, purchase) in state.purchases where purchase.ownerChange != nil {
+                let key = state.scope.purchase(bundleID)
+                let cause = ChangeCause(.link, id: purchase.ownership.rule.rawValue)
+                touched[key] = touched[key] ?? cause
+            }
+        }
+    }
+
     /// Says of the records that only name a purchase whether that changed anything.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) {

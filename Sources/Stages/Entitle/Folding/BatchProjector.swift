@@ -60,6 +60,11 @@ struct BatchProjector {
         purchases.compactMap { key, subject in subject.seal.map { (key.scope, $0) } }
     }
 
+    /// The changes of owners that are projected here.
+    var ownerChanges: [(purchase: PurchaseKey, change: Int64)] {
+        purchases.compactMap { key, subject in subject.state.ownerChange.map { (key, $0) } }
+    }
+
     /// Counts what the batch brought, not what was known before.
     private mutating func count() {
         for subject in purchases.values {

@@ -7,6 +7,8 @@ struct PurchaseState {
     /// Places of the transactions that are to be written.
     private(set) var changed: Set<Int> = []
     var ownership = Ownership(spans: [], rule: .unlinked)
+    /// The change of the owner that no projection has followed yet; nil where none is open.
+    var ownerChange: Int64?
     var rows: [EntitlementRow] = []
     var credits: [LedgerCredit] = []
     var stacked: [StackedPurchase] = []

@@ -68,7 +68,18 @@ struct FactReading {
         ),
         question("renewals", "trust, signed_date_ms, content_hash"),
         question("grace_periods", "trust, expires_date_ms, renewal_date_ms"),
-        question("owners", "bundle_id, user_id, rule, spans"),
+        // One statement, so that the change is that of the owner beside it.
+        question(
+            "owners",
+            """
+            bundle_id, user_id, rule, spans,
+            (
+                SELECT change.change_id FROM owner_changes AS change
+                WHERE change.original_transaction_id = fact.original_transaction_id
+                  AND change.environment = fact.environment AND change.bundle_id = fact.bundle_id
+            )
+            """
+        ),
         question("entitlements", "bundle_id, entitlement_key, user_id, periods"),
         question(
             "ledger",
@@ -165,6 +176,7 @@ extension FactReading {
         let spans = OwnershipSpan.spans(stored: row.optionalBytes(4))
         let present = row.optionalText(2).map { [OwnershipSpan(userID: $0)] } ?? []
         state[row.text(1)].ownership = Ownership(spans: spans ?? present, rule: rule)
+        state[row.text(1)].ownerChange = row.optionalInt8(5)
     }
 
     private func readEntitlement(_ row: PostgresRow, _ state: inout ScopeState) {

@@ -105,7 +105,10 @@ package struct Reprojector: Sendable {
     ) async throws {
         let lock = projector.isStacking ? nil : Locking.users(changes.users)
         let statements =
-            [lock, SealWriting.write(projector.seals)].compactMap { $0 }
+            [
+                lock, SealWriting.write(projector.seals),
+                OwnerChangeWriting.projected(projector.ownerChanges),
+            ].compactMap { $0 }
             + RowWriting.statements(changes, catalogVersion: catalogVersion)
         guard !statements.isEmpty else { return }
         _ = try await connection.pipeline(statements)

@@ -1,0 +1,207 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import Kafka
+import Postgres
+import Testing
+import Traffic
+import Worker
+
+@testable import LinkStage
+
+/// An owner that has changed is projected, and nothing but a projection ends the waiting for it.
+@Suite(.timeLimit(.minutes(10))) struct OwnerChangeTests {
+    private static func owned(_ id: String = "1") async throws -> LinkedPath {
+        let path = try await LinkedPath()
+        try await path.write("original_transaction_id", [(id, "anna")])
+        #expect(try await path.tellInVain() == 0)
+        try await path.post([.purchase(id, until: 9_000_000_000_000)])
+        return path
+    }
+
+    private static func changeCount(_ path: LinkedPath) async throws -> Int64 {
+        try await path.client.query("SELECT count(*) FROM owner_changes")[0].int8(0)
+    }
+
+    /// As if the time had come at which the outbox sends the next link observations.
+    private static func makeDue(_ path: LinkedPath) async throws {
+        _ = try await path.client.query("UPDATE owner_changes SET send_due_at = now()")
+    }
+
+    @Test func `a new purchase costs no link observation beside its record`() async throws {
+        let path = try await Self.owned()
+        #expect(try await path.tellInVain() == 0)
+        #expect(try await Self.changeCount(path) == 1)
+        try await path.project()
+        #expect(try await path.held() == ["1 anna"])
+        #expect(try await Self.changeCount(path) == 0)
+    }
+
+    @Test func `a purchase that nobody owns waits for no projection`() async throws {
+        let path = try await LinkedPath()
+        try await path.post([.purchase("1")])
+        #expect(try await Self.changeCount(path) == 0)
+    }
+
+    @Test func `a link observation that the topic lost is sent again, until one is projected`()
+        async throws
+    {
+        let path = try await LinkedPath()
+        try await path.post([.purchase("1", until: 9_000_000_000_000)])
+        try await path.project()
+        try await path.write("original_transaction_id", [("1", "anna")])
+        #expect(try await path.tellInVain() == 1)
+        // Not at once: what was sent may be on its way.
+        #expect(try await path.tellInVain() == 0)
+        for _ in 1...3 {
+            try await Self.makeDue(path)
+            #expect(try await path.tellInVain() == 1)
+        }
+        try await Self.makeDue(path)
+        try await path.tell()
+        try await path.project()
+        #expect(try await path.held() == ["1 anna"])
+        #expect(try await Self.changeCount(path) == 0)
+    }
+
+    @Test func `a record that the topic lost is made up for by a link observation`() async throws {
+        let path = try await LinkedPath()
+        try await path.post([.purchase("1", until: 9_000_000_000_000)])
+        try await path.project()
+        try await path.write("original_transaction_id", [("1", "anna")])
+        // The next record finds the owner, and is all that would have it projected.
+        try await path.post([.purchase("1", signed: 2, until: 9_000_000_000_000)])
+        path.loseLinked()
+        #expect(try await path.tellInVain() == 0)
+        try await Self.makeDue(path)
+        try await path.tell()
+        try await path.project()
+        #expect(try await path.held() == ["1 anna"])
+    }
+
+    @Test func `access follows the owner where the record itself is refused`() async throws {
+        let path = try await LinkedPath()
+        try await path.post([.purchase("1", until: 9_000_000_000_000)])
+        try await path.project()
+        try await path.write("original_transaction_id", [("1", "anna")])
+        var contradicting = Sample.purchase("1", at: 2_000, signed: 9, until: 9_000_000_000_000)
+        contradicting.transaction?.productID = "other"
+        try await path.post([contradicting])
+        let verdicts = try await path.project()
+        #expect(verdicts.map(\.disposition) == [.deadLettered])
+        #expect(try await path.held() == ["1 anna"])
+        #expect(try await Self.changeCount(path) == 0)
+    }
+
+    @Test func `who waits for a duplicate is told what the new owner holds by it`() async throws {
+        let path = try await LinkedPath()
+        let purchase = Sample.purchase("1", until: 9_000_000_000_000)
+        try await path.post([purchase])
+        try await path.project()
+        try await path.write("original_transaction_id", [("1", "anna")])
+        var again = purchase
+        again.isDuplicate = true
+        again.headers = [KafkaHeader(name: "correlation-id", text: "request")]
+        try await path.post([again])
+        let outcome = try #require(try await path.project().first?.outcome)
+        #expect(outcome.userID == "anna")
+        #expect(String(decoding: outcome.entitlements ?? [], as: UTF8.self).contains(#""1""#))
+    }
+
+    @Test func `a change that is made while the former owner is projected stays to be projected`()
+        async throws
+    {
+        let path = try await Self.owned()
+        // Somebody is at the row: it is about to name another owner.
+        let linking = try await path.client.connect()
+        _ = try await linking.query("BEGIN")
+        _ = try await linking.query("UPDATE owners SET user_id = 'bob'")
+        _ = try await linking.pipeline([
+            OwnerChanges.record([.init(purchase: Self.purchase, hasRecord: true)])
+        ])
+        try await path.project()
+        #expect(try await path.held() == ["1 anna"])
+        _ = try await linking.query("COMMIT")
+        await linking.close()
+        #expect(try await Self.changeCount(path) == 1)
+        try await Self.makeDue(path)
+        try await path.tell()
+        try await path.project()
+        #expect(try await path.held() == ["1 bob"])
+        #expect(try await Self.changeCount(path) == 0)
+    }
+
+    private static let purchase = PurchaseKey(
+        environment: .production,
+        bundleID: "com.example.pro",
+        originalTransactionID: "1"
+    )
+
+    @Test func `a projection of an earlier owner does not stand for one of a later`() async throws {
+        let path = try await Self.owned()
+        let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
+        _ = try await path.client.transaction { connection in
+            try await connection.pipeline([
+                OwnerChanges.record([.init(purchase: Self.purchase, hasRecord: true)])
+            ])
+        }
+        let relink = try await path.client.query(
+            """
+            SELECT environment, bundle_id, original_transaction_id, 'anna', 'unlinked', $1::int8,
+                   0::int8
+            FROM owner_changes
+            """,
+            [.int8(first)]
+        )
+        // Neither is it noted as sent.
+        _ = try await path.client.transaction { connection in
+            try await connection.pipeline([OwnerChanges.sent(relink.map { Relink($0) })])
+        }
+        let row = try await path.client.query("SELECT change_id, sends::int8 FROM owner_changes")[0]
+        #expect(row.int8(0) > first)
+        #expect(row.int8(1) == 0)
+    }
+
+    @Test func `no more is on its way than the bound, however much waits`() async throws {
+        let path = try await LinkedPath()
+        let count = OwnerChanges.onItsWayCountMax + 700
+        _ = try await path.client.query(
+            """
+            INSERT INTO owner_changes (
+                environment, bundle_id, original_transaction_id, send_due_at)
+            SELECT 'Production', 'com.example.pro', n::text, now()
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+        #expect(try await path.tellInVain() == OwnerChanges.onItsWayCountMax)
+        #expect(try await path.tellInVain() == 0)
+        // What has not been projected for long no longer counts.
+        _ = try await path.client.query(
+            "UPDATE owner_changes SET sent_at = sent_at - interval '1 hour'"
+        )
+        #expect(try await path.tellInVain() == 700)
+    }
+
+    @Test func `the delays between link observations grow up to a bound`() {
+        let delays = (1...5).map { OwnerChanges.resendDelay(afterSends: $0) / .seconds(60) }
+        #expect(delays == [1, 4, 16, 60, 60])
+        #expect(OwnerChanges.resendDelay(afterSends: 1_000_000) == .seconds(3_600))
+    }
+
+    @Test func `what waits for a projection is shown, and for how long`() async throws {
+        let path = try await LinkedPath()
+        _ = try await path.client.query(
+            """
+            INSERT INTO owner_changes (
+                environment, bundle_id, original_transaction_id, send_due_at, changed_at)
+            VALUES ('Production', 'com.example.pro', '1', now(), now() - interval '1 hour')
+            """
+        )
+        try await path.tell()
+        let text = String(decoding: path.registry.exposition(), as: UTF8.self)
+        #expect(text.contains("link_unprojected_purchases 1"), "\(text)")
+        let line = text.split(separator: "\n").last { $0.contains("unprojected_seconds") }
+        let seconds = try #require(line?.split(separator: " ").last.flatMap { Double($0) })
+        #expect(seconds >= 3_600)
+    }
+}

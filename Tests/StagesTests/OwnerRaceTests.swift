@@ -1,0 +1,296 @@
+import AppStore
+import Entitlements
+import Foundation
+import Kafka
+import LinkStage
+import Postgres
+import Testing
+import Worker
+
+/// Whoever gets a purchase gets what it grants, whatever passes by meanwhile.
+@Suite(.timeLimit(.minutes(10))) struct OwnerRaceTests {
+    /// What becomes of a customer's link while the purchase is posted again.
+    private enum Change: CaseIterable {
+        case written, changed, removed
+
+        var before: String? { self == .written ? nil : "old" }
+        var after: String? { self == .removed ? nil : "new" }
+    }
+
+    private enum Step: CaseIterable {
+        case link, postAgain, tell, project
+    }
+
+    /// How a purchase comes again.
+    private enum Repetition: CaseIterable {
+        /// Marked by `dedupe-worker` as a duplicate for which somebody waits.
+        case awaited
+        /// Nobody waits, and what `dedupe-worker` knew of it was pruned.
+        case forgotten
+
+        func sample(_ sample: Sample) -> Sample {
+            sample.with { again in
+                guard self == .awaited else { return }
+                again.isDuplicate = true
+                again.headers = [KafkaHeader(name: "correlation-id", text: "request")]
+            }
+        }
+    }
+
+    private struct Customer {
+        let id: String
+        let change: Change
+        let repetition: Repetition
+
+        func user(_ phase: String) -> String { "\(phase)-\(id)" }
+        var purchase: Sample {
+            .purchase(id, account: "A\(id)", until: 9_000_000_000_000)
+        }
+        var held: [String] { change.after.map { ["\(id) \(user($0))"] } ?? [] }
+    }
+
+    private static func customers(_ prefix: String, each: Int) -> [Customer] {
+        Change.allCases.flatMap { change in
+            Repetition.allCases.flatMap { repetition in
+                (0..<each).map { number in
+                    Customer(
+                        id: "\(prefix)-\(change)-\(repetition)-\(number)",
+                        change: change,
+                        repetition: repetition
+                    )
+                }
+            }
+        }
+    }
+
+    private static func orders<T>(_ steps: [T]) -> [[T]] {
+        guard steps.count > 1 else { return [steps] }
+        return steps.indices.flatMap { index in
+            var rest = steps
+            let first = rest.remove(at: index)
+            return orders(rest).map { [first] + $0 }
+        }
+    }
+
+    /// Has all purchases bought and projected, owned by those who own them before.
+    private static func begin(_ path: LinkedPath, _ customers: [Customer]) async throws {
+        try await path.write(
+            "app_transaction_id",
+            customers.compactMap { customer in
+                customer.change.before.map { ("A\(customer.id)", customer.user($0)) }
+            }
+        )
+        try await path.post(customers.map(\.purchase))
+        try await path.tell()
+        try await path.project()
+    }
+
+    private static func relink(_ path: LinkedPath, _ customers: [Customer]) async throws {
+        try await path.write(
+            "app_transaction_id",
+            customers.compactMap { customer in
+                customer.change.after.map { ("A\(customer.id)", customer.user($0)) }
+            }
+        )
+        try await path.removeLinks(
+            customers.filter { $0.change == .removed }.map { "A\($0.id)" }
+        )
+    }
+
+    private static func expectHeld(
+        _ path: LinkedPath,
+        _ customers: [Customer]
+    ) async throws {
+        let held = Set(try await path.held())
+        let expected = Set(customers.flatMap(\.held))
+        #expect(expected.subtracting(held).count == 0, "paid, linked, and without access")
+        #expect(held.subtracting(expected).count == 0, "access that should have ended")
+        #expect(customers.count >= 288)
+    }
+
+    @Test func `a purchase that is posted again while its link changes follows it, in any order`()
+        async throws
+    {
+        let path = try await LinkedPath()
+        var all: [Customer] = []
+        for (number, order) in Self.orders(Step.allCases).enumerated() {
+            let customers = Self.customers("\(number)", each: 2)
+            all += customers
+            try await Self.begin(path, customers)
+            for step in order {
+                switch step {
+                case .link: try await Self.relink(path, customers)
+                case .postAgain:
+                    try await path.post(customers.map { $0.repetition.sample($0.purchase) })
+                case .tell: try await path.tell()
+                case .project: try await path.project()
+                }
+            }
+            try await path.tell()
+            try await path.project()
+        }
+        try await Self.expectHeld(path, all)
+    }
+
+    @Test func `purchases that are posted again beside their links follow them at once`()
+        async throws
+    {
+        let path = try await LinkedPath()
+        let customers = Self.customers("c", each: 50)
+        try await Self.begin(path, customers)
+        try await Self.atOnce(
+            path,
+            {
+                for part in customers.shuffled().parts(of: 7) {
+                    try await Self.relink(path, part)
+                }
+            },
+            {
+                for part in (customers + customers).shuffled().parts(of: 5) {
+                    try await path.post(part.map { $0.repetition.sample($0.purchase) })
+                }
+            }
+        )
+        try await Self.expectHeld(path, customers)
+    }
+
+    /// Runs both beside each other, with both workers doing what they do meanwhile, and lets the
+    /// workers finish.
+    private static func atOnce(
+        _ path: LinkedPath,
+        _ first: @escaping @Sendable () async throws -> Void,
+        _ second: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let working = Task {
+                while !Task.isCancelled {
+                    try await path.tell()
+                    try await path.project()
+                }
+            }
+            group.addTask { try await first() }
+            group.addTask { try await second() }
+            try await group.waitForAll()
+            working.cancel()
+            _ = await working.result
+        }
+        try await path.tell()
+        try await path.project()
+    }
+
+    /// Two purchases of one account, of which the second names nobody: whose the first is, it is.
+    private struct Account {
+        let id: String
+        let change: Change
+
+        var token: String { Self.token(id) }
+        var samples: [Sample] {
+            [
+                .purchase("\(id)-1", token: token, account: id, until: 9_000_000_000_000),
+                .purchase("\(id)-2", account: id, until: 9_000_000_000_000),
+            ]
+        }
+        var held: [String] {
+            change.after.map { user in
+                ["\(id)-1 \(user)-\(id)", "\(id)-2 \(user)-\(id)"]
+            } ?? []
+        }
+
+        private static func token(_ id: String) -> String {
+            let digits = id.utf8.map { String(format: "%02x", $0) }.joined()
+            let padded = String((digits + String(repeating: "0", count: 32)).prefix(32))
+            let cuts = [8, 12, 16, 20]
+            return padded.enumerated().map { cuts.contains($0) ? "-\($1)" : "\($1)" }.joined()
+        }
+    }
+
+    private enum AccountStep: CaseIterable {
+        case link, postFirst, postSecond, tell, project
+    }
+
+    @Test func `purchases whose owners name each other follow the link of one, in any order`()
+        async throws
+    {
+        let path = try await LinkedPath()
+        var all: [Account] = []
+        for (number, order) in Self.orders(AccountStep.allCases).enumerated() {
+            let accounts = Change.allCases.map { Account(id: "\(number)\($0)", change: $0) }
+            all += accounts
+            try await path.write(
+                "account_token",
+                accounts.compactMap { account in
+                    account.change.before.map { (account.token, "\($0)-\(account.id)") }
+                }
+            )
+            try await path.post(accounts.flatMap(\.samples))
+            try await path.tell()
+            try await path.project()
+            for step in order {
+                try await Self.perform(step, accounts, path)
+            }
+            try await path.tell()
+            try await path.project()
+        }
+        let held = Set(try await path.held())
+        let expected = Set(all.flatMap(\.held))
+        #expect(expected.subtracting(held).count == 0, "paid, linked, and without access")
+        #expect(held.subtracting(expected).count == 0, "access that should have ended")
+        #expect(all.count == 360)
+    }
+
+    private static func perform(
+        _ step: AccountStep,
+        _ accounts: [Account],
+        _ path: LinkedPath
+    ) async throws {
+        func postAgain(_ index: Int) async throws {
+            try await path.post(accounts.map { Repetition.awaited.sample($0.samples[index]) })
+        }
+        switch step {
+        case .link:
+            try await path.write(
+                "account_token",
+                accounts.compactMap { account in
+                    account.change.after.map { (account.token, "\($0)-\(account.id)") }
+                }
+            )
+            try await path.removeLinks(
+                accounts.filter { $0.change == .removed }.map(\.token)
+            )
+        case .postFirst: try await postAgain(0)
+        case .postSecond: try await postAgain(1)
+        case .tell: try await path.tell()
+        case .project: try await path.project()
+        }
+    }
+
+    @Test func `links that are imported in bulk during a backfill leave nobody out`() async throws {
+        let path = try await LinkedPath()
+        let customers = Self.customers("b", each: 60)
+        try await path.write(
+            "app_transaction_id",
+            customers.compactMap { customer in
+                customer.change.before.map { ("A\(customer.id)", customer.user($0)) }
+            }
+        )
+        try await Self.atOnce(
+            path,
+            { try await Self.relink(path, customers) },
+            {
+                for part in customers.shuffled().parts(of: 20) {
+                    try await path.post(part.map(\.purchase))
+                    try await path.post(part.map { $0.repetition.sample($0.purchase) })
+                }
+            }
+        )
+        try await Self.expectHeld(path, customers)
+    }
+}
+
+extension Array {
+    fileprivate func parts(of count: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: count).map {
+            Array(self[$0..<Swift.min($0 + count, self.count)])
+        }
+    }
+}
