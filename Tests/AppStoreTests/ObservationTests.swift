@@ -36,7 +36,8 @@ import Testing
                 method: .jws,
                 verifier: "1.0.0"
             ),
-            claims: ObservationClaims(userID: "zoë \"quoted\""),
+            claims: ObservationClaims(offerID: "zoë \"quoted\""),
+            ingestUserID: "zoë \"quoted\"",
             owner: ObservedOwner(userID: nil, rule: "unlinked")
         )
     }
@@ -50,6 +51,7 @@ import Testing
         #expect(received.notification == sent.notification)
         #expect(received.verification == sent.verification)
         #expect(received.claims == sent.claims)
+        #expect(received.ingestUserID == sent.ingestUserID)
         #expect(received.owner == sent.owner)
         #expect(received.isDuplicate == false)
         #expect(received.encode() == sent.encode())

@@ -93,13 +93,34 @@ import Worker
         #expect(try await reader.settle([.transaction("1")]) == [.duplicate])
     }
 
+    @Test func `an earlier record that names the same user goes on, a later one does not`()
+        async throws
+    {
+        let reader = try await Reader()
+        func named(_ timestamp: Int64, _ partitionOffset: Int64) -> Sample {
+            Sample.transaction("1").with {
+                $0.ingestUserID = "anna"
+                $0.rawTimestamp = timestamp
+                $0.rawOffset = partitionOffset
+            }
+        }
+        #expect(
+            try await reader.settle([named(5, 5), named(6, 1), named(5, 9), named(5, 5)])
+                == [.forwarded, .duplicate, .duplicate, .duplicate]
+        )
+        #expect(
+            try await reader.settle([named(5, 4), named(4, 9), named(5, 4)])
+                == [.refreshed, .refreshed, .duplicate]
+        )
+    }
+
     @Test func `what ingestion claims is news once, whichever of its carriers comes first`()
         async throws
     {
         let reader = try await Reader()
         let bare = Sample.transaction("1")
-        let claimed = bare.with { $0.claims.userID = "anna" }
-        let other = bare.with { $0.claims.userID = "bob" }
+        let claimed = bare.with { $0.ingestUserID = "anna" }
+        let other = bare.with { $0.ingestUserID = "bob" }
         #expect(
             try await reader.settle([bare, claimed, claimed, other])
                 == [.forwarded, .forwarded, .duplicate, .forwarded]

@@ -117,6 +117,36 @@ import Worker
         #expect(try await worker.settle(other) == ["anyone"])
     }
 
+    @Test func `of several users named beside one transaction the first counts, in any order`()
+        async throws
+    {
+        func named(_ user: String, _ timestamp: Int64, _ offset: Int64 = 1) -> Sample {
+            Sample.purchase("1", claim: user).with {
+                $0.rawTimestamp = timestamp
+                $0.rawOffset = offset
+            }
+        }
+        let samples = [
+            named("owner", 5, 1), named("zoe", 5, 2), named("zoe", 6), named("mallory", 7, 0),
+        ]
+        for _ in 0..<12 {
+            let worker = try await LinkWorker(OwnershipRules(trustsIngestion: true))
+            for sample in samples.shuffled() {
+                try await worker.settle(sample)
+            }
+            #expect(try await worker.owners() == ["1 owner ingestion_claim"])
+            let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+            let line = text.split(separator: "\n").last {
+                $0.contains("contradicting_ingest_users")
+            }
+            let count = line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+            #expect(count >= 2, "each contradiction is counted")
+        }
+        let together = try await LinkWorker(OwnershipRules(trustsIngestion: true))
+        try await together.settle(samples.reversed())
+        #expect(try await together.owners() == ["1 owner ingestion_claim"])
+    }
+
     @Test func `in identity mode the token is the user`() async throws {
         let worker = try await LinkWorker(OwnershipRules(tokensAreUserIDs: true))
         #expect(
@@ -124,16 +154,17 @@ import Worker
         )
     }
 
-    @Test func `what ingestion claims counts only where it is trusted, and is kept either way`()
+    @Test func `a user whom ingestion names is stored and counts only where it is trusted`()
         async throws
     {
         let worker = try await LinkWorker()
-        #expect(try await worker.settle(.purchase("1", claim: "anna")) == [nil])
+        #expect(try await worker.settle(.purchase("1", claim: "mallory")) == [nil])
         let trusting = try await LinkWorker(
             OwnershipRules(trustsIngestion: true),
             on: worker.client
         )
-        #expect(try await trusting.settle(.purchase("1")) == ["anna"])
+        #expect(try await trusting.settle(.purchase("1")) == [nil])
+        #expect(try await trusting.settle(.purchase("1", claim: "anna")) == ["anna"])
         #expect(
             try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"]
         )

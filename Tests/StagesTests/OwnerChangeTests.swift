@@ -4,7 +4,7 @@ import Entitlements
 import Kafka
 import Postgres
 import Testing
-import Traffic
+import Simulation
 import Worker
 
 @testable import LinkStage

@@ -17,6 +17,7 @@ import Worker
     private static func stage(
         for traffic: DemoTraffic,
         threadsMax: Int,
+        trustsIngestUser: Bool = false,
         registry: MetricsRegistry = MetricsRegistry(),
         clock: Int64 = .max
     ) throws -> VerifyStage {
@@ -33,6 +34,7 @@ import Worker
         return VerifyStage(
             configuration: VerifierConfiguration(apps: apps),
             topic: "storekit.verified",
+            trustsIngestUser: trustsIngestUser,
             threadsMax: threadsMax,
             metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) },
             leaves: LeafWatch(registry, log: Log(RecordingLogHandler())) {
@@ -65,6 +67,48 @@ import Worker
             #expect(verdict.deadLetter?.reason == item.expectedRefusal, "\(item.kind)")
         }
         #expect(verdicts.contains { $0.disposition == .deadLettered })
+    }
+
+    @Test func `the user comes from ingestion's header alone, and only where it is trusted`()
+        async throws
+    {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let item = try #require(traffic.items.first { $0.expectedRefusal == nil })
+        let control = Array("anna\u{85}".utf8)
+        let headers: [([[UInt8]?], String?)] = [
+            ([], nil), ([Array("anna".utf8)], "anna"),
+            ([Array(repeating: 0x61, count: 255)], String(repeating: "a", count: 255)),
+            ([Array(repeating: 0x61, count: 256)], nil), ([[]], nil), ([nil], nil),
+            ([[0xff]], nil), ([[0x61, 0x0a]], nil), ([control], nil),
+            ([Array("anna".utf8), Array("bob".utf8)], nil),
+        ]
+        let records = headers.enumerated().map { index, named in
+            ConsumerRecord(
+                topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
+                offset: Int64(index),
+                key: item.key,
+                value: item.value,
+                headers: named.0.map { KafkaHeader(name: "user-id", value: $0) }
+            )
+        }
+        let registry = MetricsRegistry()
+        for isTrusted in [false, true] {
+            let stage = try Self.stage(
+                for: traffic,
+                threadsMax: 1,
+                trustsIngestUser: isTrusted,
+                registry: isTrusted ? registry : MetricsRegistry()
+            )
+            let verdicts = try await stage.process(records)
+            for (verdict, expected) in zip(verdicts, headers.map(\.1)) {
+                let output = try #require(verdict.outputs.first)
+                let observation = try Observation(decoding: output.value)
+                #expect(observation.ingestUserID == (isTrusted ? expected : nil))
+                #expect(output.headers.isEmpty)
+            }
+        }
+        let text = String(decoding: registry.exposition(), as: UTF8.self)
+        #expect(text.contains("verify_ignored_ingest_users_total 7"), "\(text)")
     }
 
     @Test func `an observation says where its body lies and travels under its purchase's key`()

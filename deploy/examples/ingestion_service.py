@@ -13,9 +13,10 @@ under a fresh correlation ID, and the outcomes with that ID make the answer:
          body and does not finish its transaction yet
     503  not published: the app asks again later
 
-Needs Debian's python3-confluent-kafka. A real one authenticates the app and says which user it is
-({"signedTransaction": ..., "userID": ...} with linking.trust_ingest_user). It may run in many copies:
-each reads all outcomes and picks those that it waits for.
+Needs Debian's python3-confluent-kafka. A real one authenticates the app. Which user it is goes into
+the record header user-id (read with linking.trust_ingest_user), from the service's own session and
+never from the body, which the app writes; here a proxy in front that authenticates sets X-Session-User.
+It may run in many copies: each reads all outcomes and picks those that it waits for.
 """
 
 import argparse
@@ -84,13 +85,13 @@ class Pipeline:
             if waiting:
                 waiting.take(json.loads(message.value()))
 
-    def settle(self, body, seconds_max):
+    def settle(self, body, user, seconds_max):
         """Publishes a body and returns its outcomes; fewer than all where the time is over."""
         correlation_id, waiting = str(uuid.uuid4()), Waiting()
         with self.lock:
             self.waiting[correlation_id] = waiting
         try:
-            self.publish(body, correlation_id)
+            self.publish(body, user, correlation_id)
             waiting.is_settled.wait(seconds_max)
             outcomes = [waiting.outcomes[index] for index in sorted(waiting.outcomes)]
             return outcomes, waiting.is_settled.is_set()
@@ -98,12 +99,14 @@ class Pipeline:
             with self.lock:
                 del self.waiting[correlation_id]
 
-    def publish(self, body, correlation_id):
-        faults = []
+    def publish(self, body, user, correlation_id):
+        faults, headers = [], {"correlation-id": correlation_id}
+        if user:
+            headers["user-id"] = user  # 1 to 255 bytes of UTF-8 without control characters
         self.producer.produce(
             self.raw,
             body,
-            headers={"correlation-id": correlation_id},
+            headers=headers,
             on_delivery=lambda error, _: faults.append(error) if error else None,
         )
         if self.producer.flush(10) or faults:
@@ -119,7 +122,8 @@ def service(pipeline, seconds_max):
             if not 0 < length <= BODY_BYTES_MAX:
                 return self.answer(413, {"error": "a body of 1 byte to 1 MiB is expected"})
             try:
-                outcomes, is_settled = pipeline.settle(self.rfile.read(length), seconds_max)
+                body, user = self.rfile.read(length), self.headers.get("X-Session-User")
+                outcomes, is_settled = pipeline.settle(body, user, seconds_max)
             except (KafkaException, BufferError):
                 return self.answer(503, {"error": "not published, ask again later"})
             is_refused = any(outcome["status"] == "dead_lettered" for outcome in outcomes)

@@ -9,7 +9,7 @@ struct Envelope {
     let receipt: ReceiptText?
     /// The object around the items, where its unsigned fields are claims about them.
     let claims: JSONValue?
-    /// What the app said beside a signed transaction or a receipt.
+    /// What the app said beside a signed transaction.
     let clientClaims: ObservationClaims
 
     init(

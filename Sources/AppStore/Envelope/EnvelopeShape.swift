@@ -155,14 +155,13 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: root)
     }
 
-    /// Of the claims beside a receipt only the user's goes on: others name one purchase of many.
+    /// No claim beside a receipt goes on: each names one purchase of many.
     private static func receipt(_ root: JSONValue) -> Envelope? {
         guard let text = root["receipt-data"]?.stringBytes else { return nil }
         return Envelope(
             items: [],
             receipt: ReceiptText(text[...]),
-            claims: root.count > 1 ? root : nil,
-            clientClaims: ObservationClaims(userID: root["userID"]?.string)
+            claims: root.count > 1 ? root : nil
         )
     }
 }

@@ -8,8 +8,7 @@ extension ObservationClaims {
             transactionID: root["transactionID"]?.string,
             originalTransactionID: root["originalTransactionID"]?.string,
             productID: root["productID"]?.string,
-            offerID: root["offerID"]?.string,
-            userID: root["userID"]?.string
+            offerID: root["offerID"]?.string
         )
     }
 }

@@ -37,6 +37,7 @@ extension Observation {
             verification: isUnsigned
                 ? nil : VerificationFacts(reading: root.object("verification")),
             claims: ObservationClaims(reading: root.optionalObject("claims")),
+            ingestUserID: root.optionalString("ingestUserID"),
             owner: ObservedOwner(reading: root.optionalObject("owner")),
             relinkedPurchase: relinked,
             isDuplicate: root.value["isDuplicate"]?.bool ?? false
@@ -100,7 +101,6 @@ extension ObservationClaims {
         originalTransactionID = try object.optionalString("originalTransactionID")
         productID = try object.optionalString("productID")
         offerID = try object.optionalString("offerID")
-        userID = try object.optionalString("userID")
     }
 }
 

@@ -24,6 +24,7 @@ extension Observation {
             write(verification, to: &writer)
         }
         write(claims, to: &writer)
+        writer.optionalString("ingestUserID", ingestUserID)
         writeOutcome(to: &writer)
         writer.endObject()
         return writer.bytes
@@ -116,7 +117,6 @@ extension Observation {
         writer.optionalString("originalTransactionID", claims.originalTransactionID)
         writer.optionalString("productID", claims.productID)
         writer.optionalString("offerID", claims.offerID)
-        writer.optionalString("userID", claims.userID)
         writer.endObject()
     }
 

@@ -1,6 +1,6 @@
 extension Observation {
     /// What a verified body's item becomes on `verified`.
-    package init(_ item: VerifiedItem, source: ObservationSource) {
+    package init(_ item: VerifiedItem, source: ObservationSource, ingestUserID: String? = nil) {
         self.init(
             source: source,
             environment: item.environment,
@@ -11,7 +11,8 @@ extension Observation {
             receipt: item.receipt,
             notification: item.observedNotification,
             verification: item.verification,
-            claims: item.claims
+            claims: item.claims,
+            ingestUserID: ingestUserID
         )
     }
 }

@@ -23,6 +23,9 @@ package struct Observation: Sendable {
     /// Nil where nobody signed it: the name of a purchase whose owner changed.
     package var verification: VerificationFacts?
     package var claims: ObservationClaims
+    /// The user whom the ingestion service named in the raw record's header, where the operator
+    /// trusts it; beside the raw record's position in `source`.
+    package var ingestUserID: String?
     /// Set from `link-worker` on.
     package var owner: ObservedOwner?
     /// Set on an observation that carries no payload: the purchase whose owner changed.
@@ -41,6 +44,7 @@ package struct Observation: Sendable {
         notification: ObservedNotification? = nil,
         verification: VerificationFacts?,
         claims: ObservationClaims = ObservationClaims(),
+        ingestUserID: String? = nil,
         owner: ObservedOwner? = nil,
         relinkedPurchase: String? = nil,
         isDuplicate: Bool = false
@@ -55,6 +59,7 @@ package struct Observation: Sendable {
         self.notification = notification
         self.verification = verification
         self.claims = claims
+        self.ingestUserID = ingestUserID
         self.owner = owner
         self.relinkedPurchase = relinkedPurchase
         self.isDuplicate = isDuplicate

@@ -68,19 +68,15 @@ package struct ObservationParts: Sendable {
             track,
             identity: TransactionIdentity(transaction)
         )
-        if let userID = observation.claims.userID, !userID.isEmpty {
-            let revision = Revision(signedDate: signedDate, contentHash: Self.claimed)
+        if let userID = observation.ingestUserID, let source = observation.source {
             parts.append(
                 ObservedPart(
                     key: .claim(key, userID: userID),
-                    revision: PartRevision(track: track, revision: revision)
+                    revision: PartRevision(revision: RawPosition(source).earliestFirst)
                 )
             )
         }
     }
-
-    /// A claim's content is in its key; what is left of it is the date of the signature beside it.
-    private static let claimed = SHA256.digest([])
 
     private mutating func add(
         renewal payload: JSONValue,

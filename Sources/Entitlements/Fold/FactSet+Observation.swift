@@ -16,11 +16,11 @@ extension FactSet {
         if let conflict = add(fact) {
             return conflict
         }
-        if let user = observation.claims.userID {
+        if let user = observation.ingestUserID, let source = observation.source {
             let claim = UserClaim(
                 transactionID: fact.key.transactionID,
                 purchaseDate: fact.identity.purchaseDate,
-                signedDate: fact.revision.signedDate,
+                position: RawPosition(source),
                 userID: user
             )
             add(claim, on: fact.purchaseKey)

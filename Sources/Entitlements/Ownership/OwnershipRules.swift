@@ -71,17 +71,15 @@ package struct OwnershipRules: Hashable, Sendable {
     private func claimedSpans(of facts: OwnershipFacts) -> [OwnershipSpan] {
         guard trustsIngestion else { return [] }
         var naming: [Naming] = []
-        for claim in facts.claims.sorted(by: { $0.precedes($1) }) {
-            let named = Naming(
-                userID: claim.userID,
-                date: claim.purchaseDate,
-                transactionID: claim.transactionID
+        for claim in facts.claims.sorted(by: { $0.precedes($1) })
+        where naming.last?.transactionID != claim.transactionID {
+            naming.append(
+                Naming(
+                    userID: claim.userID,
+                    date: claim.purchaseDate,
+                    transactionID: claim.transactionID
+                )
             )
-            if naming.last?.transactionID == claim.transactionID {
-                naming[naming.count - 1] = named
-            } else {
-                naming.append(named)
-            }
         }
         return spans(naming, facts.transactions)
     }

@@ -4,29 +4,26 @@ package import AppStore
 package struct UserClaim: Hashable, Sendable {
     package var transactionID: String
     package var purchaseDate: Timestamp
-    /// When the transaction beside which it stood was signed.
-    package var signedDate: Timestamp
+    /// Of the raw record whose header named the user.
+    package var position: RawPosition
     package var userID: String
 
     package init(
         transactionID: String,
         purchaseDate: Timestamp,
-        signedDate: Timestamp,
+        position: RawPosition,
         userID: String
     ) {
         self.transactionID = transactionID
         self.purchaseDate = purchaseDate
-        self.signedDate = signedDate
+        self.position = position
         self.userID = userID
     }
 
-    /// Two users claimed beside one transaction: the later signed counts, then the greater name, so
-    /// that the order of arrival does not.
+    /// Two users named beside one transaction: the one in the earliest raw record counts, so that
+    /// nobody takes a purchase over by posting a copy of its transaction.
     func precedes(_ other: UserClaim) -> Bool {
-        if purchaseDate != other.purchaseDate {
-            return purchaseDate < other.purchaseDate
-        }
-        return (transactionID, signedDate, userID)
-            < (other.transactionID, other.signedDate, other.userID)
+        (purchaseDate, transactionID, position)
+            < (other.purchaseDate, other.transactionID, other.position)
     }
 }

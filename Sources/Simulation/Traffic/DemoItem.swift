@@ -5,6 +5,11 @@ package struct DemoItem: Sendable {
     package struct Header: Sendable, Hashable {
         package let name: String
         package let value: [UInt8]?
+
+        package init(name: String, value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
     }
 
     package let kind: DemoKind

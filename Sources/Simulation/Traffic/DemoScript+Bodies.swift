@@ -2,7 +2,7 @@ import OpenSSL
 
 extension DemoScript {
     /// The app posts its transaction, in one of the ways apps do.
-    mutating func post(_ purchase: DemoPurchase, userID: String? = nil) throws(KeyError) {
+    mutating func post(_ purchase: DemoPurchase) throws(KeyError) {
         let jws = try authority.sign(purchase.transaction.json)
         let body: [UInt8] =
             switch Int.random(in: 0..<3, using: &generator) {
@@ -14,7 +14,6 @@ extension DemoScript {
                     claims: [
                         "productID": Self.quoted(purchase.transaction.productID),
                         "transactionID": Self.quoted(purchase.transaction.transactionID),
-                        "userID": Self.quoted(userID),
                     ]
                 )
             }

@@ -66,7 +66,7 @@ extension DemoScript {
             purchaseDate: start
         )
         purchase.cover(until: start + month)
-        try post(purchase, userID: users[user].userID)
+        try post(purchase)
         try notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
         for period in 1..<max(1, months) {
             purchase.renew(id: nextTransactionID(), until: start + Int64(period + 1) * month)

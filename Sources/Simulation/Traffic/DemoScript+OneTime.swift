@@ -21,7 +21,7 @@ extension DemoScript {
         let isCatalogued = Int.random(in: 0..<8, using: &generator) > 0
         let product: DemoProduct = isCatalogued ? .lifetime : .uncatalogued
         let purchase = buy(product, token: users[user].accountToken, daysAgo: 50)
-        try post(purchase, userID: users[user].userID)
+        try post(purchase)
         try notify("ONE_TIME_CHARGE", of: purchase, as: .oneTimeCharge)
         users[user].entitlements.formUnion(product.entitlements)
         settled.append(purchase.transaction)
@@ -31,7 +31,7 @@ extension DemoScript {
     mutating func writeRefund(isReversed: Bool) throws(KeyError) {
         let user = customer()
         var purchase = buy(.lifetime, token: users[user].accountToken, daysAgo: 40)
-        try post(purchase, userID: users[user].userID)
+        try post(purchase)
         let bought = purchase.transaction
         purchase.transaction.revocationDate = now - 30 * Self.day
         purchase.transaction.revocationReason = 1
@@ -59,7 +59,7 @@ extension DemoScript {
                 token: users[user].accountToken,
                 daysAgo: daysAgo
             )
-            try post(purchase, userID: users[user].userID)
+            try post(purchase)
             users[user].coins += product.coins
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 let date = now - daysAgo * Self.day + Self.day
@@ -79,7 +79,7 @@ extension DemoScript {
     mutating func writeSeason() throws(KeyError) {
         let user = customer()
         let purchase = buy(.season, token: users[user].accountToken, daysAgo: 30)
-        try post(purchase, userID: users[user].userID)
+        try post(purchase)
         users[user].entitlements.formUnion(DemoProduct.season.entitlements)
     }
 }

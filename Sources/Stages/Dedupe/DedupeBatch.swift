@@ -67,7 +67,7 @@ struct DedupeBatch {
     /// Judges one record against all that is known.
     func judge(_ record: Record) -> Judgement {
         let verdicts = zip(record.parts.parts, record.places).map { part, place in
-            part.revision.verdict(against: known[place])
+            part.verdict(against: known[place])
         }
         let decision = DedupeDecision(
             verdicts,

@@ -19,13 +19,20 @@ struct LinkBatch {
     /// What is locked and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
+    /// How often its records name different users beside one transaction.
+    private(set) var contradictionCount = 0
+    private let takesIngestUsers: Bool
 
-    init() {}
+    /// - Parameter takesIngestUsers: whether users are taken up whom the ingestion service names.
+    init(takesIngestUsers: Bool) {
+        self.takesIngestUsers = takesIngestUsers
+    }
 
     /// A batch that says nothing new of these purchases, and has them judged all the same.
     init(judging scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
+        takesIngestUsers = false
     }
 
     /// Whether nothing in it is about a purchase or an account.
@@ -74,17 +81,18 @@ struct LinkBatch {
     }
 
     private mutating func addClaim(of observation: Observation, _ fact: TransactionFact) {
-        guard let userID = observation.claims.userID, !userID.isEmpty else { return }
+        guard takesIngestUsers, let userID = observation.ingestUserID,
+            let source = observation.source
+        else { return }
         let claim = UserClaim(
             transactionID: fact.key.transactionID,
             purchaseDate: fact.identity.purchaseDate,
-            signedDate: fact.revision.signedDate,
+            position: RawPosition(source),
             userID: userID
         )
-        if let other = claims[fact.key]?.claim,
-            (other.signedDate, other.userID) >= (claim.signedDate, claim.userID)
-        {
-            return
+        if let other = claims[fact.key]?.claim {
+            if other.userID != userID { contradictionCount += 1 }
+            guard claim.position < other.position else { return }
         }
         claims[fact.key] = Claim(purchase: fact.purchaseKey, claim: claim)
     }

@@ -6,6 +6,7 @@ package final class LinkMetrics: Sendable {
     private let unownedPurchases: Gauge
     private let unprojectedPurchases: Gauge
     private let oldestUnprojected: Gauge
+    private let contradictions: Counter
 
     package init(_ registry: MetricsRegistry) {
         waitingChanges =
@@ -24,11 +25,21 @@ package final class LinkMetrics: Sendable {
                 "Purchases whose owner has changed and that have not been projected since; counted "
                     + "up to 100,000."
             )[]
+        contradictions =
+            registry.counter(
+                "link_contradicting_ingest_users",
+                "Records that name another user beside a transaction than an earlier one does, or "
+                    + "a later one: the earliest counts."
+            )[]
         oldestUnprojected =
             registry.gauge(
                 "link_oldest_unprojected_seconds",
                 "How long such a purchase has waited for its projection at most; 0 where none does."
             )[]
+    }
+
+    func contradicted(_ count: Int) {
+        contradictions.increment(by: count)
     }
 
     /// - Parameter purchases: nil where they were not counted.

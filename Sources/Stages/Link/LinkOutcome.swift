@@ -7,12 +7,16 @@ struct LinkOutcome {
     private let scopes: [PurchaseScope: [PurchaseKey]]
     let owners: [PurchaseKey: StoredOwner]
     private let accounts: [AppTransactionGroup: ObservedOwner]
+    /// How often ingestion named different users beside one transaction.
+    let contradictionCount: Int
 
     init(
         purchases: [PurchaseKey: PurchaseState] = [:],
         owners: [PurchaseKey: StoredOwner] = [:],
-        accounts: [AppTransactionGroup: ObservedOwner] = [:]
+        accounts: [AppTransactionGroup: ObservedOwner] = [:],
+        contradictionCount: Int = 0
     ) {
+        self.contradictionCount = contradictionCount
         self.purchases = purchases
         scopes = Dictionary(grouping: purchases.keys, by: \.scope).mapValues { $0.sorted() }
         self.owners = owners

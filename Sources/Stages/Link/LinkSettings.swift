@@ -1,5 +1,6 @@
 package import Entitlements
 package import Settings
+import Worker
 
 /// The settings of `link-worker` alone.
 package enum LinkSettings {
@@ -18,13 +19,6 @@ package enum LinkSettings {
         "What an account token is: `links` looks it up in account_links, `identity` takes it for "
             + "the user ID."
     )
-    package static let trustsIngestUser = Setting(
-        "linking.trust_ingest_user",
-        .bool,
-        default: false,
-        "Whether the userID that the ingestion service puts beside a signed transaction names the "
-            + "owner where nothing else does."
-    )
     package static let policy = Setting(
         "linking.policy",
         .choice,
@@ -35,14 +29,14 @@ package enum LinkSettings {
     )
 
     package static let declarations = [
-        mode.declaration, trustsIngestUser.declaration, policy.declaration,
+        mode.declaration, WorkerSettings.trustsIngestUser.declaration, policy.declaration,
     ]
 
     package static func rules(_ values: SettingsValues) -> OwnershipRules {
         OwnershipRules(
             policy: values[policy],
             tokensAreUserIDs: values[mode] == .identity,
-            trustsIngestion: values[trustsIngestUser]
+            trustsIngestion: values[WorkerSettings.trustsIngestUser]
         )
     }
 }

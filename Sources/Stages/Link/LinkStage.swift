@@ -18,6 +18,7 @@ package final class LinkStage: Stage {
 
     private let linking: Linking
     private let linkedTopic: String
+    private let metrics: LinkMetrics
     private let answers: RefusalAnswers
     private let size: TransactionSize
 
@@ -34,6 +35,7 @@ package final class LinkStage: Stage {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
         self.linkedTopic = linkedTopic
+        self.metrics = metrics
         answers = RefusalAnswers(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         outboxes = [
@@ -66,7 +68,7 @@ extension LinkStage {
     private typealias Reading = Result<LinkRecord, ObservationError>
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        var batch = LinkBatch()
+        var batch = LinkBatch(takesIngestUsers: linking.rules.trustsIngestion)
         let readings = records.map { record in
             Reading { () throws(ObservationError) in
                 let observation = try Observation(decoding: record.value)
@@ -80,6 +82,7 @@ extension LinkStage {
         let outcome =
             batch.isEmpty
             ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
+        metrics.contradicted(outcome.contradictionCount)
         return readings.map { verdict(on: $0, outcome) }
     }
 

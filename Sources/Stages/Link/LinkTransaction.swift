@@ -20,6 +20,7 @@ struct LinkTransaction {
     private var direct: [PurchaseKey: Ownership] = [:]
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
+    private var contradictionCount: Int
 
     init(
         connection: PostgresConnection,
@@ -32,6 +33,7 @@ struct LinkTransaction {
         self.batch = batch
         self.rules = rules
         self.hasRecords = hasRecords
+        contradictionCount = batch.contradictionCount
         locked = batch.groups.union(groups)
     }
 
@@ -43,7 +45,12 @@ struct LinkTransaction {
         try await readDependants(of: changed)
         let owners = purchases.mapValues { owner(of: $0.key) }
         try await write(owners, ours: ours)
-        return LinkOutcome(purchases: purchases, owners: owners, accounts: accounts())
+        return LinkOutcome(
+            purchases: purchases,
+            owners: owners,
+            accounts: accounts(),
+            contradictionCount: contradictionCount
+        )
     }
 
     private mutating func lockAndRead() async throws {
@@ -56,6 +63,9 @@ struct LinkTransaction {
         let answers = try await connection.pipeline(
             locks + OwnershipWriting.statements(batch) + reading
         )
+        if !batch.claims.isEmpty {
+            contradictionCount += Int(answers[answers.count - reading.count - 1][0].int8(0))
+        }
         take(OwnershipSnapshot(Array(answers.suffix(reading.count)), scopes: scopes))
     }
 

@@ -9,7 +9,7 @@ struct Linking: Sendable {
     /// How often a batch that turns out to concern more accounts than were locked is begun again.
     private static let attemptsMax = 5
 
-    /// - Parameter hasRecords: whether records of the purchases go on, with which they are projected.
+    /// - Parameter hasRecords: whether records of the purchases go on, which has them projected.
     func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
         var groups: Set<AppTransactionGroup> = []
         for _ in 1..<Self.attemptsMax {

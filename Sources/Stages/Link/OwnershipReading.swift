@@ -58,7 +58,7 @@ enum OwnershipReading {
 
     private static let readClaims = """
         SELECT asked.place, known.bundle_id, known.transaction_id, known.purchase_date_ms,
-               known.signed_date_ms, known.user_id
+               known.raw_timestamp_ms, known.raw_partition, known.raw_offset, known.user_id
         \(asked) (
             SELECT * FROM ownership_claims AS fact
             WHERE fact.original_transaction_id = asked.original_transaction_id

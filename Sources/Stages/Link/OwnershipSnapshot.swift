@@ -119,8 +119,12 @@ extension UserClaim {
         self.init(
             transactionID: row.text(2),
             purchaseDate: Timestamp(milliseconds: row.int8(3)),
-            signedDate: Timestamp(milliseconds: row.int8(4)),
-            userID: row.text(5)
+            position: RawPosition(
+                timestamp: Timestamp(milliseconds: row.int8(4)),
+                partition: Int32(truncatingIfNeeded: row.int8(5)),
+                offset: row.int8(6)
+            ),
+            userID: row.text(7)
         )
     }
 }

@@ -5,6 +5,8 @@ import Postgres
 
 /// The statements that raise the ownership facts to what a batch says; they only ever rise.
 enum OwnershipWriting {
+    /// - Returns: that of the claims last, which answers how many of them name another user than
+    ///   what is stored beside the same transaction.
     static func statements(_ batch: LinkBatch) -> [PostgresStatement] {
         var statements: [PostgresStatement] = []
         if !batch.transactions.isEmpty {
@@ -102,7 +104,9 @@ enum OwnershipWriting {
         var environments = PostgresArray(of: .text)
         var bundleIDs = PostgresArray(of: .text)
         var purchaseDates = PostgresArray(of: .int8)
-        var signedDates = PostgresArray(of: .int8)
+        var timestamps = PostgresArray(of: .int8)
+        var partitions = PostgresArray(of: .int8)
+        var offsets = PostgresArray(of: .int8)
         var users = PostgresArray(of: .text)
         for claim in claims {
             originals.append(claim.purchase.originalTransactionID)
@@ -110,26 +114,48 @@ enum OwnershipWriting {
             environments.append(claim.purchase.environment.rawValue)
             bundleIDs.append(claim.purchase.bundleID)
             purchaseDates.append(claim.claim.purchaseDate.milliseconds)
-            signedDates.append(claim.claim.signedDate.milliseconds)
+            timestamps.append(claim.claim.position.timestamp.milliseconds)
+            partitions.append(Int64(claim.claim.position.partition))
+            offsets.append(claim.claim.position.offset)
             users.append(claim.claim.userID)
         }
         let columns = [
-            originals, transactions, environments, bundleIDs, purchaseDates, signedDates, users,
+            originals, transactions, environments, bundleIDs, purchaseDates, timestamps, partitions,
+            offsets, users,
         ]
         return PostgresStatement(raiseClaims, columns.map { .array($0) })
     }
 
     private static let raiseClaims = """
-        INSERT INTO ownership_claims AS known (
-            original_transaction_id, transaction_id, environment, bundle_id, purchase_date_ms,
-            signed_date_ms, user_id)
-        SELECT * FROM unnest(
-            $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::text[])
-        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id)
-        DO UPDATE SET
-            purchase_date_ms = excluded.purchase_date_ms,
-            signed_date_ms = excluded.signed_date_ms,
-            user_id = excluded.user_id
-        WHERE (excluded.signed_date_ms, excluded.user_id) > (known.signed_date_ms, known.user_id)
+        WITH named AS (
+            SELECT * FROM unnest(
+                $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[],
+                $7::int8[], $8::int8[], $9::text[])
+                AS named (original_transaction_id, transaction_id, environment, bundle_id,
+                    purchase_date_ms, raw_timestamp_ms, raw_partition, raw_offset, user_id)
+        ),
+        raised AS (
+            INSERT INTO ownership_claims AS known (
+                original_transaction_id, transaction_id, environment, bundle_id, purchase_date_ms,
+                raw_timestamp_ms, raw_partition, raw_offset, user_id)
+            SELECT * FROM named
+            ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id)
+            DO UPDATE SET
+                purchase_date_ms = excluded.purchase_date_ms,
+                raw_timestamp_ms = excluded.raw_timestamp_ms,
+                raw_partition = excluded.raw_partition,
+                raw_offset = excluded.raw_offset,
+                user_id = excluded.user_id
+            WHERE (excluded.raw_timestamp_ms, excluded.raw_partition, excluded.raw_offset)
+                < (known.raw_timestamp_ms, known.raw_partition, known.raw_offset)
+        )
+        SELECT count(*) FROM named CROSS JOIN LATERAL (
+            SELECT known.user_id FROM ownership_claims AS known
+            WHERE known.original_transaction_id = named.original_transaction_id
+              AND known.transaction_id = named.transaction_id
+              AND known.environment = named.environment AND known.bundle_id = named.bundle_id
+            OFFSET 0
+        ) AS known
+        WHERE known.user_id <> named.user_id
         """
 }

@@ -7,6 +7,7 @@ package final class VerifyMetrics: Sendable {
     private let ignoredBodies: MetricFamily<Counter>
     private let malformedFields: MetricFamily<Counter>
     private let futureDates: MetricFamily<Counter>
+    private let ignoredIngestUsers: Counter
     let revocations: RevocationMetrics
     private let testRoots: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
@@ -32,6 +33,12 @@ package final class VerifyMetrics: Sendable {
             "verify_future_signed_dates",
             "Observations signed after this machine's clock."
         )
+        ignoredIngestUsers =
+            registry.counter(
+                "verify_ignored_ingest_users",
+                "Headers user-id that name no user (1 to 255 bytes of UTF-8 without control "
+                    + "characters, once), and were ignored."
+            )[]
         revocations = RevocationMetrics(registry)
         testRoots = registry.gauge(
             "verify_test_roots_in_production",
@@ -41,6 +48,10 @@ package final class VerifyMetrics: Sendable {
 
     func judging(by configuration: VerifierConfiguration) {
         testRoots.set(configuration.appsWithTestRootInProduction.count)
+    }
+
+    func ignoredIngestUser() {
+        ignoredIngestUsers.increment()
     }
 
     func ignored(_ reason: VerifiedBody.IgnoreReason) {

@@ -12,6 +12,7 @@ package final class VerifyStage: Stage {
 
     private let topic: String
     private let threadsMax: Int
+    private let trustsIngestUser: Bool
     private let verifiers: VerifierPool
     let metrics: VerifyMetrics
     let leaves: LeafWatch
@@ -19,17 +20,20 @@ package final class VerifyStage: Stage {
 
     /// - Parameters:
     ///   - topic: where observations go.
+    ///   - trustsIngestUser: whether the header is read by which ingestion names the user.
     ///   - threadsMax: how many threads work on one batch together.
     ///   - revocations: nil where nobody is asked about them.
     package init(
         configuration: VerifierConfiguration,
         topic: String,
+        trustsIngestUser: Bool = false,
         threadsMax: Int,
         metrics: VerifyMetrics,
         leaves: LeafWatch,
         revocations: RevocationLookup? = nil
     ) {
         self.topic = topic
+        self.trustsIngestUser = trustsIngestUser
         self.threadsMax = threadsMax
         self.metrics = metrics
         self.leaves = leaves
@@ -116,8 +120,9 @@ package final class VerifyStage: Stage {
             return Verdict(.ignored)
         case .success(.items(let items)):
             let headers = record.headers.filter(\.isTravelling)
+            let user = ingestUserID(of: record)
             let outputs = items.indices.map { index in
-                output(items[index], from: record, index: index, of: items.count, headers)
+                output(items[index], from: record, index: index, of: items.count, headers, user)
             }
             metrics.verified(items)
             leaves.signed(items)
@@ -127,12 +132,25 @@ package final class VerifyStage: Stage {
         }
     }
 
+    /// The user whom the ingestion service names; nil where it is not trusted, or names nobody.
+    private func ingestUserID(of record: ConsumerRecord) -> String? {
+        guard trustsIngestUser else { return nil }
+        switch IngestUser(record.headers) {
+        case .unnamed: return nil
+        case .named(let userID): return userID
+        case .malformed:
+            metrics.ignoredIngestUser()
+            return nil
+        }
+    }
+
     private func output(
         _ item: VerifiedItem,
         from record: ConsumerRecord,
         index: Int,
         of count: Int,
-        _ headers: [KafkaHeader]
+        _ headers: [KafkaHeader],
+        _ ingestUserID: String?
     ) -> ProducerRecord {
         let observation = Observation(
             item,
@@ -143,7 +161,8 @@ package final class VerifyStage: Stage {
                 timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
                 index: index,
                 count: count
-            )
+            ),
+            ingestUserID: ingestUserID
         )
         return ProducerRecord(
             topic: topic,

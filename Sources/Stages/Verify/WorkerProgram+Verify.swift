@@ -8,7 +8,7 @@ extension WorkerProgram {
     package static let verify = WorkerProgram(
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",
-        declarations: VerifySettings.declarations,
+        declarations: VerifySettings.declarations + [WorkerSettings.trustsIngestUser.declaration],
         decisive: VerifySettings.decisive,
         reloadable: VerifySettings.declarations + WorkerSettings.breakerDeclarations,
         files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
@@ -31,6 +31,7 @@ extension WorkerProgram {
             return VerifyStage(
                 configuration: configuration,
                 topic: parts.settings.topic("verified"),
+                trustsIngestUser: parts.settings[WorkerSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
                 metrics: metrics,
                 leaves: former?.leaves ?? LeafWatch(parts.metrics, log: parts.log, now: now),

@@ -210,6 +210,6 @@ struct ReceiptPolicyTests {
             #expect(verifier.reason(Body.receipt(text, members: claims)) == reason, "\(claims)")
         }
         let items = try verifier.items(Body.receipt(text, members: ["userID": #""anna""#]))
-        #expect(items.map(\.claims.userID) == ["anna", "anna"])
+        #expect(items.allSatisfy(\.claims.isEmpty) && items.count == 2)
     }
 }

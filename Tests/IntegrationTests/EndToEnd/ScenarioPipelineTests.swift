@@ -71,7 +71,7 @@ extension PipelineTests {
             let observations = together.flatMap(\.observations)
             #expect(observations.contains { $0.verification?.method == .receipt })
             #expect(observations.contains { $0.appTransaction != nil })
-            #expect(observations.contains { $0.claims.userID != nil })
+            #expect(observations.contains { $0.ingestUserID != nil })
             #expect(observations.contains { $0.transaction?["advancedCommerceInfo"] != nil })
             #expect(together.contains { $0.name.contains("the-greater-hash-wins") })
         }

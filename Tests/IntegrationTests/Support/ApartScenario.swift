@@ -68,7 +68,10 @@ struct ApartScenario: Sendable {
             DemoItem(
                 kind: .purchase,
                 key: Array(prefix.utf8),
-                value: try body(observation, index, signers)
+                value: try body(observation, index, signers),
+                headers: observation.ingestUserID.map { user in
+                    [DemoItem.Header(name: "user-id", value: Array((prefix + user).utf8))]
+                } ?? []
             )
         }
     }
@@ -101,9 +104,6 @@ extension ApartScenario {
                 transaction: transaction,
                 renewal: renewal
             )
-        }
-        if let transaction, let user = observation.claims.userID {
-            return Body.transaction(transaction, claims: ["userID": "\"\(prefix + user)\""])
         }
         return transaction.map { Body.transaction($0) } ?? renewal ?? []
     }

@@ -23,9 +23,11 @@ class Facts:
         self.transactions = {}  # (environment, bundle, id) -> track -> (revision, event)
         self.renewals = {}  # (environment, original, trust) -> (revision, event)
         self.graces = {}  # (environment, original, trust) -> {(expires, renewal date)}
-        self.claims = {}  # purchase -> {(purchase date, id, signed, user)}
+        self.claims = {}  # purchase -> {(purchase date, id, position, user)}
+        self.position = 0
 
     def add(self, event):
+        self.position += 1
         if event.renewal is not None:
             self.add_renewal(event)
         if event.transaction is not None:
@@ -42,7 +44,8 @@ class Facts:
         if event.track not in tracks or tracks[event.track][0] < revision:
             tracks[event.track] = (revision, event)
         if event.user_id:
-            claim = (payload["purchaseDate"], payload["transactionId"], event.signed, event.user_id)
+            named = (payload["purchaseDate"], payload["transactionId"])
+            claim = named + (self.position, event.user_id)
             self.claims.setdefault(payload.purchase(event), set()).add(claim)
 
     def add_renewal(self, event):

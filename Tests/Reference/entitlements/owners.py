@@ -74,7 +74,8 @@ class Owners:
             return []
         claimed = {}
         for purchased, identifier, _, user in sorted(purchase.claims):
-            claimed[(purchased, identifier)] = user
+            # The first record that names a user beside a transaction counts.
+            claimed.setdefault((purchased, identifier), user)
         named = [(user, purchased) for (purchased, _), user in sorted(claimed.items())]
         return self.followed(named, purchase)
 

@@ -126,7 +126,7 @@ extension Sample {
             $0.appAccountToken = token
             $0.appTransactionID = account
         }
-        sample.claims.userID = claim
+        sample.ingestUserID = claim
         return sample
     }
 }

@@ -15,6 +15,10 @@ struct Sample {
     var trust = Trust.apple
     var method = VerificationFacts.Method.jws
     var claims = ObservationClaims()
+    /// Whom the ingestion service names, in which raw record.
+    var ingestUserID: String?
+    var rawTimestamp: Int64?
+    var rawOffset: Int64 = 1
     var headers: [KafkaHeader] = []
     /// Marked by `dedupe-worker`, which lets it pass for its correlation ID.
     var isDuplicate = false
@@ -64,8 +68,8 @@ struct Sample {
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 0,
-                offset: 1,
-                timestamp: nil,
+                offset: rawOffset,
+                timestamp: rawTimestamp.map(Timestamp.init(milliseconds:)),
                 index: 0,
                 count: 1
             ),
@@ -83,7 +87,8 @@ struct Sample {
                 method: method,
                 verifier: "test"
             ),
-            claims: claims
+            claims: claims,
+            ingestUserID: ingestUserID
         )
         observation.isDuplicate = isDuplicate
         return observation

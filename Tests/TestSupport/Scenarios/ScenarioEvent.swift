@@ -43,7 +43,7 @@ struct ScenarioEvent {
             appTransaction: app,
             notification: notification(),
             verification: try verification(),
-            claims: ObservationClaims(userID: json["userID"]?.string)
+            ingestUserID: json["userID"]?.string
         )
     }
 
