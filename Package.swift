@@ -27,9 +27,16 @@ func library(
     _ name: String,
     _ dependencies: [Target.Dependency] = [],
     path: String? = nil,
+    exclude: [String] = [],
     settings: [SwiftSetting] = strict
 ) -> Target {
-    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+    .target(
+        name: name,
+        dependencies: dependencies,
+        path: path,
+        exclude: exclude,
+        swiftSettings: settings
+    )
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -65,7 +72,7 @@ let package = Package(
         // Pure: no clock, no I/O, no environment.
         library("Threads"),
         library("JSON"),
-        library("AppStore", ["JSON", "OpenSSL"]),
+        library("AppStore", ["JSON", "OpenSSL"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
 
         // The pipeline.

@@ -3,7 +3,7 @@ import OpenSSL
 
 /// Says of a body whether Apple signed it for one of the configured apps, and what it holds.
 ///
-/// The rules and their order are those of the product's verification document: the first one
+/// The rules and their order are those of VERIFICATION.md in this target: the first one
 /// broken is the reason of the refusal. For one thread at a time, since it holds the keys'
 /// contexts and what is known of chains; each thread has one of its own, of one configuration.
 package final class Verifier {

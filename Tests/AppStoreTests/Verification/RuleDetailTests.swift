@@ -4,7 +4,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Sentences of the verification document that no other suite takes at their word.
+/// Sentences of VERIFICATION.md that no other suite takes at their word.
 struct RuleDetailTests {
     @Test func `whitespace around a bare receipt is not counted`() throws {
         let text = try MintedReceipts.text()

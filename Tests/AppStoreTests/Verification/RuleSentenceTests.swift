@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// More sentences of the verification document, each taken at its word.
+/// More sentences of VERIFICATION.md, each taken at its word.
 struct RuleSentenceTests {
     @Test(arguments: [
         "", #""alg":null,"#, #""alg":["ES256"],"#, #""alg":256,"#, #""alg":"es256","#,

@@ -4,35 +4,48 @@ extension Rule {
         "of any two rules broken at once the earlier is the reason",
     ]
 
-    /// Paragraph by paragraph; most are one step of the same list.
-    static let order: [Rule] =
+    private static let outerFirst =
+        "the outer JWS is judged before the inner, and items before claims"
+
+    static let order: [Rule] = [
+        Rule("Order 1.1", "the first rule broken is the reason", inOrder),
+        Rule("Order 1.2", "the body, each JWS, the body again", [outerFirst] + inOrder),
+        Rule(
+            "Order 1.3",
+            "the outer JWS first",
+            [outerFirst, "one bad item refuses the whole body"]
+        ),
+        Rule(
+            "Order 1.4",
+            "nothing goes on before all of it has passed",
+            [
+                "one bad item refuses the whole body",
+                "each bad record is a dead letter with its reason, byte for byte",
+            ]
+        ),
+        Rule(
+            "Order 1.5",
+            "what nobody has signed is not interpreted",
+            ["a payload that nobody signed is forged, whatever it says"] + inOrder
+        ),
+        Rule(
+            "Order 2.1",
+            "a receipt likewise",
+            ["a chain with one defect is refused for it", "every reason is reached"]
+        ),
+    ]
+
+    static let steps: [Rule] =
         [
-            Rule("Order 1.1", "the body is judged before what is in it", inOrder),
-            Rule("Order 2.1", "its size first", inOrder, without: ["bodySize"]),
-            Rule("Order 3.1", "then what it is", inOrder),
+            Rule("Steps 1.1", "the body's size", inOrder, without: ["bodySize"]),
             Rule(
-                "Order 4.1",
-                "then its JSON, the number of items, its shape",
+                "Steps 4.1",
+                "the number of items",
                 ["too many items are said before an unknown shape"] + inOrder,
                 without: ["itemsCount"]
             ),
             Rule(
-                "Order 5.1",
-                "then each JWS, the outer first",
-                [
-                    "the outer JWS is judged before the inner, and items before claims",
-                    "one bad item refuses the whole body",
-                ]
-            ),
-            Rule(
-                "Order 5.2",
-                "what nobody has signed is not interpreted",
-                ["a payload that nobody signed is forged, whatever it says"] + inOrder
-            ),
-        ]
-        + (6...17).map { Rule("Order \($0).1", "its place in the list", inOrder) } + [
-            Rule(
-                "Order 9.1",
+                "Steps 9.1",
                 "a pinned root or one of the apps' own, before any signature is computed",
                 [
                     "an authority of one's own that copies all of Apple's names is not trusted",
@@ -41,26 +54,9 @@ extension Rule {
                 ],
                 without: ["anchorNamed", "pin"]
             ),
-            Rule(
-                "Order 18.1",
-                "then the body again",
-                ["the outer JWS is judged before the inner, and items before claims"]
-            ),
-            Rule(
-                "Order 18.2",
-                "its items among each other",
-                ["the outer JWS is judged before the inner, and items before claims"]
-            ),
-            Rule("Order 18.3", "what is claimed beside them", inOrder),
-            Rule(
-                "Order 18.4",
-                "nothing goes on before all of it has passed",
-                [
-                    "one bad item refuses the whole body",
-                    "each bad record is a dead letter with its reason, byte for byte",
-                ]
-            ),
+            Rule("Steps 18.1", "its items among each other", [outerFirst]),
         ]
+        + (1...19).map { Rule("Steps \($0).1", "its place in the list", inOrder) }
 
     static let recognition: [Rule] = [
         Rule(

@@ -64,12 +64,17 @@ extension Rule {
                 "a receipt needs a creation date",
             ]
         ),
+        Rule(
+            "Receipts 5.1",
+            "the style of iOS 6 is known and not verified",
+            ["a receipt in the style of iOS 6 is known, with a detail that says what to do"]
+        ),
     ]
 
     /// What nobody could see from the reason alone: how much is read of what is too much.
     static let bounds: [Rule] = [
         Rule(
-            "Bounds 1",
+            "Bounds 1.1",
             "a receipt's records, attributes and certificates",
             [
                 "two hundred records and eighty thousand bytes are ordinary",
@@ -80,7 +85,7 @@ extension Rule {
             without: ["recordsCount", "attributesCount", "receiptCertificateSize"]
         ),
         Rule(
-            "Bounds 2",
+            "Bounds 2.1",
             "the elements of a certificate, which a parser's work grows with",
             [
                 "a certificate has a bounded number of elements",
@@ -90,7 +95,7 @@ extension Rule {
             without: ["certificateElements"]
         ),
         Rule(
-            "Bounds 3",
+            "Bounds 3.1",
             "no hostile chain comes into the memory of good ones, or pushes one out",
             [
                 "a header comes in only with a good signature under it",
@@ -102,7 +107,15 @@ extension Rule {
     /// Revocation: which certificates are asked about, and whose word counts.
     static let responders: [Rule] = [
         Rule(
-            "Responders 1",
+            "Responders 1.1",
+            "who is asked, where asking is on",
+            [
+                "a question is put once per certificate and interval",
+                "Xcode's certificate has no issuer to ask",
+            ]
+        ),
+        Rule(
+            "Responders 2.1",
             "what was signed from the revocation on is refused, and nothing before",
             [
                 "what was signed from the second of revocation on is refused",
@@ -112,7 +125,7 @@ extension Rule {
             without: ["revocation"]
         ),
         Rule(
-            "Responders 2",
+            "Responders 2.2",
             "the unknown waits where that is wanted",
             [
                 "the unknown passes and is counted, or waits where that is wanted",
@@ -121,7 +134,7 @@ extension Rule {
             without: ["revocationHard"]
         ),
         Rule(
-            "Responders 3",
+            "Responders 3.1",
             "an answer counts that the issuer or its delegate has signed, in its time",
             [
                 "nobody else may answer", "a weak digest under the answer counts for nothing",
@@ -132,7 +145,7 @@ extension Rule {
             without: ["answerSigner", "answerDigest", "answerAge", "answerFuture", "answerEnd"]
         ),
         Rule(
-            "Responders 4",
+            "Responders 4.1",
             "nobody is asked at an address that a forgery names, and only by HTTP",
             [
                 "nobody is told of a chain that nobody has vouched for",
@@ -143,7 +156,7 @@ extension Rule {
             without: ["plainHTTP"]
         ),
         Rule(
-            "Responders 5",
+            "Responders 5.1",
             "a question is put once in its interval, and never waited for by a record",
             [
                 "a question is put once per certificate and interval",

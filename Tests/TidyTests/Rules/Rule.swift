@@ -1,8 +1,8 @@
-/// A sentence of the verification document in our own words, and what shows that it holds.
+/// A sentence of `Sources/AppStore/VERIFICATION.md`, and what shows that it holds.
 struct Rule: Sendable {
-    /// Section, paragraph and sentence there, such as `JWS 2.4`; `Responders` and `Bounds` are
-    /// sections of ours, of what is promised elsewhere.
+    /// Section, paragraph and sentence there, such as `JWS 2.4`.
     let place: String
+    /// The sentence's gist, for who reads a row without the document.
     let says: String
     /// The tests' own names, at least one.
     let tests: [String]
@@ -18,6 +18,6 @@ struct Rule: Sendable {
     }
 
     static let all =
-        order + recognition + envelope + jws + certificates + payload + local + receipts + bounds
-        + responders
+        order + steps + recognition + envelope + jws + certificates + payload + local + receipts
+        + bounds + responders
 }

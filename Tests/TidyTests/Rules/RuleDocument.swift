@@ -1,25 +1,47 @@
-/// Finds the sentences of the verification document, whose text is not repeated here.
+import Foundation
+
+/// Finds the sentences of `Sources/AppStore/VERIFICATION.md`, whose text is not repeated here.
 enum RuleDocument {
+    static let path = "Sources/AppStore/VERIFICATION.md"
+
     /// The places of all sentences: section, paragraph and sentence.
+    static func sentences() throws -> [String] {
+        let url = SourceTree.root.appending(path: path)
+        return sentences(of: try String(contentsOf: url, encoding: .utf8))
+    }
+
+    /// A paragraph is an item of a list, or lines up to an empty one; what stands before the first
+    /// section introduces the document.
     static func sentences(of text: String) -> [String] {
-        var places: [String] = []
-        var section: Substring?
-        var paragraph = 0
-        for line in text.split(separator: "\n") {
-            if line.hasPrefix("## ") {
-                section = line.dropFirst(3).split(separator: " (")[0]
-                paragraph = 0
-            } else if let section {
-                paragraph += 1
-                let count = count(in: line.trimmingPrefix(#/- |\d+\. /#))
-                places += (1...count).map { "\(section) \(paragraph).\($0)" }
+        text.components(separatedBy: "\n## ").dropFirst().flatMap { section -> [String] in
+            let lines = section.split(separator: "\n", omittingEmptySubsequences: false)
+            let name = lines[0].split(separator: " (")[0]
+            return paragraphs(in: lines.dropFirst()).enumerated().flatMap { index, paragraph in
+                (1...count(in: paragraph)).map { "\(name) \(index + 1).\($0)" }
             }
         }
-        return places
+    }
+
+    private static func paragraphs(in lines: ArraySlice<Substring>) -> [String] {
+        var paragraphs: [String] = []
+        var isOpen = false
+        for line in lines {
+            let text = String(line.trimmingPrefix(#/\s*(- |\d+\. )?/#))
+            let isItem = line.starts(with: #/- |\d+\. /#)
+            if text.isEmpty {
+                isOpen = false
+            } else if isOpen && !isItem {
+                paragraphs[paragraphs.count - 1] += " " + text
+            } else {
+                paragraphs.append(text)
+                isOpen = true
+            }
+        }
+        return paragraphs
     }
 
     /// A sentence ends with a full stop before a blank and what can begin another.
-    private static func count(in paragraph: Substring) -> Int {
+    private static func count(in paragraph: String) -> Int {
         1 + paragraph.matches(of: #/\. [A-Z`(]/#).count
     }
 }
