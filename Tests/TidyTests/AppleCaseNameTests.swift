@@ -1,72 +1,86 @@
-import Foundation
-import TestSupport
 import Testing
 
-/// Every case of Apple's own suites, as the overview of them names it, has a test of that name.
-@Suite(.needsSharedData)
+/// Every case of the suites that Apple publishes with its server libraries
+/// (github.com/apple/app-store-server-library-java, -python, -node, -swift) has a test of its name.
 struct AppleCaseNameTests {
     private static let sources = Result {
         try SourceTree.swiftFiles(below: ["Tests/AppStoreTests", "Tests/StagesTests"])
             .flatMap(\.lines).joined(separator: "\n")
     }
 
-    /// The lines of one section of the overview.
-    private static func section(_ number: String) throws -> [Substring] {
-        let text = try String(
-            contentsOf: SharedData.folder.appending(path: "APPLE.md"),
-            encoding: .utf8
-        )
-        let lines = text.split(separator: "\n")
-        let start = try #require(lines.firstIndex { $0.hasPrefix("### \(number) ") })
-        return Array(lines[(start + 1)...].prefix { !$0.hasPrefix("#") })
+    /// Chains (C) and signed data (D): our number and the name in Apple's suites.
+    private static let named = [
+        "C1 testValidChainWithoutOCSP",
+        "C2 testValidChainInvalidIntermediateOIDWithoutOCSP",
+        "C3 testValidChainInvalidLeafOIDWithoutOCSP",
+        "C4 testInvalidChainLength",
+        "C5 testMalformedBase64InCertificateList",
+        "C6 testMalformedCertificateList",
+        "C7 testMalformedRootCerts",
+        "C8 testEmptyRootCertificateList",
+        "C9 testValidChainExpired",
+        "C10 testChainDifferentThanRootCertificate",
+        "C11 testOcspResponseCaching",
+        "C12 testOcspResponseCachingHasExpiration",
+        "C13 testOcspResponseCachingWithDifferentChains",
+        "C14 testOcspResponseCachingWithSlightlyDifferentChains",
+        "C15 testAppleChainIsValidWithOCSP",
+        "D1 testAppStoreServerNotificationDecoding",
+        "D2 testWrongEnvironmentForServerNotification",
+        "D3 testMissingX5CHeader",
+        "D4 testWrongBundleIdForServerNotification",
+        "D5 testWrongAppAppleIdForNotification",
+        "D6 testWrongBundleIdForTransaction",
+        "D7 testRenewalInfoDecoding",
+        "D8 testTransactionInfoDecoding",
+        "D9 testMalformedJWTWithTooManyParts",
+        "D10 testMalformedJWTWithMalformedData",
+    ]
+
+    /// Xcode's data (X), the models (M) and receipts (R), which have no names of their own there.
+    private static let numbered =
+        (1...4).map { "X\($0)" } + (1...13).map { "M\($0)" } + (1...3).map { "R\($0)" }
+
+    /// Apple's steps of receipt validation on a device or a server, and what none of the four
+    /// suites tests.
+    private static let inWords = [
+        "decode all attributes", "empty date = absent and 1719 as bool",
+        "unknown attributes preserved", "wrong bundle", "wrong environment",
+        "unknown receipt type", "tampered payload", "foreign root", "leaf without OID",
+        "intermediate without OID", "root cert not embedded", "not base64", "not PKCS#7",
+        "trailing bytes", "expired certs at creation date OK", "same with online checks fails",
+        "no signedAttrs", "segmented content", "Xcode decode", "Xcode wrong bundle",
+        "Xcode wrong environment", "extract id", "extract nil", "extract rejects foreign receipt",
+
+        "bit-flipped signature", "flipped payload", "alg none/HS256", "high/zero r or s",
+        "DER instead of raw signature", "63/65-byte signature", "P-384 leaf key", "x5c of 4",
+        "swapped leaf/intermediate order", "self-issued intermediate without CA",
+        "pathlen violation", "signedDate just outside/inside leaf validity", "signedDate missing",
+        "payload-kind confusion", "nested JWS", "duplicate JSON keys", "huge header",
+        "real Apple-signed golden tokens",
+    ]
+
+    @Test(arguments: named)
+    func `a case with a number and a name`(name: String) throws {
+        let isThere = try Self.sources.get().contains(name)
+        #expect(isThere)
     }
 
-    @Test(arguments: ["4.1", "4.2"])
-    func `cases with a number and a name`(number: String) throws {
+    @Test(arguments: numbered)
+    func `a case with a number`(number: String) throws {
         let sources = try Self.sources.get()
-        let rows = try Self.section(number).compactMap { line in
-            line.firstMatch(of: /^\| ([CD]\d+) \| ([^|]*)\|/)
-        }
-        #expect(rows.count >= 10)
-        for row in rows {
-            let names = row.2.matches(of: /test[A-Z]\w+/)
-            let name = names.first.map { "\(row.1) \($0.0)" } ?? "\(row.1) "
-            let isThere = sources.contains(name)
-            #expect(isThere, "\(name)")
-        }
+        let isThere = ["func `\(number) ", "\"\(number) "].contains { sources.contains($0) }
+        #expect(isThere)
     }
 
-    @Test(arguments: [("4.3", 4), ("4.4", 13), ("4.5", 3)])
-    func `cases with a number`(number: String, count: Int) throws {
+    @Test(arguments: inWords)
+    func `a case in words`(name: String) throws {
         let sources = try Self.sources.get()
-        let text = try Self.section(number).joined(separator: " ")
-        let cases = text.matches(of: /\b[XMR]\d+\b/).map { String($0.0) }
-        #expect(Set(cases).count == count)
-        for name in cases {
-            let isThere = ["func `\(name) ", "\"\(name) "].contains { sources.contains($0) }
-            #expect(isThere, "\(name)")
-        }
-    }
-
-    @Test(arguments: [("4.6", "; ", 20), ("4.7", ", ", 18)])
-    func `cases with a name`(number: String, separator: String, count: Int) throws {
-        let sources = try Self.sources.get()
-        let text = try Self.section(number).joined(separator: " ")
-        let cases = text.trimmingSuffix(".").split(separator: separator)
-        #expect(cases.count >= count)
-        for name in cases {
-            let isThere =
-                sources.contains("\"\(name)\"")
-                || sources.split(separator: "\n").contains { line in
-                    line.contains("func `") && line.contains(name)
-                }
-            #expect(isThere, "\(name)")
-        }
-    }
-}
-
-extension String {
-    fileprivate func trimmingSuffix(_ suffix: String) -> Substring {
-        hasSuffix(suffix) ? dropLast(suffix.count) : self[...]
+        let isThere =
+            sources.contains("\"\(name)\"")
+            || sources.split(separator: "\n").contains { line in
+                line.contains("func `") && line.contains(name)
+            }
+        #expect(isThere)
     }
 }

@@ -4,7 +4,7 @@
 package struct ObservedOwner: Hashable, Sendable {
     /// Nil: nobody yet.
     package var userID: String?
-    /// The rule of DESIGN's linking order that decided, or why none did.
+    /// The raw value of an `OwnershipRule`: the one that decided, or why none did.
     package var rule: String
 
     package init(userID: String?, rule: String) {

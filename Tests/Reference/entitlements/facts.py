@@ -1,4 +1,4 @@
-"""Facts from signed events: which revision of each counts (DESIGN, section 5)."""
+"""Facts from signed events: which revision of each counts (Sources/ARCHITECTURE.md, The rules of facts)."""
 
 import hashlib
 

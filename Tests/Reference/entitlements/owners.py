@@ -1,4 +1,4 @@
-"""Whose a purchase is (DESIGN, section 6)."""
+"""Whose a purchase is (Sources/ARCHITECTURE.md, The rules of ownership)."""
 
 ENDED_AT_ONCE = "Consumable"
 SUBSCRIPTION = "Auto-Renewable Subscription"

@@ -1,4 +1,4 @@
-"""What purchases grant (DESIGN, section 7)."""
+"""What purchases grant (Sources/ARCHITECTURE.md, The rules of entitlement)."""
 
 import times
 
