@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// The source map names what is there, and its imports are those of `Package.swift`.
+struct ArchitectureTests {
+    private static let name = "Sources/ARCHITECTURE.md"
+    private static let document = Result {
+        try String(contentsOf: SourceTree.root.appending(path: name), encoding: .utf8)
+    }
+    private static let manifest = Result {
+        try String(contentsOf: SourceTree.root.appending(path: "Package.swift"), encoding: .utf8)
+    }
+
+    @Test func `it has at most 250 lines`() throws {
+        let lines = try Self.document.get().split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        #expect(lines.count <= 251)
+    }
+
+    /// Relative to the root, or to `Sources`.
+    @Test func `each path that it names exists`() throws {
+        let paths = try Self.names().filter(Self.isPath)
+        #expect(paths.count > 25)
+        for path in paths {
+            let isThere = ["", "Sources/"].contains { folder in
+                let url = SourceTree.root.appending(path: folder + path)
+                return FileManager.default.fileExists(atPath: url.path)
+            }
+            #expect(isThere, "\(path)")
+        }
+    }
+
+    @Test func `each type that it names is declared`() throws {
+        let known = try Self.declarations().union(Self.modules())
+        let names = try Self.names().filter { name in
+            !Self.isPath(name) && name.wholeMatch(of: /[A-Z]\w*[a-z]\w*(\.\w+)*/) != nil
+        }
+        #expect(names.count > 100)
+        for name in names {
+            for part in name.split(separator: ".") {
+                #expect(known.contains(String(part)), "\(name)")
+            }
+        }
+    }
+
+    @Test func `its import map is Package.swift's`() throws {
+        let rows = try Self.document.get().split(separator: "\n").compactMap { line in
+            line.firstMatch(of: /^\| `([\w-]+)` \| ([^|]*)\|/)
+        }
+        let mapped = Dictionary(rows.map { (String($0.1), Self.quoted($0.2, by: "`")) }) { $1 }
+        let targets = try Self.targets()
+        #expect(targets.count > 20)
+        for (target, imports) in targets {
+            #expect(mapped[target] == imports, "\(target)")
+        }
+    }
+
+    /// What stands in back quotes.
+    private static func names() throws -> [String] {
+        try document.get().matches(of: /`([^`\n]+)`/).map { String($0.1) }
+    }
+
+    private static func isPath(_ name: String) -> Bool {
+        name.contains("/") && !name.contains(" ") || name.hasSuffix(".swift")
+            || name.hasSuffix(".md")
+    }
+
+    /// The names of types and of their members, in tests too.
+    private static func declarations() throws -> Set<String> {
+        let keywords: Set<Substring> = [
+            "struct", "class", "enum", "actor", "protocol", "typealias", "func", "let", "var",
+        ]
+        var names: Set<String> = []
+        for file in try SourceTree.swiftFiles(below: ["Sources", "Tests"]) {
+            for line in file.lines {
+                let words = line.split(separator: " ")
+                if words.first == "case" {
+                    names.formUnion(words.dropFirst().map(identifier))
+                }
+                for (word, next) in zip(words, words.dropFirst()) where keywords.contains(word) {
+                    names.insert(identifier(next))
+                }
+            }
+        }
+        return names
+    }
+
+    private static func identifier(_ word: Substring) -> String {
+        String(word.prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+    }
+
+    private static func modules() throws -> Set<String> {
+        try targets().reduce(into: []) { $0.formUnion($1.value.union([$1.key])) }
+    }
+
+    /// The targets below `Sources` and what each may import.
+    private static func targets() throws -> [String: Set<String>] {
+        let calls = try manifest.get().matches(
+            of: /(?:library|executable)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?/
+        )
+        let targets = calls.filter { $0.1 != "FuzzTargets" }
+        return Dictionary(targets.map { (String($0.1), quoted($0.2 ?? "", by: "\"")) }) { $1 }
+    }
+
+    private static func quoted(_ text: Substring, by quote: Character) -> Set<String> {
+        let parts = text.split(separator: quote, omittingEmptySubsequences: false)
+        return Set(parts.indices.filter { !$0.isMultiple(of: 2) }.map { String(parts[$0]) })
+    }
+}
