@@ -37,14 +37,8 @@ package struct Migrator: Sendable {
         _ transaction: PostgresConnection,
         _ deadline: Duration
     ) async throws {
-        _ = try await transaction.pipeline(
-            [
-                // A migration takes as long as it takes; its deadline is the caller's.
-                PostgresStatement("SET LOCAL statement_timeout = 0"),
-                PostgresStatement(
-                    "SELECT pg_advisory_xact_lock(hashtextextended('schema_migrations', 0))"
-                ),
-            ],
+        _ = try await transaction.query(
+            "SELECT pg_advisory_xact_lock(hashtextextended('schema_migrations', 0))",
             deadline: deadline
         )
         let isThere = try await transaction.query(

@@ -114,14 +114,22 @@ package actor PostgresConnection {
         let session = try openSession()
         let start = transactionStart
         transactionStart = nil
-        let all = (start.map { [$0] } ?? []) + statements
+        let timeout = longerTimeout(deadline).map { milliseconds in
+            PostgresStatement(
+                "SELECT set_config('statement_timeout', $1, true)",
+                [.text(milliseconds)]
+            )
+        }
+        let before = [start, timeout].compactMap { $0 }
+        let all = before + statements
         let end = instant(deadline)
         let rows = try await interruptible(session.wakePipe) { () throws(PostgresError) in
             try session.run(all, until: end)
         }
-        guard start != nil else { return rows }
-        try expect("BEGIN", rows[0])
-        return Array(rows.dropFirst())
+        if start != nil {
+            try expect("BEGIN", rows[0])
+        }
+        return before.isEmpty ? rows : Array(rows.dropFirst(before.count))
     }
 
     /// Runs a script of several statements, for migrations: no parameters, no rows.
@@ -133,9 +141,10 @@ package actor PostgresConnection {
         if transactionStart != nil {
             _ = try await pipeline([], deadline: deadline)
         }
+        let timeout = longerTimeout(deadline).map { "SET LOCAL statement_timeout = \($0);\n" } ?? ""
         let end = instant(deadline)
         try await interruptible(session.wakePipe) { () throws(PostgresError) in
-            try session.run(script: script, until: end)
+            try session.run(script: timeout + script, until: end)
         }
     }
 
@@ -227,6 +236,13 @@ extension PostgresConnection {
             code: .unexpectedAnswer,
             message: "\(tag) was answered by another command; the connection was closed"
         )
+    }
+
+    /// Where a call may take longer than others, the server has to know so, until the end of the
+    /// transaction.
+    private func longerTimeout(_ deadline: Duration?) -> String? {
+        guard let deadline, deadline > options.statementDeadline else { return nil }
+        return SessionSettings.statementTimeout(deadline)
     }
 
     /// Undoes the transaction, also for a cancelled task; closes the connection where that fails.

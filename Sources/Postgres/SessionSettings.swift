@@ -43,8 +43,7 @@ enum SessionSettings {
         let silence = Keepalives(silenceMax: options.silenceMax)
         let idle = milliseconds(options.silenceMax)
         return [
-            // The statement's own deadline ends it before; this is for a process that is gone.
-            "statement_timeout": milliseconds(options.statementDeadline + statementGrace),
+            "statement_timeout": statementTimeout(options.statementDeadline),
             "lock_timeout": "0",
             "idle_in_transaction_session_timeout": idle,
             "idle_session_timeout": options.isHeld ? idle : "0",
@@ -54,6 +53,12 @@ enum SessionSettings {
             "tcp_keepalives_count": "\(silence.count)",
             "tcp_user_timeout": "\(silence.unacknowledgedMilliseconds)",
         ]
+    }
+
+    /// When the server ends a statement by itself, in milliseconds: its deadline ends it before,
+    /// unless the process is gone.
+    static func statementTimeout(_ deadline: Duration) -> String {
+        milliseconds(deadline + statementGrace)
     }
 
     private static let statementGrace = Duration.seconds(5)

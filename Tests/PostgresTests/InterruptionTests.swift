@@ -40,6 +40,22 @@ import Testing
         #expect(next?.code == .connectionClosed)
     }
 
+    @Test func `a call may take longer than the others, and the server knows`() async throws {
+        var options = options
+        options.statementDeadline = .milliseconds(100)
+        let own = try await PostgresConnection.connect(options)
+        let sleep = "SELECT pg_sleep(5.5)"
+        _ = try await own.query(sleep, deadline: .seconds(30))
+        try await own.execute(script: sleep, deadline: .seconds(30))
+        let shown = try await own.transaction { transaction in
+            _ = try await transaction.query("SELECT 1", deadline: .seconds(30))
+            return try await transaction.query("SHOW statement_timeout")[0].text(0)
+        }
+        #expect(shown == "35s")
+        #expect(try await own.query("SHOW statement_timeout")[0].text(0) == "5100ms")
+        await own.close()
+    }
+
     @Test func `a cancelled task cancels its statement`() async throws {
         let task = Task { [connection] in
             try await connection.query("SELECT pg_sleep(60)")

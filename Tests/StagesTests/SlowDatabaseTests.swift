@@ -10,9 +10,9 @@ import Worker
 
 /// A database so slow that a whole batch never fits into a statement's deadline.
 @Suite(.timeLimit(.minutes(10))) struct SlowDatabaseTests {
-    private static let count = 120
+    private static let count = 60
 
-    /// Each row written to the table takes 80 ms, and a statement 2 s at most: 25 rows.
+    /// Each row written to the table takes 80 ms, and a statement 1 s at most: 12 rows.
     private static func client(slow table: String) async throws -> PostgresClient {
         var options = try await PostgresServer.shared.migratedDatabase()
         let connection = try await PostgresConnection.connect(options)
@@ -25,7 +25,7 @@ import Worker
                 """
         )
         await connection.close()
-        options.statementDeadline = .seconds(2)
+        options.statementDeadline = .seconds(1)
         return PostgresClient(options, connectionsMax: 8)
     }
 
