@@ -89,6 +89,36 @@ import Worker
         )
     }
 
+    @Test func `of a body's observations the last one alone lists what the user holds`()
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        let ids = ["1", "2", "3"]
+        for id in ids { try await worker.own([Signed.key(id): Self.anna]) }
+        let body = try ids.enumerated().map { index, id in
+            try Signed.transaction(id, signed: 1).observation(index, of: ids.count)
+        }
+        let outcomes = try await Self.outcomes(worker, body).compactMap { $0 }
+        #expect(outcomes.map(\.userID) == ["anna", "anna", "anna"])
+        #expect(outcomes.map { $0.entitlements == nil } == [true, true, false])
+        let held = try JSONDocument(parsing: outcomes[2].entitlements ?? []).root
+        #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ids)
+    }
+
+    @Test func `what a large body answers grows with what the user holds, not with its square`()
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        let ids = (1...300).map { String($0) }
+        for id in ids { try await worker.own([Signed.key(id): Self.anna]) }
+        let body = try ids.enumerated().map { index, id in
+            try Signed.transaction(id, signed: 1).observation(index, of: ids.count)
+        }
+        let outcomes = try await Self.outcomes(worker, body)
+        let bytes = outcomes.reduce(0) { $0 + ($1?.entitlements?.count ?? 0) }
+        #expect(bytes > 300 * 100 && bytes < 300 * 300, "\(bytes) bytes of holdings")
+    }
+
     @Test func `who does not wait costs nothing and is not answered`() async throws {
         let worker = try await EntitleWorker()
         let verdicts = try await worker.process([try Signed.transaction("1", signed: 1)])

@@ -24,9 +24,11 @@ import Worker
 
     private static func conflict(
         at offset: Int64,
-        headers: [KafkaHeader] = [header]
+        headers: [KafkaHeader] = [header],
+        index: Int = 0,
+        of count: Int = 1
     ) throws -> ConsumerRecord {
-        try Signed.transaction("1", signed: 2, product: "other")
+        try Signed.transaction("1", signed: 2, product: "other").observation(index, of: count)
             .record(at: offset, headers: headers)
     }
 
@@ -54,6 +56,20 @@ import Worker
         #expect(
             held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"]
         )
+    }
+
+    @Test func `a refused observation lists what its user holds if it is the last of its body`()
+        async throws
+    {
+        let reader = try await Self.reader()
+        let worker = try await EntitleWorker(on: reader.client)
+        try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1)])
+        let verdicts = try await reader.stage.process([
+            try Self.conflict(at: 1, index: 0, of: 2), try Self.conflict(at: 2, index: 1, of: 2),
+        ])
+        #expect(verdicts.map { $0.outcome?.userID } == ["anna", "anna"])
+        #expect(verdicts.map { $0.outcome?.entitlements == nil } == [true, false])
     }
 
     @Test func `where nobody is known, nobody is named`() async throws {

@@ -2,16 +2,23 @@
 """A small ingestion service: takes a body from an app, publishes it, and answers what became of it.
 
     KAFKA_BOOTSTRAP=broker-1:9092 ./ingestion_service.py --port 8080
-    curl --data @body.json http://127.0.0.1:8080/purchases
+    curl --header 'X-Session-User: user-17' --data @body.json http://127.0.0.1:8080/purchases
 
 POST /purchases takes one body of at most 1 MiB as the app or Apple sent it. It goes to the raw topic
-under a fresh correlation ID, and the outcomes with that ID make the answer:
+under a fresh correlation ID, and the outcomes with that ID, one for each part of the body, make the
+answer:
 
     200  every part of the body is settled: the app may finish its transaction
+    401  nobody is signed in: nothing is published
     422  a part was refused and stays refused: the app keeps its transaction, somebody has to look
     202  published, and not settled in time: nothing is lost; the app asks again later with the same
          body and does not finish its transaction yet
     503  not published: the app asks again later
+
+Whoever has a copy of a signed transaction can post it, also one that another user bought. Every
+ingestion service therefore compares the outcome's user with the user of its own session before it
+answers: of another's purchase the app is told that it is another's, never whose, nor what they hold.
+An outcome without a user belongs to nobody yet. The last outcome of a body lists what its user holds.
 
 Needs Debian's python3-confluent-kafka. A real one authenticates the app. Which user it is goes into
 the record header user-id (read with linking.trust_ingest_user), from the service's own session and
@@ -29,6 +36,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 BODY_BYTES_MAX = 1 << 20
+OF_THE_USER = ("userID", "entitlements", "omitted")
+
+
+def told_to(user, outcome):
+    """What a user may read of an outcome: nothing about another user."""
+    if outcome["userID"] in (user, None):
+        return outcome
+    told = {name: value for name, value in outcome.items() if name not in OF_THE_USER}
+    return told | {"userID": None, "entitlements": None, "belongsToAnother": True}
 
 
 class Waiting:
@@ -39,7 +55,7 @@ class Waiting:
         self.is_settled = threading.Event()
 
     def take(self, outcome):
-        # An outcome may come twice, with the same index.
+        # An outcome may come twice, with the same index; all of a body's have to be there.
         self.outcomes[outcome["index"]] = outcome
         if len(self.outcomes) == outcome["count"]:
             self.is_settled.set()
@@ -119,16 +135,19 @@ def service(pipeline, seconds_max):
             length = int(self.headers.get("Content-Length") or 0)
             if self.path != "/purchases":
                 return self.answer(404, {"error": "POST /purchases is all there is"})
+            user = self.headers.get("X-Session-User")
+            if not user:
+                return self.answer(401, {"error": "nobody is signed in"})
             if not 0 < length <= BODY_BYTES_MAX:
                 return self.answer(413, {"error": "a body of 1 byte to 1 MiB is expected"})
             try:
-                body, user = self.rfile.read(length), self.headers.get("X-Session-User")
-                outcomes, is_settled = pipeline.settle(body, user, seconds_max)
+                outcomes, is_settled = pipeline.settle(self.rfile.read(length), user, seconds_max)
             except (KafkaException, BufferError):
                 return self.answer(503, {"error": "not published, ask again later"})
             is_refused = any(outcome["status"] == "dead_lettered" for outcome in outcomes)
             status = 422 if is_refused else 200 if is_settled else 202
-            self.answer(status, {"isSettled": is_settled, "outcomes": outcomes})
+            told = [told_to(user, outcome) for outcome in outcomes]
+            self.answer(status, {"isSettled": is_settled, "outcomes": told})
 
         def answer(self, status, value):
             body = json.dumps(value).encode()

@@ -13,6 +13,9 @@ package struct ObservationSource: Hashable, Sendable {
     /// How many observations the body holds.
     package var count: Int
 
+    /// Whether it is the body's last observation, the one whose outcome lists what its user holds.
+    package var isLast: Bool { index + 1 >= count }
+
     package init(
         topic: String,
         partition: Int32,

@@ -5,9 +5,13 @@ extension Outcome {
     private static let heldBytesMax = 1_900_000
 
     /// Tells whose the record's purchase is, and what they hold in its environment.
-    package mutating func tell(_ userID: String, holds held: [HeldEntitlement]) {
-        let list = HeldList(held, bytesMax: Self.heldBytesMax)
+    ///
+    /// - Parameter held: nil for an observation that is not the last of its body. A list in each
+    ///   outcome would make the answers grow with the square of what a body brings.
+    package mutating func tell(_ userID: String, holds held: [HeldEntitlement]?) {
         self.userID = userID
+        guard let held else { return }
+        let list = HeldList(held, bytesMax: Self.heldBytesMax)
         entitlements = list.json
         omitted = list.omission?.json
     }

@@ -15,8 +15,8 @@ package struct RefusalAnswers: Sendable {
         self.client = client
     }
 
-    /// Adds the user and what they hold to the verdicts on refused records that somebody waits for;
-    /// costs nothing where there is none.
+    /// Adds the user, and to the last observation of a body what they hold, to the verdicts on
+    /// refused records that somebody waits for; costs nothing where there is none.
     ///
     /// - Parameter verdicts: on `records`, in their order.
     package func complete(
@@ -46,17 +46,22 @@ package struct RefusalAnswers: Sendable {
                 [.text(environment), .text(observation.bundleID), .text(original)]
             )
             guard let user = owners.first?.optionalText(0) else { return }
-            let held = try await client.query(
-                HeldReading.select(from: "(SELECT $1::text AS user_id) AS asked"),
-                [.text(user)]
-            )
-            outcome.tell(
-                user,
-                holds: held.map { HeldEntitlement($0) }.filter { $0.environment == environment }
-            )
+            let isLast = observation.source?.isLast ?? true
+            outcome.tell(user, holds: isLast ? try await held(by: user, in: environment) : nil)
         } catch let error as PostgresError where error.isRecordFault {
             // What PostgreSQL cannot even be asked about belongs to nobody it knows.
         }
+    }
+
+    private func held(
+        by user: String,
+        in environment: String
+    ) async throws -> [HeldEntitlement] {
+        let rows = try await client.query(
+            HeldReading.select(from: "(SELECT $1::text AS user_id) AS asked"),
+            [.text(user)]
+        )
+        return rows.map { HeldEntitlement($0) }.filter { $0.environment == environment }
     }
 
     /// A renewal info names no app.

@@ -26,7 +26,7 @@ package struct Outcome: Sendable {
     package var userID: String?
     /// The user's entitlements in the observation's environment: one JSON array.
     ///
-    /// Nil exactly where there is no user.
+    /// Nil where there is no user, and for all but the last observation of a body.
     package var entitlements: [UInt8]?
     /// What of them did not fit, and where all stands: one JSON object.
     ///

@@ -4,6 +4,7 @@ import JSON
 import Kafka
 import Simulation
 import Operations
+import Postgres
 import Synchronization
 import Testing
 import TestSupport
@@ -45,6 +46,63 @@ extension PipelineTests {
             }
         }
 
+        @Test(
+            .needsBuiltWorkers,
+            .enabled(if: Self.hasClient, "install python3-confluent-kafka")
+        )
+        func `who posts a copy of another's purchase learns neither the owner nor what they hold`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.waitUntilReady()
+                let service = try await IngestionService(pipeline, secondsMax: 60)
+                let copied = try Self.firstOfAnother(traffic, service)
+                let text = copied.answer.text
+                let original = try #require(
+                    copied.answer.outcomes.first?["originalTransactionID"]?.string
+                )
+                let owner = try await Self.owner(of: original, pipeline)
+                #expect(copied.answer.status == 200)
+                #expect(!text.contains(owner) && !text.contains(#""periods""#), "\(text)")
+
+                let own = try service.post(copied.body, as: owner)
+                #expect(own.outcomes.allSatisfy { $0["userID"]?.string == owner })
+                let lists = own.outcomes.map { $0["entitlements"]?.kind == .array }
+                #expect(lists == lists.indices.map { $0 == lists.count - 1 })
+                #expect(try service.post(copied.body, as: nil).status == 401)
+                try await service.stop()
+            }
+        }
+
+        /// Posts purchases as a stranger until one is said to belong to another.
+        private static func firstOfAnother(
+            _ traffic: DemoTraffic,
+            _ service: IngestionService
+        ) throws -> (body: [UInt8], answer: IngestionService.Answer) {
+            for item in traffic.items where item.kind == .purchase {
+                let answer = try service.post(item.value ?? [], as: "stranger")
+                if answer.outcomes.contains(where: { $0["belongsToAnother"]?.bool == true }) {
+                    return (item.value ?? [], answer)
+                }
+            }
+            throw PipelineFailure("no purchase belongs to another")
+        }
+
+        private static func owner(
+            of original: String,
+            _ pipeline: RunningPipeline
+        ) async throws -> String {
+            let client = PostgresClient(pipeline.database, connectionsMax: 1)
+            let rows = try await client.query(
+                "SELECT user_id FROM owners WHERE original_transaction_id = $1",
+                [.text(original)]
+            )
+            return try #require(rows.first?.optionalText(0))
+        }
+
         private static var hasClient: Bool {
             FileManager.default.fileExists(
                 atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
@@ -77,16 +135,27 @@ private struct IngestionService {
         port = try #require(announced.withLock { $0 })
     }
 
-    func post(_ body: [UInt8]) throws -> (status: Int, outcomes: [JSONValue]) {
+    struct Answer {
+        let status: Int
+        let text: String
+        let outcomes: [JSONValue]
+    }
+
+    func post(_ body: [UInt8], as user: String? = "user-1") throws -> Answer {
         let text = String(decoding: body, as: UTF8.self)
+        let session = user.map { "X-Session-User: \($0)\r\n" } ?? ""
         let answer = try RawClient.exchange(
-            "POST /purchases HTTP/1.0\r\nContent-Length: \(body.count)\r\n\r\n\(text)",
+            "POST /purchases HTTP/1.0\r\n\(session)Content-Length: \(body.count)\r\n\r\n\(text)",
             port: port
         )
         let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         let json = answer.range(of: "\r\n\r\n").map { answer[$0.upperBound...] } ?? ""
         let root = try JSONDocument(parsing: Array(json.utf8)).root
-        return (status, root["outcomes"]?.elements.map(\.self) ?? [])
+        return Answer(
+            status: status,
+            text: String(json),
+            outcomes: root["outcomes"]?.elements.map(\.self) ?? []
+        )
     }
 
     func stop() async throws {

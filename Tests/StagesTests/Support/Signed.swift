@@ -97,3 +97,13 @@ enum Signed {
         )
     }
 }
+
+extension Observation {
+    /// The same as one of several of its body.
+    func observation(_ index: Int, of count: Int) -> Observation {
+        var observation = self
+        observation.source?.index = index
+        observation.source?.count = count
+        return observation
+    }
+}

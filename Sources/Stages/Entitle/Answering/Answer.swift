@@ -6,8 +6,8 @@ import Worker
 struct Answer {
     /// Nil where nobody is known.
     let userID: String?
-    /// In the record's environment.
-    let held: [HeldEntitlement]
+    /// In the record's environment; nil where the record is not the last of its body.
+    let held: [HeldEntitlement]?
     /// Whether what is known of this content was read from this very record: it comes again then.
     let hasBroughtContent: Bool
 

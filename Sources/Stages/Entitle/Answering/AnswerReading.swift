@@ -12,6 +12,11 @@ struct AnswerReading {
         let index: Int
         let record: EntitleRecord
         let userID: String?
+
+        /// Of whom all that they hold is listed; nil for all but the last of a body.
+        var listedUserID: String? {
+            record.observation.source?.isLast ?? true ? userID : nil
+        }
     }
 
     private let questions: [Question]
@@ -26,7 +31,7 @@ struct AnswerReading {
     }
 
     private var held: PostgresStatement {
-        let users = Set(questions.compactMap(\.userID))
+        let users = Set(questions.compactMap(\.listedUserID))
         return PostgresStatement(
             HeldReading.select(from: "unnest($1::text[]) AS asked (user_id)"),
             [.textArray(Array(users))]
@@ -86,8 +91,9 @@ struct AnswerReading {
             let environment = question.record.observation.environment.rawValue
             found[question.index] = Answer(
                 userID: question.userID,
-                held: (question.userID.flatMap { held[$0] } ?? [])
-                    .filter { $0.environment == environment },
+                held: question.listedUserID.map { user in
+                    (held[user] ?? []).filter { $0.environment == environment }
+                },
                 hasBroughtContent: brought.contains(place)
             )
         }
