@@ -65,8 +65,8 @@ func connectionChanged(
     let socket = unsafe HTTPConnection(borrowing: connection).socket
     guard socket >= 0 else { return }
     if event == .CONNECTION_NOTIFY_STARTED {
-        service.deadlines.began(socket)
+        service.connections.began(socket)
     } else {
-        service.deadlines.ended(socket)
+        service.connections.ended(socket)
     }
 }

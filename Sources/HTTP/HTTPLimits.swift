@@ -6,8 +6,14 @@ package struct HTTPLimits: Sendable {
     /// A larger body is answered with 413.
     package var bodyBytesMax = 64 * 1024
 
-    /// Connections at once; more wait in the kernel's queue until one ends.
+    /// Connections at once; one more takes the place of the one that is slow for longest.
     package var connectionsMax = 64
+
+    /// The same of one address: IPv4, or an IPv6 network of 64 bits.
+    package var connectionsPerAddressMax = 16
+
+    /// From accepting a connection to the end of its request's header fields.
+    package var headDurationMax: Duration = .seconds(3)
 
     /// From accepting a connection to its end, whatever the client sends in between.
     ///
@@ -20,6 +26,9 @@ package struct HTTPLimits: Sendable {
     package init() {}
 
     package static let standard = HTTPLimits()
+
+    /// Those that are shut down are still the library's for a moment.
+    var libraryConnectionsMax: UInt32 { UInt32(clamping: connectionsMax * 2) }
 
     var idleSeconds: UInt32 {
         UInt32(clamping: max(1, idleDurationMax.components.seconds))

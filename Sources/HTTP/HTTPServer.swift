@@ -37,7 +37,7 @@ package final class HTTPServer: Sendable {
         let context = unsafe Unmanaged.passRetained(service)
         let pointer = unsafe cmicrohttpd_start(
             socket.take(),
-            UInt32(clamping: limits.connectionsMax),
+            limits.libraryConnectionsMax,
             limits.headerBytesMax,
             limits.idleSeconds,
             requestReceived,
@@ -55,7 +55,7 @@ package final class HTTPServer: Sendable {
             )
         }
         daemon = unsafe Mutex(Daemon(pointer: pointer, context: context))
-        service.deadlines.start()
+        service.connections.start()
     }
 
     /// Stops listening, ends all connections and returns when no handler runs any more.
@@ -69,7 +69,7 @@ package final class HTTPServer: Sendable {
         }
         guard let running else { return }
         unsafe MHD_stop_daemon(running.pointer)
-        service.deadlines.stop()
+        service.connections.stop()
         unsafe running.context.release()
     }
 

@@ -2,14 +2,14 @@ import CMicroHTTPD
 
 /// What the library's callbacks work with; the library holds one reference while the daemon runs.
 final class HTTPService: Sendable {
-    let deadlines: ConnectionDeadlines
+    let connections: ConnectionLimits
     private let router: HTTPRouter
     private let bodyBytesMax: Int
 
     init(routes: [HTTPRoute], limits: HTTPLimits) {
         router = HTTPRouter(routes)
         bodyBytesMax = limits.bodyBytesMax
-        deadlines = ConnectionDeadlines(durationMax: limits.requestDurationMax)
+        connections = ConnectionLimits(limits)
     }
 
     enum Beginning {
@@ -19,6 +19,7 @@ final class HTTPService: Sendable {
 
     /// Judges a request by its head, before its body is read.
     func begin(_ connection: borrowing HTTPConnection, method: String, path: String) -> Beginning {
+        connections.headRead(connection.socket)
         switch router.match(method: method, path: path) {
         case .refused(let response):
             return .refused(response)

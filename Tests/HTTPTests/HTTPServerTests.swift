@@ -1,6 +1,8 @@
-import HTTP
+import Foundation
 import TestSupport
 import Testing
+
+@testable import HTTP
 
 @Suite struct HTTPServerTests {
     private static let routes = [
@@ -131,17 +133,75 @@ import Testing
         #expect(ContinuousClock.now - began < .seconds(15))
     }
 
-    @Test func `more connections than allowed wait until one ends`() throws {
+    @Test func `a connection above the limit takes the place of the slowest`() throws {
         let server = try server {
             $0.connectionsMax = 2
-            $0.requestDurationMax = .milliseconds(300)
+            $0.headDurationMax = .seconds(60)
+            $0.requestDurationMax = .seconds(60)
+            $0.idleDurationMax = .seconds(60)
         }
         let first = try RawClient(port: server.port)
-        let second = try RawClient(port: server.port)
         first.send("GET /hello HTTP/1.1\r\n")
+        let second = try RawClient(port: server.port, from: 2)
         second.send("GET /hello HTTP/1.1\r\n")
         #expect(try exchange(server, "GET /hello").hasPrefix("HTTP/1.1 200 "))
-        #expect(first.isClosed || second.isClosed)
+        #expect(first.readAll().isEmpty)
+        second.send("\r\n")
+        #expect(second.readAll().hasPrefix("HTTP/1.1 "))
+    }
+
+    /// From another address, and from the attacker's own, as where both come through one proxy.
+    @Test(arguments: [2, 1] as [UInt8])
+    func `two hundred slow connections of one address keep no probe out`(source: UInt8) throws {
+        let server = try server()
+        let slow = try SlowClients(200, port: server.port)
+        let began = ContinuousClock.now
+        for _ in 0..<20 {
+            let answer = try RawClient.exchange(
+                "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                port: server.port,
+                from: source
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        }
+        #expect(ContinuousClock.now - began < .seconds(5))
+        #expect(slow.openCount <= 16)
+    }
+
+    @Test func `slow connections of many addresses keep no probe out`() throws {
+        let server = try server()
+        let slow = try (2..<20).map { try SlowClients(11, port: server.port, from: $0) }
+        let began = ContinuousClock.now
+        #expect(try exchange(server, "GET /hello").hasPrefix("HTTP/1.1 200 "))
+        #expect(ContinuousClock.now - began < .seconds(5))
+        #expect(slow.reduce(0) { $0 + $1.openCount } <= 64)
+    }
+
+    @Test func `a head has a shorter deadline than the body that follows it`() throws {
+        let server = try server {
+            $0.headDurationMax = .milliseconds(300)
+            $0.requestDurationMax = .seconds(60)
+            $0.idleDurationMax = .seconds(60)
+        }
+        let body = try RawClient(port: server.port)
+        body.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\na")
+        let head = try RawClient(port: server.port)
+        head.send("GET /hello HTTP/1.1\r\n")
+        #expect(head.readAll().isEmpty)
+        let isCutOff = body.isClosed
+        #expect(!isCutOff)
+        body.send("b")
+        #expect(body.readAll().hasSuffix("\r\n\r\nab"))
+    }
+
+    @Test func `an IPv6 address counts by its network, a mapped one as what it maps`() {
+        let network: [UInt8] = [0x20, 0x01, 0x0D, 0xB8, 0, 1, 0, 2]
+        let head: [UInt8] = [10, 0, 0, 80, 0, 0, 0, 0]
+        let one = PeerAddress.counted(family: AF_INET6, head + network + [1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(one == network)
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 1, 2, 3]
+        #expect(PeerAddress.counted(family: AF_INET6, head + mapped) == [10, 1, 2, 3])
+        #expect(PeerAddress.counted(family: AF_INET, [2, 0, 0, 80, 10, 1, 2, 3]) == [10, 1, 2, 3])
     }
 
     @Test func `stop ends the connections and frees the port`() throws {
@@ -171,4 +231,25 @@ import Testing
         }
         #expect(error?.code == .addressUnusable)
     }
+}
+
+/// Connections of one address that have each sent a part of a head and nothing more.
+private final class SlowClients {
+    private final class Slow {
+        let client: RawClient
+
+        init(port: UInt16, from source: UInt8) throws {
+            client = try RawClient(port: port, from: source)
+            client.send("GET /hello HTTP/1.1\r\nX-Slow: ")
+        }
+    }
+
+    private let clients: [Slow]
+
+    init(_ count: Int, port: UInt16, from source: UInt8 = 1) throws {
+        clients = try (0..<count).map { _ in try Slow(port: port, from: source) }
+    }
+
+    /// How many the server has not ended.
+    var openCount: Int { clients.count { !$0.client.isClosed } }
 }

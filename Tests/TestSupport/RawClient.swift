@@ -8,7 +8,8 @@ package struct RawClient: ~Copyable {
         case notConnected(Int32)
     }
 
-    package init(port: UInt16) throws {
+    /// - Parameter source: the last byte of the loopback address to come from: 127.0.0.x.
+    package init(port: UInt16, from source: UInt8 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(
@@ -21,6 +22,17 @@ package struct RawClient: ~Copyable {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
+        if source != 1 {
+            address.sin_port = 0
+            address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(source)).bigEndian
+            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            _ = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, size)
+                }
+            }
+            address.sin_port = port.bigEndian
+        }
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -74,8 +86,12 @@ package struct RawClient: ~Copyable {
     }
 
     /// Sends one request on a connection of its own and returns the whole answer.
-    package static func exchange(_ request: String, port: UInt16) throws -> String {
-        let client = try RawClient(port: port)
+    package static func exchange(
+        _ request: String,
+        port: UInt16,
+        from source: UInt8 = 1
+    ) throws -> String {
+        let client = try RawClient(port: port, from: source)
         client.send(request)
         return client.readAll()
     }
