@@ -22,9 +22,33 @@ import Testing
         #expect(changed.configuration["cleanup.policy"] == "delete")
     }
 
-    @Test func `dead letters are kept for ever unless told otherwise`() throws {
-        #expect(try plan("storekit.dead-letter").configuration["retention.ms"] == "-1")
-        #expect(try plan("storekit.raw").configuration["retention.ms"] == "604800000")
+    @Test func `dead letters are kept for 400 days and 32 GiB unless told otherwise`() throws {
+        let letters = try plan("storekit.dead-letter").configuration
+        #expect(letters["retention.ms"] == String(400 * 86_400_000))
+        #expect(letters["retention.bytes"] == String((32 << 30) / 8))
+        #expect(letters["segment.bytes"] == String((4 << 30) / 8))
+        let raw = try plan("storekit.raw").configuration
+        #expect(raw["retention.ms"] == "604800000")
+        #expect(raw["retention.bytes"] == nil)
+
+        var unbounded = TopicLayout()
+        unbounded.deadLetterRetentionMilliseconds = nil
+        unbounded.deadLetterBytesMax = nil
+        let kept = try plan("storekit.dead-letter", unbounded).configuration
+        #expect(kept["retention.ms"] == "-1")
+        #expect(kept["retention.bytes"] == "-1")
+    }
+
+    @Test func `dead letters that may fill a disk show as a difference`() throws {
+        let plan = try plan("storekit.dead-letter")
+        let found = TopicDifference.between(
+            plan,
+            partitions: 8,
+            replication: 1,
+            configuration: ["retention.ms": "-1", "retention.bytes": "-1"]
+        )
+        #expect(found.map(\.property) == ["retention.bytes", "retention.ms"])
+        #expect(found.allSatisfy { !$0.isHarmful })
     }
 
     @Test func `with three copies a write waits for two of them`() throws {

@@ -38,6 +38,8 @@ import Testing
         let name = cluster.name("topics") + ".dead-letter"
         let found = try await admin.topicConfigurations([name], deadline: .seconds(20))
         await admin.close()
+        #expect(found.value?[name]?["retention.ms"]?.value == String(400 * 86_400_000))
+        #expect(found.value?[name]?["retention.bytes"]?.value == String((32 << 30) / 2))
         #expect(found.value?[name]?["max.message.bytes"]?.value == "3145728")
     }
 

@@ -5,7 +5,7 @@ package struct TopicLayout: Hashable, Sendable {
     /// What a topic takes at most: a body of 1 MiB, its headers, and what an observation adds.
     package static let recordBytesMax = 2 * 1_048_576
     /// A dead letter is a record at that limit, and the headers that say why.
-    package static let deadLetterBytesMax = 3 * 1_048_576
+    package static let deadLetterRecordBytesMax = 3 * 1_048_576
 
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = StageName.allCases.map(\.inputTopic)
@@ -25,7 +25,11 @@ package struct TopicLayout: Hashable, Sendable {
     /// How long the topics of the flow keep a record; nil for ever.
     package var retentionMilliseconds: Int64? = 7 * 86_400_000
     /// How long auditors find a dead letter; nil for ever.
-    package var deadLetterRetentionMilliseconds: Int64?
+    package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
+    /// How much all dead letters together take on disk, in each copy; nil for no bound.
+    ///
+    /// Above it the oldest go first: whoever posts forgeries fills a bounded part of a disk.
+    package var deadLetterBytesMax: Int? = 32 << 30
     /// Whoever waits for an outcome has long been told that it did not come in time.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
     /// `producer` keeps what the writers chose, which is lz4 for ours.
@@ -39,13 +43,38 @@ package struct TopicLayout: Hashable, Sendable {
     package var plans: [TopicPlan] {
         Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }
             + [
-                plan(Self.deadLetter, Self.deadLetterBytesMax, deadLetterRetentionMilliseconds),
+                deadLetterPlan,
                 plan(Self.outcomes, Self.recordBytesMax, Self.outcomesRetentionMilliseconds),
                 plan(Self.changed, Self.recordBytesMax, retentionMilliseconds),
                 // The newest record of each user stays for ever, whatever its age.
                 plan(Self.current, Self.recordBytesMax, nil, cleanup: "compact"),
             ]
     }
+
+    private var deadLetterPlan: TopicPlan {
+        let letters = plan(
+            Self.deadLetter,
+            Self.deadLetterRecordBytesMax,
+            deadLetterRetentionMilliseconds
+        )
+        var configuration = letters.configuration
+        // Kafka counts by partition, and keeps one segment more than it is told.
+        let partition = deadLetterBytesMax.map { $0 / Int(partitions) }
+        configuration["retention.bytes"] = String(partition ?? -1)
+        if let partition {
+            let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
+            configuration["segment.bytes"] = String(segment)
+        }
+        return TopicPlan(
+            name: letters.name,
+            partitions: letters.partitions,
+            replication: letters.replication,
+            configuration: configuration
+        )
+    }
+
+    private static let segmentBytesMin = 16 << 20
+    private static let segmentBytesMax = 1 << 30
 
     private func plan(
         _ name: String,

@@ -38,7 +38,13 @@ extension ToolCommand {
         CommandOption(
             "dead-letter-retention",
             argument: "TIME",
-            "How long dead letters are kept; forever unless given."
+            "How long dead letters are kept: 400d, forever; 400d unless given."
+        ),
+        CommandOption(
+            "dead-letter-size",
+            argument: "SIZE",
+            "How much all dead letters together take on disk, in each copy: 32GiB, unbounded; "
+                + "32GiB unless given. Above it the oldest go first, whatever their age."
         ),
         CommandOption(
             "compression",
@@ -59,7 +65,7 @@ extension ToolCommand {
             try await TopicDeployment(admin, layout).run(isAltering: arguments.isSet("alter"))
         }
         if arguments.isSet("json") {
-            context.console.print(String(decoding: report.json, as: UTF8.self))
+            context.console.print(json: report.json)
         } else {
             report.lines.forEach { context.console.print($0) }
         }
@@ -85,6 +91,11 @@ extension TopicLayout {
             "dead-letter-retention",
             otherwise: deadLetterRetentionMilliseconds
         )
+        if let size = arguments.value("dead-letter-size") {
+            deadLetterBytesMax =
+                size == "unbounded"
+                ? nil : try arguments.value("dead-letter-size", as: .bytes((1 << 30)...(1 << 50)))
+        }
         if let compression = arguments.value("compression") {
             guard Self.compressions.contains(compression) else {
                 throw UsageError(
