@@ -2,10 +2,6 @@ import JSON
 
 /// Reads the list of apps and gathers all that is wrong in it.
 struct AppSettingsReader {
-    private static let members = [
-        "bundle_id", "environment", "app_apple_id", "roots", "test_root_in_production",
-    ]
-
     /// Environments whose tokens carry a certificate that Xcode made.
     private static let localEnvironments = ["Xcode", "LocalTesting"]
 
@@ -29,24 +25,26 @@ struct AppSettingsReader {
 
     private mutating func app(_ value: JSONValue, at place: String) -> AppSetting? {
         guard value.kind == .object else {
-            report(place, "expected an object with bundle_id and environment")
+            let members = AppMember.names.joined(separator: ", ")
+            report(place, "expected an object of \(members), found \(Self.article(value.kind))")
             return nil
         }
         for (key, _) in value.members {
             let name = key.string ?? ""
-            if !Self.members.contains(name) {
-                let hint = Spelling.hint(for: name, among: Self.members)
-                report("\(place).\(name)", "there is no such member\(hint)")
+            if !AppMember.names.contains(name) {
+                let hint = Spelling.hint(for: name, among: AppMember.names)
+                report(
+                    "\(place).\(name)",
+                    "there is no such member\(hint.isEmpty ? "." : hint) The members are "
+                        + AppMember.names.joined(separator: ", ")
+                )
             }
         }
-        let bundleID = identifier(value["bundle_id"], at: "\(place).bundle_id")
-        let environment = identifier(value["environment"], at: "\(place).environment")
-        let appAppleID = appAppleID(value["app_apple_id"], at: "\(place).app_apple_id")
-        let roots = roots(value["roots"], at: "\(place).roots")
-        let isTest = flag(
-            value["test_root_in_production"],
-            at: "\(place).test_root_in_production"
-        )
+        let bundleID = text(.bundleID, of: value, at: place)
+        let environment = environment(of: value, at: place)
+        let appAppleID = appAppleID(of: value, at: place)
+        let roots = roots(value["roots"], at: place)
+        let isTest = isTestRootInProduction(of: value, at: place)
         guard let bundleID, let environment else { return nil }
         let app = AppSetting(
             bundleID: bundleID,
@@ -84,18 +82,37 @@ struct AppSettingsReader {
         }
     }
 
-    private mutating func identifier(_ value: JSONValue?, at place: String) -> String? {
+    private mutating func text(
+        _ member: AppMember,
+        of app: JSONValue,
+        at place: String
+    ) -> String? {
+        let value = app[member.rawValue]
         guard let text = value?.string, (1...255).contains(text.utf8.count) else {
-            report(place, "expected a text of 1 to 255 bytes")
+            mismatch(member, value, at: place)
             return nil
         }
         return text
     }
 
-    private mutating func appAppleID(_ value: JSONValue?, at place: String) -> Int64? {
-        guard let value, !value.isNull else { return nil }
+    /// One that Apple adds later is taken as it comes, a slip in one that is known is not.
+    private mutating func environment(of app: JSONValue, at place: String) -> String? {
+        guard let text = text(.environment, of: app, at: place) else { return nil }
+        let known = AppMember.environments
+        if !known.contains(text), let meant = Spelling.suggestion(for: text, among: known) {
+            report(
+                "\(place).environment",
+                "there is no such environment, did you mean \(meant)? Apple's are "
+                    + known.joined(separator: ", ")
+            )
+        }
+        return text
+    }
+
+    private mutating func appAppleID(of app: JSONValue, at place: String) -> Int64? {
+        guard let value = app[AppMember.appAppleID.rawValue], !value.isNull else { return nil }
         guard let number = value.int64, number > 0 else {
-            report(place, "expected a positive integer")
+            mismatch(.appAppleID, value, at: place)
             return nil
         }
         return number
@@ -104,25 +121,43 @@ struct AppSettingsReader {
     private mutating func roots(_ value: JSONValue?, at place: String) -> [String] {
         guard let value else { return [] }
         guard value.kind == .array, value.count > 0 else {
-            report(place, "expected a list of one or more paths of PEM or DER files")
+            mismatch(.roots, value, at: place)
             return []
         }
         return value.elements.enumerated().compactMap { index, element in
             guard let path = element.string, FileBytes.isReadable(path) else {
-                report("\(place)[\(index)]", "expected the path of a file that can be read")
+                report("\(place).roots[\(index)]", "expected the path of a file that can be read")
                 return nil
             }
             return path
         }
     }
 
-    private mutating func flag(_ value: JSONValue?, at place: String) -> Bool {
-        guard let value, !value.isNull else { return false }
+    private mutating func isTestRootInProduction(of app: JSONValue, at place: String) -> Bool {
+        let member = AppMember.isTestRootInProduction
+        guard let value = app[member.rawValue], !value.isNull else { return false }
         guard let flag = value.bool else {
-            report(place, "expected true or false")
+            mismatch(member, value, at: place)
             return false
         }
         return flag
+    }
+
+    /// Says what was expected, and of what type the value is; never the value.
+    private mutating func mismatch(_ member: AppMember, _ value: JSONValue?, at place: String) {
+        let found = value.map { Self.article($0.kind) } ?? "nothing"
+        report("\(place).\(member.rawValue)", "expected \(member.expected), found \(found)")
+    }
+
+    private static func article(_ kind: JSONKind) -> String {
+        switch kind {
+        case .object: "an object"
+        case .array: "a list"
+        case .string: "a text"
+        case .number: "a number"
+        case .bool: "true or false"
+        case .null: "null"
+        }
     }
 
     private mutating func report(_ place: String, _ message: String) {

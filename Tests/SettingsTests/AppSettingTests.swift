@@ -39,6 +39,60 @@ import Testing
         #expect(try Example.read(file: file)[Example.apps]?.count == 1)
     }
 
+    @Test func `an unknown member is refused, and those that exist are named`() throws {
+        for (member, hint) in [("apple_id", "."), ("bundleid", ", did you mean bundle_id?")] {
+            let text = #"[{"bundle_id": "a", "environment": "Sandbox", "\#(member)": 1}]"#
+            let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": text]) }
+            #expect(
+                error?.problems.map(\.message) == [
+                    "there is no such member\(hint) The members are bundle_id, environment, "
+                        + "app_apple_id, roots, test_root_in_production"
+                ]
+            )
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"bundle_id": 7, "environment": "Sandbox"}"#,
+                "expected a text of 1 to 255 bytes, found a number"
+            ),
+            (
+                #"{"bundle_id": "a", "environment": "sandbox"}"#,
+                "there is no such environment, did you mean Sandbox? Apple's are Production, "
+                    + "Sandbox, Xcode, LocalTesting"
+            ),
+            (
+                #"{"bundle_id": "a", "environment": "Production", "app_apple_id": "12"}"#,
+                "expected a positive integer, found a text"
+            ),
+            (
+                #"{"bundle_id": "a", "environment": "Xcode", "roots": "/etc/passwd"}"#,
+                "expected a list of one or more paths of PEM or DER files, found a text"
+            ),
+            (
+                #"{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": 1}"#,
+                "expected true or false, found a number"
+            ),
+        ]
+    )
+    func `a wrong value is refused with what was expected and of what type it is`(
+        app: String,
+        message: String
+    ) {
+        let error = #expect(throws: SettingsError.self) {
+            try Example.read(["APPS": "[\(app)]"])
+        }
+        #expect(error?.problems.map(\.message).contains(message) == true)
+    }
+
+    @Test func `the documented entries can be read`() throws {
+        let root = try TemporaryFile("certificate")
+        let file = AppSetting.example.replacing(/"\/etc\/[^"]*"/, with: "\"\(root.path)\"")
+        #expect(try Example.read(file: file)[Example.apps]?.count == 4)
+    }
+
     @Test(
         arguments: [
             (#"[]"#, ["apps"]),

@@ -25,6 +25,14 @@ import Worker
         #expect(text.contains(Self.table), "the table has to be:\n\(Self.table)")
     }
 
+    @Test func `what an entry of apps holds is documented as it is read`() throws {
+        let text = try Self.text(of: "deploy/SETTINGS.md")
+        #expect(
+            text.contains(AppSetting.markdown),
+            "the section has to be:\n\(AppSetting.markdown)"
+        )
+    }
+
     @Test func `what the README says of settings stands in the table`() throws {
         let rows = try Self.text(of: "README.md").split(separator: "\n")
             .drop { $0 != Self.table.prefix { $0 != "\n" } }
