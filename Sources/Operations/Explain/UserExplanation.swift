@@ -17,6 +17,22 @@ struct UserExplanation {
     var balances: [(currency: String, amount: Int64)] = []
     var debits: [ExplainedDebit] = []
     var changes: [ExplainedChange] = []
+    var others: [OtherEnvironment] = []
+
+    /// What the user has in an environment that was not asked about.
+    struct OtherEnvironment {
+        let name: String
+        let purchases: Int64
+        let grants: Int64
+
+        var phrase: String {
+            let counted = [
+                purchases > 0 ? Quantity.counted(purchases, "purchase") : nil,
+                grants > 0 ? Quantity.counted(grants, "grant") : nil,
+            ]
+            return "\(counted.compactMap { $0 }.joined(separator: " and ")) in \(name)"
+        }
+    }
 
     init(_ userID: String, _ environment: String) {
         self.userID = userID
@@ -28,7 +44,11 @@ struct UserExplanation {
         let version = version.map { "version \($0)" } ?? "no change yet"
         var lines = ["\(userID), \(environment): \(version), \(catalog)"]
         if purchases.isEmpty, grants.isEmpty {
-            lines += ["", "nothing was bought by them or granted to them"]
+            lines += ["", "nothing was bought by them or granted to them in \(environment)"]
+        }
+        if let first = others.first {
+            let phrases = others.map(\.phrase).joined(separator: ", ")
+            lines += ["", "Not shown: \(phrases); ask with --environment \(first.name)"]
         }
         lines += purchases.flatMap { $0.lines(now: now, of: userID) }
         lines += grants.flatMap { $0.lines(now: now) }
@@ -68,6 +88,16 @@ struct UserExplanation {
             writer.key("debits")
             writer.array { writer in
                 debits.forEach { $0.write(to: &writer) }
+            }
+            writer.key("otherEnvironments")
+            writer.array { writer in
+                for other in others {
+                    writer.object { writer in
+                        writer.member("environment", other.name)
+                        writer.member("purchases", other.purchases)
+                        writer.member("grants", other.grants)
+                    }
+                }
             }
             writer.key("changes")
             writer.array { writer in

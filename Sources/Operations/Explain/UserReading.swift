@@ -32,6 +32,9 @@ extension UserExplanation {
         balances = answers[2].map { ($0.text(0), $0.int8(1)) }
         changes = answers[3].map { ExplainedChange($0) }
         debits = answers[4].map { ExplainedDebit($0) }
+        others = answers[5].map { row in
+            OtherEnvironment(name: row.text(0), purchases: row.int8(1), grants: row.int8(2))
+        }
         purchases = UserReading.purchases.purchases(
             answers[UserReading.statements.count...],
             in: Environment(rawValue: environment)
@@ -81,6 +84,21 @@ private enum UserReading {
         """
         SELECT \(ExplainedDebit.columns) FROM ledger_debits
         WHERE user_id = $1 AND environment = $2 ORDER BY debited_at, reference
+        """,
+        """
+        SELECT environment, count(bundle_id), count(grant_id) FROM (
+            SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id
+            FROM entitlements WHERE user_id = $1
+            UNION
+            SELECT environment, bundle_id, original_transaction_id, NULL
+            FROM changes WHERE user_id = $1 AND grant_id IS NULL
+            UNION
+            SELECT environment, bundle_id, original_transaction_id, NULL
+            FROM ledger WHERE user_id = $1
+            UNION
+            SELECT environment, NULL, NULL, grant_id FROM grants WHERE user_id = $1
+        ) AS theirs
+        WHERE environment <> $2 GROUP BY environment ORDER BY environment
         """,
     ]
 }
