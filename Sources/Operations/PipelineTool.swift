@@ -10,7 +10,8 @@ package enum PipelineTool {
         ],
         commands: [
             .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-            .linkJudge, .grant, .revokeGrant, .explain, .rebuild, .publish, .status, .reconcile,
+            .linkJudge, .dedupeForget, .grant, .revokeGrant, .explain, .rebuild, .publish, .status,
+            .reconcile,
         ]
     )
 }

@@ -1,0 +1,107 @@
+import JSON
+import Postgres
+import Settings
+
+extension ToolCommand {
+    /// `pipeline dedupe forget`.
+    static let dedupeForget = ToolCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) dedupe forget",
+            "Has the deduplication forget IDs, so that what is published again goes on.\n\n"
+                + "For when a topic behind dedupe-worker has lost records: what was marked as sent "
+                + "on is dropped as a duplicate when it comes again. Forget what was marked since "
+                + "then, and publish the raw bodies again. What is forgotten needlessly costs work "
+                + "and changes nothing: facts count once, whatever is repeated.\n\n"
+                + "Counts what would be forgotten, and forgets it with --yes, in small steps "
+                + "beside the running workers. What is marked while it runs stays. With "
+                + "--bundle-id, what names no app (renewal infos and notifications) is forgotten "
+                + "too.",
+            options: [
+                CommandOption(
+                    "since",
+                    argument: "DATE",
+                    "Marked at this instant or later, such as 2026-03-02T12:00:00Z."
+                ),
+                CommandOption("before", argument: "DATE", "Marked before this instant."),
+                CommandOption("bundle-id", argument: "ID", "Of this app."),
+                CommandOption("environment", argument: "NAME", "Of this environment."),
+                CommandOption("all", "All IDs; with none of the above."),
+                CommandOption("yes", short: "y", "Forget them; without it they are counted."),
+                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+            ]
+        ),
+        run: forget
+    )
+
+    private static func forget(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let selection = try DedupeSelection(arguments)
+        let isConfirmed = arguments.isSet("yes")
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        var progress = ProgressLine(console: context.console)
+        let counts = try await settings.withDatabase { connection in
+            let forgetting = try await DedupeForgetting(selection, on: connection)
+            return try await forgetting.run(isDeleting: isConfirmed) { counts in
+                let step = isConfirmed ? "forgetting" : "counting"
+                progress.show(step, Quantity.counted(counts.total, "ID"))
+            }
+        }
+        progress.clear()
+        show(counts, isConfirmed, context.console, isJSON: arguments.isSet("json"))
+        return isConfirmed ? ExitCode.success : ExitCode.negative
+    }
+
+    private static func show(
+        _ counts: DedupeForgetting.Counts,
+        _ isForgotten: Bool,
+        _ console: Console,
+        isJSON: Bool
+    ) {
+        guard !isJSON else {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("revisions", counts.revisions)
+                writer.member("notifications", counts.notifications)
+                writer.member("isForgotten", isForgotten)
+            }
+            return console.print(json: writer.bytes)
+        }
+        let what =
+            Quantity.counted(counts.revisions, "revision") + " and "
+            + Quantity.counted(counts.notifications, "notification")
+        guard isForgotten else {
+            console.print("\(what) would be forgotten")
+            return console.note("nothing is forgotten yet: run it again with --yes")
+        }
+        console.print("\(what) forgotten: publish the raw bodies again")
+    }
+}
+
+/// Which IDs are meant.
+struct DedupeSelection: Hashable {
+    /// UNIX milliseconds of marking.
+    var since: Int64?
+    var before: Int64?
+    var bundleID: String?
+    var environment: String?
+
+    init() {}
+
+    init(_ arguments: CommandArguments) throws(UsageError) {
+        if let text = arguments.value("since") {
+            since = try Instant.parse(text, option: "since")
+        }
+        if let text = arguments.value("before") {
+            before = try Instant.parse(text, option: "before")
+        }
+        bundleID = arguments.value("bundle-id")
+        environment = arguments.value("environment")
+        guard arguments.isSet("all") == (self == DedupeSelection()) else {
+            throw UsageError(
+                "expected --since, --before, --bundle-id or --environment, or --all by itself"
+            )
+        }
+    }
+}
