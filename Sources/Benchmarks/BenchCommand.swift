@@ -27,7 +27,7 @@ package enum BenchCommand {
             case "pipeline":
                 return try await PipelineCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
-                console.print(usage)
+                console.print(text: usage)
                 return ExitCode.success
             default:
                 throw UsageError("expected a command: verify, dedupe, entitle or pipeline")

@@ -254,7 +254,7 @@ actor DemoRun {
 
     private func show(_ result: DemoResult) {
         if options.isJSON {
-            context.console.print(String(decoding: result.json, as: UTF8.self))
+            context.console.print(json: result.json)
         } else {
             result.lines.forEach { context.console.print($0) }
         }

@@ -50,7 +50,10 @@ import Testing
     }
 
     /// Runs the tool against a topic that holds `records()`.
-    private static func run(_ commandLines: [[String]]) async throws -> [ToolRun] {
+    private static func run(
+        _ commandLines: [[String]],
+        isOutputTerminal: Bool = false
+    ) async throws -> [ToolRun] {
         let cluster = try MockCluster()
         defer { cluster.stop() }
         try cluster.createTopic("storekit.dead-letter", partitions: 3)
@@ -65,7 +68,10 @@ import Testing
         var runs: [ToolRun] = []
         for commandLine in commandLines {
             runs.append(
-                await ToolRun(commandLine + ["--kafka", cluster.bootstrapServers])
+                await ToolRun(
+                    commandLine + ["--kafka", cluster.bootstrapServers],
+                    isOutputTerminal: isOutputTerminal
+                )
             )
         }
         return runs
@@ -190,6 +196,14 @@ import Testing
         #expect(runs[2].exitCode == 1 && runs[2].bytes.isEmpty)
         #expect(runs[2].notes.contains("it lies in storekit.raw/3/4"))
         #expect(runs[3].exitCode == 1 && runs[3].bytes.isEmpty)
+    }
+
+    @Test func `a terminal gets the original only where somebody insists`() async throws {
+        let show = ["show", "storekit.raw/3/2", "--original"]
+        let runs = try await Self.run([show, show + ["--force"]], isOutputTerminal: true)
+        #expect(runs[0].exitCode == 1 && runs[0].bytes.isEmpty)
+        #expect(runs[0].notes.contains("--force"))
+        #expect(runs[1].exitCode == 0 && runs[1].bytes == [0, 1, 2, 0x1B])
     }
 
     @Test(

@@ -13,7 +13,11 @@ struct ToolRun: Sendable {
 
     var result: String { String(decoding: bytes, as: UTF8.self) }
 
-    init(_ arguments: [String], environment: [String: String] = [:]) async {
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        isOutputTerminal: Bool = false
+    ) async {
         let box = Box()
         exitCode = await DeadLetterTool.run(
             arguments,
@@ -21,6 +25,7 @@ struct ToolRun: Sendable {
             now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
             console: Console(
                 isInteractive: false,
+                isOutputTerminal: isOutputTerminal,
                 output: { bytes in box.said.withLock { $0.result += bytes } },
                 notes: { text in box.said.withLock { $0.notes += text } }
             )

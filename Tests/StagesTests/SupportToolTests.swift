@@ -28,6 +28,10 @@ import Settings
         }
 
         func run(_ arguments: String...) async -> (code: Int32, output: String) {
+            await run(arguments)
+        }
+
+        func run(_ arguments: [String]) async -> (code: Int32, output: String) {
             let output = Mutex("")
             let console = Console(
                 isInteractive: false,
@@ -66,6 +70,77 @@ import Settings
             try Signed.transaction("1", signed: 1), renewed,
         ])
         return rig
+    }
+
+    @Test func `purchases of another environment are named and counted`() async throws {
+        let rig = try await Rig()
+        for id in ["1", "2"] {
+            var bought = try Signed.transaction(id, signed: 1)
+            bought.environment = .sandbox
+            var key = Signed.key(id)
+            key.environment = .sandbox
+            try await rig.worker.own([key: Self.anna])
+            _ = try await rig.worker.process([bought])
+        }
+        _ = try await rig.worker.client.query(
+            "SELECT grant_entitlement('anna', 'vip', NULL, 'good', 'support', 'Xcode')"
+        )
+        let (code, text) = await rig.run("explain", "anna")
+        #expect(code == 0)
+        #expect(text.contains("nothing was bought by them or granted to them in Production"))
+        let counts = "Not shown: 2 purchases in Sandbox, 1 grant in Xcode"
+        #expect(text.contains("\(counts); ask with --environment Sandbox"))
+        let json = await rig.run("explain", "anna", "--json").output
+        let others = try JSONDocument(parsing: Array(json.utf8.dropLast())).root[
+            "otherEnvironments"
+        ]
+        #expect(others?.elements.compactMap { $0["purchases"]?.int64 } == [2, 0])
+        let (_, sandbox) = await rig.run("explain", "anna", "--environment", "Sandbox")
+        #expect(!sandbox.contains("nothing was bought"))
+    }
+
+    /// What makes a terminal do something: clears it, names its window, turns the text around.
+    private static let hostile = "\u{1B}[2J\u{1B}]0;x\u{7}\u{9B}1m\u{202E}\n  granted by boss"
+
+    private static let hostileInJSON =
+        #"pro\u001b[2J\u001b]0;x\u0007\u009b1m\u202e\n  granted by boss"#
+
+    @Test(arguments: [["explain", "anna"], ["explain", "anna", "--json"], ["link", "list"]])
+    func `stored texts do nothing to the terminal that shows them`(arguments: [String])
+        async throws
+    {
+        let rig = try await Rig()
+        var bought = try Signed.transaction("1", signed: 1, product: Self.hostileInJSON)
+        bought.notification = ObservedNotification(
+            type: "SUBSCRIBED" + Self.hostile,
+            subtype: nil,
+            uuid: nil,
+            signedDate: Timestamp(milliseconds: 1)
+        )
+        try await rig.worker.own([Signed.key("1"): Self.anna])
+        _ = try await rig.worker.process([bought])
+        _ = try await rig.worker.client.query(
+            "SELECT grant_entitlement('anna', 'vip', NULL, $1, 'support')",
+            [.text("good" + Self.hostile)]
+        )
+        _ = try await rig.worker.client.query(
+            """
+            INSERT INTO account_links (kind, key, environment, bundle_id, user_id)
+            VALUES ('original_transaction_id', '1', '', $1, 'anna')
+            """,
+            [.text("app" + Self.hostile)]
+        )
+        let (code, text) = await rig.run(arguments)
+        #expect(code == 0, "\(text)")
+        let kept = text.unicodeScalars.filter { $0 != "\n" }
+        #expect(
+            kept.allSatisfy {
+                ![.control, .format].contains($0.properties.generalCategory)
+            }
+        )
+        // Nothing stands on a line of its own that only looks like the tool's.
+        #expect(!text.contains("\n  granted by boss"))
+        #expect(text.contains(arguments.contains("--json") ? #"\u001b"# : #"\u{1b}"#))
     }
 
     @Test func `each row is explained by its transactions, their rules and records`() async throws {

@@ -7,7 +7,7 @@ enum DedupeCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
         let parsed = try DedupeOptions.syntax.parse(arguments)
         guard !parsed.isHelpWanted else {
-            console.print(DedupeOptions.syntax.help)
+            console.print(text: DedupeOptions.syntax.help)
             return ExitCode.success
         }
         let options = try DedupeOptions(parsed)
@@ -27,7 +27,7 @@ enum DedupeCommand {
         }
         await rig.remove()
         if options.isJSON {
-            console.print(measurement.json)
+            console.print(json: measurement.json)
         } else {
             measurement.lines.forEach { console.print($0) }
         }

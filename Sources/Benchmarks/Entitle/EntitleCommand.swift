@@ -25,7 +25,7 @@ enum EntitleCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
         let options = try syntax.parse(arguments)
         guard !options.isHelpWanted else {
-            console.print(syntax.help)
+            console.print(text: syntax.help)
             return ExitCode.success
         }
         var measurements: [EntitleBenchmark.Measurement] = []

@@ -7,7 +7,7 @@ enum PipelineCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
         let parsed = try PipelineOptions.syntax.parse(arguments)
         guard !parsed.isHelpWanted else {
-            console.print(PipelineOptions.syntax.help)
+            console.print(text: PipelineOptions.syntax.help)
             return ExitCode.success
         }
         let options = try PipelineOptions(parsed)
@@ -34,7 +34,7 @@ enum PipelineCommand {
         }
         let report = PipelineReport(measurements)
         if options.isJSON {
-            console.print(report.json)
+            console.print(json: report.json)
         } else {
             report.lines.forEach { console.print($0) }
         }

@@ -22,7 +22,7 @@ enum VerifyCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) throws -> Int32 {
         let options = try syntax.parse(arguments)
         guard !options.isHelpWanted else {
-            console.print(syntax.help)
+            console.print(text: syntax.help)
             return ExitCode.success
         }
         let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -42,7 +42,7 @@ enum VerifyCommand {
             ).run()
         )
         if options.isSet("json") {
-            console.print(report.json(with: hostile))
+            console.print(json: report.json(with: hostile))
         } else {
             for line in report.lines + [""] + hostile.lines {
                 console.print(line)

@@ -55,7 +55,7 @@ enum CountCommand: ToolCommand {
             grouping == .hour || $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
         }
         if context.isJSON {
-            context.console.print(json(groups, grouping), terminator: "")
+            context.console.print(json: json(groups, grouping))
         } else {
             table(groups, grouping).forEach { context.console.print($0) }
         }
@@ -79,7 +79,7 @@ enum CountCommand: ToolCommand {
     private static func json(
         _ groups: [(key: String, value: Int)],
         _ grouping: Grouping
-    ) -> String {
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("by")
@@ -94,6 +94,6 @@ enum CountCommand: ToolCommand {
             writer.key("total")
             writer.int(groups.reduce(0) { $0 + $1.value })
         }
-        return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+        return writer.bytes
     }
 }

@@ -5,22 +5,22 @@ import Kafka
 
 /// Dead letters as JSON, for other programs.
 enum DeadLetterJSON {
-    /// One letter without the original's content, on one line.
-    static func line(_ letter: DeadLetter) -> String {
+    /// One letter without the original's content.
+    static func object(_ letter: DeadLetter) -> [UInt8] {
         var writer = JSONWriter(reserving: 1024)
         writer.object { write(letter, &$0) }
-        return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+        return writer.bytes
     }
 
     /// One letter with the original: key, value and header values in base64.
-    static func line(_ letter: DeadLetter, _ original: DeadLetterOriginal) -> String {
+    static func object(_ letter: DeadLetter, _ original: DeadLetterOriginal) -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.object { writer in
             write(letter, &writer)
             writer.key("original")
             writer.object { write(original, &$0) }
         }
-        return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+        return writer.bytes
     }
 
     private static func write(_ letter: DeadLetter, _ writer: inout JSONWriter) {

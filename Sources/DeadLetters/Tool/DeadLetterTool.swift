@@ -26,12 +26,11 @@ package enum DeadLetterTool {
             return ExitCode.usage
         }
         if ["--help", "-h", "help"].contains(first) {
-            console.print(help)
+            console.print(text: help)
             return ExitCode.success
         }
         guard let command = commands.first(where: { $0.name == first }) else {
-            let unknown = Printable.line(first, lengthMax: 60)
-            console.note("\(name): there is no command \"\(unknown)\"\n\(tryHelp())")
+            console.note("\(name): there is no command \"\(first)\"\n\(tryHelp())")
             return ExitCode.usage
         }
         do {
@@ -60,7 +59,7 @@ package enum DeadLetterTool {
     ) async throws -> Int32 {
         let parsed = try command.syntax.parse(arguments)
         if parsed.isHelpWanted {
-            console.print(command.syntax.help, terminator: "")
+            console.print(text: command.syntax.help)
             return ExitCode.success
         }
         let topic = try ToolSettings.topic(parsed, environment: environment)

@@ -39,7 +39,7 @@ enum ListCommand: ToolCommand {
         let letters = newest.sorted
         if context.isJSON {
             for letter in letters {
-                context.console.print(DeadLetterJSON.line(letter), terminator: "")
+                context.console.print(json: DeadLetterJSON.object(letter))
             }
         } else if !letters.isEmpty {
             table(letters).forEach { context.console.print($0) }

@@ -14,8 +14,13 @@ enum ShowCommand: ToolCommand {
                 CommandOption(
                     "original",
                     "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
-                        + " takes it."
-                )
+                        + " takes it; to a file or a pipe."
+                ),
+                CommandOption(
+                    "force",
+                    short: "f",
+                    "Print the original to a terminal too, which obeys what it is shown."
+                ),
             ]
         )
     }
@@ -66,7 +71,7 @@ enum ShowCommand: ToolCommand {
         _ context: ToolContext
     ) -> Int32 {
         guard let (letter, original) = found.first else {
-            context.console.note("no dead letter \(Printable.line(wanted, lengthMax: 100))")
+            context.console.note("no dead letter \(wanted)")
             return ExitCode.negative
         }
         guard found.count == 1 else {
@@ -79,10 +84,10 @@ enum ShowCommand: ToolCommand {
             return write(original, of: letter, context)
         }
         if context.isJSON {
-            context.console.print(DeadLetterJSON.line(letter, original), terminator: "")
+            context.console.print(json: DeadLetterJSON.object(letter, original))
         } else {
             context.console.note("The original may hold tokens and personal data.")
-            context.console.print(DeadLetterText.whole(letter, original), terminator: "")
+            context.console.print(text: DeadLetterText.whole(letter, original))
         }
         return ExitCode.success
     }
@@ -94,15 +99,21 @@ enum ShowCommand: ToolCommand {
         _ context: ToolContext
     ) -> Int32 {
         guard letter.value == .original else {
-            let place = Printable.line(letter.source.description)
-            context.console.note("the value was left out for its size: it lies in \(place)")
+            context.console.note("the value was left out for its size: it lies in \(letter.source)")
             return ExitCode.negative
         }
         guard let value = original.value else {
             context.console.note("the original's value is null")
             return ExitCode.negative
         }
-        context.console.print(bytes: value)
+        let isForced = context.arguments.isSet("force")
+        guard context.console.write(bytes: value, isForced: isForced) else {
+            context.console.note(
+                "not printed: a stranger wrote the original, and a terminal would obey it; send it "
+                    + "to a file or a pipe, or add --force"
+            )
+            return ExitCode.negative
+        }
         return ExitCode.success
     }
 }

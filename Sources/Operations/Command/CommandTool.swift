@@ -49,7 +49,7 @@ package struct CommandTool: Sendable {
         do {
             let parsed = try command.syntax.parse(arguments.dropFirst(command.words.count))
             guard !parsed.isHelpWanted else {
-                console.print(command.syntax.help, terminator: "")
+                console.print(text: command.syntax.help)
                 return ExitCode.success
             }
             return try await command.run(parsed, context)
@@ -79,7 +79,7 @@ package struct CommandTool: Sendable {
             return ExitCode.usage
         }
         if ["--help", "-h", "help"].contains(first) {
-            console.print(overview)
+            console.print(text: overview)
             return ExitCode.success
         }
         let family = commands.filter { $0.words.first == Substring(first) }
@@ -89,7 +89,7 @@ package struct CommandTool: Sendable {
         }
         let lines = ["\(name) \(first) is one of:"] + summaries(of: family)
         if arguments.dropFirst().first == "--help" {
-            console.print(lines.joined(separator: "\n"))
+            console.print(text: lines.joined(separator: "\n"))
             return ExitCode.success
         }
         console.note(lines.joined(separator: "\n"))

@@ -33,7 +33,7 @@ package struct ProgressLine {
     /// Leaves the line standing, with what became of the step, and begins a new one.
     package mutating func finish(_ line: String) {
         if console.isInteractive {
-            console.overwrite(line + "\n")
+            console.overwrite(line, isEnded: true)
         } else if line != lastLine {
             console.note(line)
         }

@@ -29,7 +29,7 @@ extension ToolCommand {
             try await migrator.run(on: connection)
         }
         guard !arguments.isSet("json") else {
-            context.console.print(json(report))
+            context.console.print(json: json(report))
             return ExitCode.success
         }
         for migration in report.applied {

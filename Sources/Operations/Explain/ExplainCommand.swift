@@ -65,9 +65,8 @@ extension ToolCommand {
         }
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let client = DatabaseSettings.client(settings, applicationName: PipelineTool.name)
-        let isJSON = arguments.isSet("json")
         var code = ExitCode.success
-        let lines: [String]
+        let answer: (lines: [String], json: String)
         do {
             if let transactionID {
                 let found = try await TransactionExplanation.read(
@@ -75,23 +74,27 @@ extension ToolCommand {
                     environment,
                     client
                 )
-                lines = isJSON ? [found.json(now: now)] : found.lines(now: now)
+                answer = (found.lines(now: now), found.json(now: now))
                 code = found.isFound ? ExitCode.success : ExitCode.negative
             } else if let knownAt {
                 let user = arguments.operands[0]
                 let known = try await KnownState.read(user, environment, knownAt, client)
-                lines = isJSON ? [known.json] : known.lines(at: at ?? now)
+                answer = (known.lines(at: at ?? now), known.json)
             } else {
                 let user = arguments.operands[0]
                 let explanation = try await UserExplanation.read(user, environment, client)
-                lines = isJSON ? [explanation.json(now: now)] : explanation.lines(now: now)
+                answer = (explanation.lines(now: now), explanation.json(now: now))
             }
         } catch {
             await client.close()
             throw error
         }
         await client.close()
-        lines.forEach { context.console.print($0) }
+        if arguments.isSet("json") {
+            context.console.print(json: answer.json)
+        } else {
+            answer.lines.forEach { context.console.print($0) }
+        }
         return code
     }
 }

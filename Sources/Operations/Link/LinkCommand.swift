@@ -148,8 +148,11 @@ extension ToolCommand {
                 on: connection
             )
         }
-        let lines = arguments.isSet("json") ? links.map(\.json) : table(links)
-        lines.forEach { context.console.print($0) }
+        if arguments.isSet("json") {
+            links.forEach { context.console.print(json: $0.json) }
+        } else {
+            table(links).forEach { context.console.print($0) }
+        }
         return ExitCode.success
     }
 

@@ -118,7 +118,7 @@ extension ToolCommand {
             console.note("\(failure.origin): not published: \(failure.error)")
         }
         guard !isJSON else {
-            return console.print(String(decoding: report.json, as: UTF8.self))
+            return console.print(json: report.json)
         }
         let counted = Quantity.counted(report.acknowledgedCount, "body", "bodies")
         let failed = report.failedCount == 0 ? "" : ", \(report.failedCount) not published"

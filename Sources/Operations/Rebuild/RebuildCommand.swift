@@ -39,8 +39,11 @@ extension ToolCommand {
             )
             report = try await rebuilding.run { differences, count in
                 progress.clear()
-                (isJSON ? differences.jsonLines : differences.lines)
-                    .forEach { context.console.print($0) }
+                if isJSON {
+                    differences.jsonLines.forEach { context.console.print(json: $0) }
+                } else {
+                    differences.lines.forEach { context.console.print($0) }
+                }
                 progress.show("comparing", Quantity.counted(count, "purchase"))
             }
         } catch {
@@ -49,7 +52,11 @@ extension ToolCommand {
         }
         await client.close()
         progress.clear()
-        context.console.print(isJSON ? report.json : report.line)
+        if isJSON {
+            context.console.print(json: report.json)
+        } else {
+            context.console.print(report.line)
+        }
         let isAsExpected = report.differenceCount == 0 && report.refusedCount == 0
         return isAsExpected ? ExitCode.success : ExitCode.negative
     }

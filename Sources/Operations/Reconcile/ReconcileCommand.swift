@@ -27,7 +27,7 @@ extension ToolCommand {
             try await AccountReader(admin, settings).read()
         }
         if arguments.isSet("json") {
-            context.console.print(String(decoding: reconciliation.json, as: UTF8.self))
+            context.console.print(json: reconciliation.json)
         } else {
             for line in reconciliation.lines(showingPartitions: true) {
                 context.console.print(line)

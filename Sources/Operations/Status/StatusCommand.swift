@@ -16,7 +16,7 @@ extension ToolCommand {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
             let report = try await StatusReader(settings).read(now: now)
             if arguments.isSet("json") {
-                context.console.print(String(decoding: report.json, as: UTF8.self))
+                context.console.print(json: report.json)
             } else {
                 report.lines.forEach { context.console.print($0) }
             }

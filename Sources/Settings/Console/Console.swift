@@ -2,55 +2,95 @@ import Foundation
 
 /// Where a command writes: results to standard output, everything else to standard error.
 ///
+/// What is written may hold what strangers wrote. It is made printable here, whatever the caller
+/// did: no control character reaches a terminal but those of this file, and no text breaks a line
+/// that is one. Bytes as they are go to a terminal only where somebody insists.
+///
 /// Values instead of global functions, so that tests read what a newcomer would.
 package struct Console: Sendable {
     private let writeOutput: @Sendable ([UInt8]) -> Void
     private let writeNotes: @Sendable (String) -> Void
     /// Whether notes go to a terminal, where a line can be written over.
     package let isInteractive: Bool
+    /// Whether results go to a terminal, which obeys what it is shown.
+    package let isOutputTerminal: Bool
     /// The width of that terminal; 100 where there is none.
     package let columns: Int
 
     /// - Parameter output: takes what is printed, byte for byte.
     package init(
         isInteractive: Bool,
+        isOutputTerminal: Bool = false,
         columns: Int = 100,
         output: @escaping @Sendable ([UInt8]) -> Void,
         notes: @escaping @Sendable (String) -> Void
     ) {
         self.isInteractive = isInteractive
+        self.isOutputTerminal = isOutputTerminal
         self.columns = columns
         writeOutput = output
         writeNotes = notes
     }
 
-    /// One line of the result.
-    package func print(_ line: String = "", terminator: String = "\n") {
-        writeOutput(Array((line + terminator).utf8))
+    /// One line of the result; a line break in it is shown and breaks nothing.
+    package func print(_ line: String = "") {
+        writeOutput(Array((Printable.line(line) + "\n").utf8))
+    }
+
+    /// Several lines of the result, such as a command's help; the last may lack its break.
+    package func print(text: String) {
+        writeOutput(Array(Self.wholeLines(text).utf8))
+    }
+
+    /// One JSON value of the result, on a line of its own.
+    package func print(json: String) {
+        writeOutput(Array((Printable.json(json) + "\n").utf8))
+    }
+
+    /// One JSON value of the result, on a line of its own.
+    package func print(json: [UInt8]) {
+        print(json: String(decoding: json, as: UTF8.self))
     }
 
     /// A result that may be no text, with nothing before or after it.
-    package func print(bytes: [UInt8]) {
+    ///
+    /// - Parameter isForced: whether a terminal gets it too.
+    /// - Returns: false where nothing was written, because a terminal would have got it.
+    package func write(bytes: [UInt8], isForced: Bool) -> Bool {
+        guard !isOutputTerminal || isForced else { return false }
         writeOutput(bytes)
+        return true
     }
 
-    /// One line about the work: progress, a warning, a fault.
-    package func note(_ line: String) {
-        writeNotes(line + "\n")
+    /// Lines about the work, such as progress, a warning or a fault; the last may lack its break.
+    package func note(_ text: String) {
+        writeNotes(Self.wholeLines(text))
     }
 
     /// Replaces the last line of a terminal; use it only where `isInteractive`.
-    package func overwrite(_ line: String) {
-        writeNotes("\r\u{1B}[K" + line)
+    ///
+    /// - Parameter isEnded: whether the line stays, and the next one begins a new one.
+    package func overwrite(_ line: String, isEnded: Bool = false) {
+        writeNotes("\r\u{1B}[K" + Printable.line(line) + (isEnded ? "\n" : ""))
+    }
+
+    private static func wholeLines(_ text: String) -> String {
+        Printable.lines(text) + (text.utf8.last == UInt8(ascii: "\n") ? "" : "\n")
     }
 
     /// The process's own streams.
-    package static let standard = Console(
-        isInteractive: isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.hasUsableTerminal,
-        columns: terminalColumns(),
-        output: { write($0, to: STDOUT_FILENO) },
-        notes: { write(Array($0.utf8), to: STDERR_FILENO) }
-    )
+    package static let standard = Console(output: STDOUT_FILENO, notes: STDERR_FILENO)
+
+    /// Writes to two open descriptors, which stay the caller's.
+    package init(output: Int32, notes: Int32) {
+        self.init(
+            isInteractive: isatty(notes) == 1 && ProcessInfo.processInfo.hasUsableTerminal,
+            isOutputTerminal: isatty(output) == 1,
+            columns: Self.columns(of: notes),
+            output: { Self.write($0, to: output) },
+            notes: { Self.write(Array($0.utf8), to: notes) }
+        )
+    }
 
     /// Writes all of it; a reader that has gone away is no fault of ours.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
@@ -67,9 +107,9 @@ package struct Console: Sendable {
         }
     }
 
-    private static func terminalColumns() -> Int {
+    private static func columns(of descriptor: Int32) -> Int {
         var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
             return 100
         }
         return Int(size.ws_col)

@@ -1,4 +1,7 @@
 /// Makes what strangers wrote fit for a terminal: no control character of theirs reaches it.
+///
+/// `Console` applies it to all that is written, so that no command can forget it; others call it
+/// where a text of a stranger becomes a part of a line.
 package enum Printable {
     /// One line: what could move the cursor, reorder text or hide itself is written as `\u{…}`.
     package static func line(_ text: String, lengthMax: Int = .max) -> String {
@@ -31,12 +34,44 @@ package enum Printable {
         return text
     }
 
+    /// Text of several lines: all but their breaks is treated as by `line`.
+    package static func lines(_ text: String) -> String {
+        // Of scalars: "\r\n" is one character.
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line(String($0)) }.joined(separator: "\n")
+    }
+
+    /// One JSON value on one line: of equal meaning, what does more than be read escaped.
+    ///
+    /// - Parameter json: valid JSON, so that control characters stand between its tokens alone.
+    package static func json(_ json: String) -> String {
+        var printable = ""
+        printable.reserveCapacity(json.utf8.count)
+        for scalar in json.unicodeScalars {
+            if isHarmless(scalar) {
+                printable.unicodeScalars.append(scalar)
+            } else if scalar.value < 0x20 {
+                printable.append(" ")
+            } else {
+                for unit in UTF16.encode(scalar).map({ Array($0) }) ?? [] {
+                    let digits = String(unit, radix: 16)
+                    printable += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            }
+        }
+        return printable
+    }
+
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
             .unassigned:
-            false
-        default: true
+            return false
+        default:
+            // A filler is seen by nobody; a variation of the character before it is.
+            return !scalar.properties.isDefaultIgnorableCodePoint
+                || scalar.properties.isVariationSelector
         }
     }
 }

@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import JSON
+import Settings
 import Synchronization
 
 /// Writes events as JSON, one line each, to a descriptor: standard error unless told otherwise.
@@ -43,7 +44,8 @@ package final class JSONLogHandler: LogHandler {
                 pair.value.write(to: &writer)
             }
         }
-        return writer.bytes + [UInt8(ascii: "\n")]
+        // Logs are read in terminals, and hold what the other end of a connection said.
+        return Array((Printable.json(String(decoding: writer.bytes, as: UTF8.self)) + "\n").utf8)
     }
 
     private func write(_ line: [UInt8]) {

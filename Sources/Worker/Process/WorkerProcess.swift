@@ -77,8 +77,12 @@ package enum WorkerProcess {
     }
 
     private static func end(_ outcome: CommandOutcome) -> Int32 {
-        FileHandle.standardOutput.write(Data(outcome.output.utf8))
-        FileHandle.standardError.write(Data(outcome.errors.utf8))
+        if !outcome.output.isEmpty {
+            Console.standard.print(text: outcome.output)
+        }
+        if !outcome.errors.isEmpty {
+            Console.standard.note(outcome.errors)
+        }
         return outcome.exitCode
     }
 }

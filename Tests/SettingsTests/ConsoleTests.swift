@@ -1,0 +1,116 @@
+import Foundation
+import JSON
+import Settings
+import Synchronization
+import Testing
+
+/// What reaches a terminal of texts that strangers wrote.
+@Suite struct ConsoleTests {
+    private static let hostile = "a\u{1B}[2J\u{9B}1m\u{202E}b\u{E0041}\u{3164}"
+    private static let shown = #"a\u{1b}[2J\u{9b}1m\u{202e}b\u{e0041}\u{3164}"#
+
+    private final class Written: Sendable {
+        let text = Mutex((output: [UInt8](), notes: ""))
+        var output: String { String(decoding: text.withLock { $0.output }, as: UTF8.self) }
+        var notes: String { text.withLock { $0.notes } }
+
+        func console(isOutputTerminal: Bool = false) -> Console {
+            Console(
+                isInteractive: true,
+                isOutputTerminal: isOutputTerminal,
+                output: { [self] bytes in text.withLock { $0.output += bytes } },
+                notes: { [self] note in text.withLock { $0.notes += note } }
+            )
+        }
+    }
+
+    @Test func `whatever a command prints as a line is one line that can only be read`() {
+        let written = Written()
+        written.console().print(Self.hostile + "\nforged")
+        #expect(written.output == Self.shown + #"\u{a}forged"# + "\n")
+    }
+
+    @Test func `texts and notes keep their lines and nothing else`() {
+        let written = Written()
+        written.console().print(text: "one\n" + Self.hostile)
+        written.console().note("two\r\n" + Self.hostile + "\n")
+        #expect(written.output == "one\n" + Self.shown + "\n")
+        #expect(written.notes == "two\\u{d}\n" + Self.shown + "\n")
+    }
+
+    @Test func `a line that is written over holds the console's own control characters alone`() {
+        let written = Written()
+        written.console().overwrite(Self.hostile)
+        written.console().overwrite("done", isEnded: true)
+        #expect(written.notes == "\r\u{1B}[K" + Self.shown + "\r\u{1B}[Kdone\n")
+    }
+
+    @Test func `JSON is escaped and means the same`() throws {
+        let written = Written()
+        var writer = JSONWriter()
+        writer.array { writer in
+            writer.string(Self.hostile)
+            writer.raw(Array("{\t\"b\":\r\n1}".utf8))
+        }
+        written.console().print(json: writer.bytes)
+        let line = written.output
+        #expect(line.dropLast().unicodeScalars.allSatisfy { $0.isASCII && $0.value >= 0x20 })
+        let value = try JSONDocument(parsing: Array(line.utf8.dropLast())).root
+        #expect(value.elements.compactMap(\.string).first == Self.hostile)
+    }
+
+    @Test func `bytes as they are reach no terminal unless somebody insists`() throws {
+        let terminal = try PseudoTerminal()
+        let console = Console(output: terminal.descriptor, notes: terminal.descriptor)
+        #expect(console.isOutputTerminal)
+        #expect(!console.write(bytes: Array("\u{1B}[2J".utf8), isForced: false))
+        #expect(console.write(bytes: Array("\u{1B}[3J!".utf8), isForced: true))
+        #expect(terminal.read(until: UInt8(ascii: "!")) == "\u{1B}[3J!")
+    }
+
+    @Test func `a pipe gets the bytes as they are`() {
+        let written = Written()
+        #expect(written.console().write(bytes: [0, 0x1B, 0xFF], isForced: false))
+        #expect(written.text.withLock { $0.output } == [0, 0x1B, 0xFF])
+    }
+}
+
+/// A terminal without a screen: what is written to `descriptor` can be read here.
+private struct PseudoTerminal: ~Copyable {
+    let descriptor: Int32
+    private let screen: Int32
+
+    /// Linux's TIOCSPTLCK and TIOCGPTN, macros that Swift does not see.
+    private static let setLock: UInt = 0x4004_5431
+    private static let getNumber: UInt = 0x8004_5430
+
+    struct Unavailable: Error {}
+
+    init() throws {
+        let screen = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var lock: Int32 = 0
+        var number: UInt32 = 0
+        guard screen >= 0, ioctl(screen, Self.setLock, &lock) == 0,
+            ioctl(screen, Self.getNumber, &number) == 0
+        else { throw Unavailable() }
+        let descriptor = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        guard descriptor >= 0 else { throw Unavailable() }
+        self.screen = screen
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+        close(screen)
+    }
+
+    /// Everything up to and with a byte.
+    func read(until last: UInt8) -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while bytes.last != last, Foundation.read(screen, &byte, 1) == 1 {
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
