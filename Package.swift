@@ -189,7 +189,10 @@ let package = Package(
         ),
         tests(
             "DeadLettersTests",
-            ["DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Worker"]
+            [
+                "DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Simulation",
+                "Worker",
+            ]
         ),
         tests(
             "StagesTests",

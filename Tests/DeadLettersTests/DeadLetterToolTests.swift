@@ -150,14 +150,20 @@ import Testing
             ["show", id], ["show", String(id.prefix(8)).uppercased()],
             ["show", "storekit.raw/3/1"], ["show", "storekit.raw/6/99"],
             ["show", "storekit.raw/3/77"], ["show", "ffff"], ["show"],
+            ["show", id, "--reveal"],
         ])
+        #expect(runs[7].result.contains(Self.token))
         for run in runs[0...2] {
             #expect(run.exitCode == 0)
             #expect(run.result.hasPrefix("Dead letter \(id)\n"))
             #expect(run.result.contains("signature_invalid (forged)"))
-            #expect(run.result.contains(Self.token))
+            #expect(!run.result.contains(Self.token))
+            #expect(run.result.contains("<39 characters left out>"))
+            #expect(run.result.contains("Decoded, unverified: body\nheader {\n"))
+            #expect(run.result.contains(#""alg": "ES256""#))
+            #expect(run.result.contains("payload {}"))
             #expect(run.result.contains("leaf"))
-            #expect(run.notes.contains("may hold tokens"))
+            #expect(run.notes.contains("--reveal"))
         }
         #expect(runs[3].result.contains("transaction 7"))
         #expect(runs[4].exitCode == 1)

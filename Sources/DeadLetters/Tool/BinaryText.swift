@@ -26,5 +26,15 @@ enum BinaryText {
         ])
     }
 
+    /// The same without what could be used again; of bytes that are no text the beginning.
+    static func redacted(_ bytes: [UInt8]) -> String {
+        guard Printable.text(bytes) == nil else {
+            return String(decoding: Redaction.text(bytes), as: UTF8.self)
+        }
+        let leftOut = bytes.count - hexBytesMax
+        let rest = leftOut > 0 ? "\n[… \(leftOut) bytes left out …]" : ""
+        return body(Array(bytes.prefix(hexBytesMax))) + rest
+    }
+
     private static let hexBytesMax = 64
 }

@@ -5,11 +5,14 @@ import Settings
 
 /// A dead letter for people.
 package enum DeadLetterText {
-    /// - Parameter valueCharactersMax: of a longer value the middle is left out.
+    /// - Parameters:
+    ///   - valueCharactersMax: of a longer value the middle is left out.
+    ///   - isRevealing: shows tokens, receipts and the tokens of accounts too.
     package static func whole(
         _ letter: DeadLetter,
         _ original: DeadLetterOriginal,
-        valueCharactersMax: Int = .max
+        valueCharactersMax: Int = .max,
+        isRevealing: Bool = false
     ) -> String {
         var text = "Dead letter \(Printable.line(letter.id))\n"
         for (label, value) in facts(letter) {
@@ -26,7 +29,8 @@ package enum DeadLetterText {
             "value",
             original.value,
             valueCharactersMax,
-            omitted: letter.value == .omitted
+            omitted: letter.value == .omitted,
+            isRedacted: !isRevealing
         )
         return text
     }
@@ -104,19 +108,21 @@ package enum DeadLetterText {
         _ part: String,
         _ bytes: [UInt8]?,
         _ charactersMax: Int,
-        omitted: Bool
+        omitted: Bool,
+        isRedacted: Bool = false
     ) -> String {
         if omitted {
             return "\nThe original's \(part): left out for its size\n"
         }
         guard let bytes else { return "\nThe original's \(part): null\n" }
         guard !bytes.isEmpty else { return "\nThe original's \(part): empty\n" }
+        let body = isRedacted ? BinaryText.redacted(bytes) : BinaryText.body(bytes)
         return "\nThe original's \(part) (\(bytes.count) bytes, \(BinaryText.form(bytes)))\n"
-            + abbreviated(BinaryText.body(bytes), charactersMax) + "\n"
+            + abbreviated(body, charactersMax) + "\n"
     }
 
     /// The beginning and the end, with the number of characters between them.
-    private static func abbreviated(_ text: String, _ charactersMax: Int) -> String {
+    static func abbreviated(_ text: String, _ charactersMax: Int) -> String {
         let leftOut = text.count - charactersMax
         guard leftOut > 0 else { return text }
         let end = text.suffix(charactersMax / 4)

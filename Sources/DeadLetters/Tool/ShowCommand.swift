@@ -6,8 +6,10 @@ enum ShowCommand: ToolCommand {
 
     static var syntax: CommandSyntax {
         syntax(
-            "Shows one dead letter whole, with the original's headers, key and value. The "
-                + "original may hold tokens and personal data: it belongs into no ticket.",
+            "Shows one dead letter whole, with the original's headers, key and value, and header "
+                + "and payload of each JWS and receipt in it, decoded and unverified. Tokens, "
+                + "receipts and account tokens are left out unless --reveal asks for them; JSON "
+                + "holds the original whole. It may hold personal data: it belongs into no ticket.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
             options: [
@@ -16,6 +18,7 @@ enum ShowCommand: ToolCommand {
                     "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
                         + " takes it; to a file or a pipe."
                 ),
+                CommandOption("reveal", "Show tokens, receipts and account tokens too."),
                 CommandOption(
                     "force",
                     short: "f",
@@ -86,8 +89,16 @@ enum ShowCommand: ToolCommand {
         if context.isJSON {
             context.console.print(json: DeadLetterJSON.object(letter, original))
         } else {
-            context.console.note("The original may hold tokens and personal data.")
-            context.console.print(text: DeadLetterText.whole(letter, original))
+            let isRevealing = context.arguments.isSet("reveal")
+            context.console.note(
+                isRevealing
+                    ? "The original may hold tokens and personal data."
+                    : "The original may hold personal data; tokens are left out without --reveal."
+            )
+            context.console.print(
+                text: DeadLetterText.whole(letter, original, isRevealing: isRevealing)
+                    + DeadLetterText.decoded(original, isRevealing: isRevealing)
+            )
         }
         return ExitCode.success
     }

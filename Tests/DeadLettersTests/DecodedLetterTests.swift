@@ -1,0 +1,110 @@
+import AppStore
+import JSON
+import Simulation
+import Testing
+
+@testable import DeadLetters
+
+/// What an auditor reads of the tokens and receipts in a dead letter.
+@Suite struct DecodedLetterTests {
+    private static let account = "5f2a1c34-0000-4000-8000-00000000abcd"
+
+    private let authority: CertificateAuthority
+
+    init() throws {
+        authority = try CertificateAuthority()
+    }
+
+    private func transaction(_ id: String = "7") throws -> [UInt8] {
+        try authority.sign(
+            Array(
+                #"{"transactionId":"\#(id)","appAccountToken":"\#(Self.account)","new":[1]}"#.utf8
+            )
+        )
+    }
+
+    private func notification() throws -> [UInt8] {
+        let inner = String(decoding: try transaction(), as: UTF8.self)
+        return Body.notification(
+            try authority.sign(Array(#"{"data":{"signedTransactionInfo":"\#(inner)"}}"#.utf8))
+        )
+    }
+
+    private func shown(_ body: [UInt8], isRevealing: Bool = false) -> String {
+        let original = DeadLetterOriginal(Sample.original(value: body))
+        return DeadLetterText.decoded(original, isRevealing: isRevealing)
+    }
+
+    @Test func `each shape's tokens are found where they stand`() throws {
+        let jws = try transaction()
+        let shapes: [([UInt8], [String])] = [
+            (jws, ["body"]),
+            (
+                try notification(),
+                ["signedPayload", "signedPayload.data.signedTransactionInfo"]
+            ),
+            (Body.transaction(jws), ["signedTransaction"]),
+            (Body.history([jws, jws]), ["signedTransactions[0]", "signedTransactions[1]"]),
+            (Body.renewalInfo(jws), ["signedRenewalInfo"]),
+            (Body.notificationHistory([jws]), ["notificationHistory[0].signedPayload"]),
+        ]
+        for (body, paths) in shapes {
+            let parts = UnverifiedContents(of: body).parts
+            #expect(parts.map(\.path) == paths)
+            #expect(parts.allSatisfy { $0.header?["alg"]?.string == "ES256" })
+            #expect(parts.last?.payload?["transactionId"]?.string == "7")
+        }
+    }
+
+    @Test func `tokens, signatures and account tokens are left out unless asked for`() throws {
+        let jws = try transaction()
+        let segments = String(decoding: jws, as: UTF8.self).split(separator: ".")
+        let signature = try #require(segments.last)
+        let text = shown(try notification())
+        #expect(text.contains(#""transactionId": "7""#))
+        #expect(text.contains(#""appAccountToken": "<36 characters left out>""#))
+        #expect(!text.contains(Self.account))
+        let revealed = shown(Body.transaction(jws), isRevealing: true)
+        #expect(revealed.contains(Self.account))
+        for body in [jws, Body.transaction(jws), Array(Body.transaction(jws).dropLast(2))] {
+            let value = String(decoding: Redaction.text(body), as: UTF8.self)
+            #expect(!value.contains(signature))
+        }
+    }
+
+    @Test func `an account token in an observation is left out of its text`() {
+        let text = #"{"transaction":{"appAccountToken" : "\#(Self.account)","type":"gold"}}"#
+        let value = String(decoding: Redaction.text(Array(text.utf8)), as: UTF8.self)
+        let leftOut = "<36 characters left out>"
+        #expect(value == #"{"transaction":{"appAccountToken" : "\#(leftOut)","type":"gold"}}"#)
+    }
+
+    @Test(arguments: ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJ!.x.y", "MIIB", "{\"signedPayload\":1", ""])
+    func `what cannot be decoded is said and stops nothing`(text: String) {
+        let contents = UnverifiedContents(of: Array(text.utf8))
+        #expect(contents.parts.allSatisfy { $0.payload == nil && $0.problem != nil })
+    }
+
+    @Test func `what is shown of a large body is bounded`() throws {
+        let jws = try transaction()
+        let contents = UnverifiedContents(
+            of: Body.history(Array(repeating: jws, count: 400))
+        )
+        #expect(contents.parts.count <= 100)
+        #expect(!contents.isWhole)
+        let long = try authority.sign(
+            Array(#"{"a":"\#(String(repeating: "x y ", count: 200_000))"}"#.utf8)
+        )
+        #expect(shown(long).utf8.count < 40_000)
+    }
+
+    @Test func `a receipt shows its attributes and records`() throws {
+        let receipts = try CertificateAuthority(.receipts(name: "Test"))
+        var fields = ReceiptFields()
+        fields.records = [ReceiptRecordFields()]
+        let body = Body.receipt(try receipts.receiptText(fields))
+        let parts = UnverifiedContents(of: body).parts
+        #expect(parts.map(\.path) == ["receipt-data", "receipt-data.in_app[0]"])
+        #expect(parts.allSatisfy { $0.payload != nil })
+    }
+}
