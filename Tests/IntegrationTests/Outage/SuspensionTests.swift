@@ -3,7 +3,6 @@ import Postgres
 import Simulation
 import TestSupport
 import Testing
-import Traffic
 import Worker
 
 extension PipelineTests {
