@@ -167,7 +167,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("JSONTests", ["JSON"]),
-        tests("OpenSSLTests", ["JSON", "OpenSSL"]),
+        tests("OpenSSLTests", ["JSON", "OpenSSL"], exclude: ["Signatures"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres"]),
         tests("DatabaseTests", ["Database", "Postgres", "Settings"]),

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Fuzzes the verifier's ways in under Address Sanitizer: deploy/fuzz.sh [SECONDS [TARGET...]]
 #
-# SECONDS (60) is for each target: body, jws, payload, certificate, receipt. Ends with 1 at the
-# first crash, leak or time-out, and leaves the input that made it in .build/fuzz/TARGET-*. What is
-# found on the way is kept in .build/fuzz/corpus for the next time.
+# SECONDS (60) is for each target: body, jws, payload, certificate, receipt, signature. Ends with 1
+# at the first crash, leak or time-out, and leaves the input that made it in .build/fuzz/TARGET-*.
+# What is found on the way is kept in .build/fuzz/corpus for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(body jws payload certificate receipt)
+((${#targets[@]})) || targets=(body jws payload certificate receipt signature)
 out=.build/fuzz
 binary=$out/fuzz-targets
 
@@ -25,12 +25,15 @@ export ASAN_OPTIONS=quarantine_size_mb=32
 for target in "${targets[@]}"; do
     corpus=$out/corpus/$target
     seeds=$out/seeds/$target
+    known=Tests/Fuzz/Corpus/$target
     mkdir -p "$corpus" "$seeds"
+    folders=("$corpus" "$seeds")
+    [[ ! -d $known ]] || folders+=("$known")
     printf '== %s, %s s\n' "$target" "$seconds"
     FUZZ_TARGET=$target FUZZ_SEEDS=$seeds "$binary" \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
         -dict=Tests/Fuzz/dictionary.txt -artifact_prefix="$out/$target-" -print_final_stats=1 \
-        "$corpus" "$seeds" "Tests/Fuzz/Corpus/$target" >"$out/$target.log" 2>&1 || {
+        "${folders[@]}" >"$out/$target.log" 2>&1 || {
         tail -n 60 "$out/$target.log"
         exit 1
     }

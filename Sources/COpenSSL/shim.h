@@ -2,6 +2,7 @@
 #define COPENSSL_SHIM_H
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
@@ -16,5 +17,17 @@
 #include <openssl/sha.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* OpenSSL 3 deprecates tables of points with nothing in their place. Where a library keeps none for
+   the group, as a later one may, this answers 0. */
+static inline int shim_group_precompute(EC_GROUP *group, BN_CTX *context) {
+    return EC_GROUP_precompute_mult(group, context) == 1
+        && EC_GROUP_have_precompute_mult(group) == 1;
+}
+
+#pragma GCC diagnostic pop
 
 #endif

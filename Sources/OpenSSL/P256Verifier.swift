@@ -6,8 +6,9 @@ internal import COpenSSL
 /// that happens once a key. Not for use by two threads at once: each makes its own of a shared key.
 @safe
 package final class P256Verifier {
-    private let key: P256PublicKey
+    package let key: P256PublicKey
     private let context: Handle<Resource.KeyContext>
+    private var table: P256TableVerification?
     private let hasher = SHA256Hasher()
 
     /// Keeps `key` alive.
@@ -20,18 +21,41 @@ package final class P256Verifier {
         self.context = context
     }
 
+    package var hasTable: Bool { table != nil }
+
+    /// Verifies by a table of the same key from now on.
+    package func use(_ table: P256KeyTable) {
+        self.table = P256TableVerification(table)
+    }
+
     /// Verifies `signature` (r and s, 32 bytes each, IEEE P1363) over the SHA-256 of `message`.
     package func verify(signature: Span<UInt8>, over message: Span<UInt8>) -> SignatureCheck {
-        guard signature.count == P256Signature.byteCount else { return .wrongLength }
-        guard P256Signature.isInRange(signature) || PolicyCheck.signatureRange.isLeftOut else {
-            return .outOfRange
-        }
+        if let fault = Self.fault(of: signature) { return fault }
         hasher.update(message)
-        return verify(P256Signature(raw: signature), over: hasher.finish())
+        return check(signature, over: hasher.finish())
     }
 
     package func verify(signature: [UInt8], over message: [UInt8]) -> SignatureCheck {
         verify(signature: signature.span, over: message.span)
+    }
+
+    package func verify(signature: [UInt8], over digest: SHA256Digest) -> SignatureCheck {
+        Self.fault(of: signature.span) ?? check(signature.span, over: digest)
+    }
+
+    private static func fault(of signature: Span<UInt8>) -> SignatureCheck? {
+        guard signature.count == P256Signature.byteCount else { return .wrongLength }
+        guard P256Signature.isInRange(signature) || PolicyCheck.signatureRange.isLeftOut else {
+            return .outOfRange
+        }
+        return nil
+    }
+
+    private func check(_ signature: Span<UInt8>, over digest: SHA256Digest) -> SignatureCheck {
+        if let isValid = table?.isValid(signature, over: digest) {
+            return isValid ? .valid : .invalid
+        }
+        return verify(P256Signature(raw: signature), over: digest)
     }
 
     private func verify(_ signature: P256Signature, over digest: SHA256Digest) -> SignatureCheck {

@@ -14,6 +14,15 @@ enum Resource {
         static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) }
     }
 
+    enum Group: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) }
+    }
+
+    /// Scratch numbers.
+    enum NumberContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) }
+    }
+
     enum KeyContext: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
     }

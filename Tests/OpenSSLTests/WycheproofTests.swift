@@ -20,13 +20,17 @@ struct WycheproofTests {
         let groups = try #require(document.root["testGroups"])
         var count = 0
         for group in groups.elements {
-            let spki = try bytes(hex: #require(group["publicKeyDer"]?.string))
+            let spki = try P256Case.bytes(hex: #require(group["publicKeyDer"]?.string))
             let key = try #require(P256PublicKey(subjectPublicKeyInfo: spki))
             let verifier = P256Verifier(key: key)
+            let tabled = P256Verifier(key: key)
+            tabled.use(try #require(P256KeyTable(key: key)))
             for item in try #require(group["tests"]).elements {
                 let test = try read(item)
                 let check = verifier.verify(signature: test.signature, over: test.message)
                 #expect((check == .valid) == test.isValid, "case \(test.id): \(test.comment)")
+                let other = tabled.verify(signature: test.signature, over: test.message)
+                #expect(other == check, "case \(test.id) by a table: \(test.comment)")
                 if test.signature.count != 64 {
                     #expect(check == .wrongLength, "case \(test.id): \(test.comment)")
                 }
@@ -40,17 +44,9 @@ struct WycheproofTests {
         try Case(
             id: #require(item["tcId"]?.int64),
             comment: #require(item["comment"]?.string),
-            message: bytes(hex: #require(item["msg"]?.string)),
-            signature: bytes(hex: #require(item["sig"]?.string)),
+            message: P256Case.bytes(hex: #require(item["msg"]?.string)),
+            signature: P256Case.bytes(hex: #require(item["sig"]?.string)),
             isValid: #require(item["result"]?.string) == "valid"
         )
-    }
-
-    private func bytes(hex: String) throws -> [UInt8] {
-        let digits = Array(hex)
-        try #require(digits.count.isMultiple(of: 2))
-        return try stride(from: 0, to: digits.count, by: 2).map { index in
-            try #require(UInt8(String(digits[index...index + 1]), radix: 16))
-        }
     }
 }

@@ -15,6 +15,8 @@ final class VerifiedChain {
     let purposeFault: String?
     /// Of a JWS; a receipt's signature is for its message to check.
     private let signature: P256Verifier?
+    /// How many signatures of the leaf were good.
+    private var signaturesCount = 0
 
     /// A chain of three whose anchors have vouched for it.
     init(_ policy: ChainPolicy, anchors: [Anchor]) {
@@ -58,6 +60,16 @@ final class VerifiedChain {
         return anchors.filter {
             $0.validity.contains(seconds) || PolicyCheck.anchorValidity.isLeftOut
         }
+    }
+
+    /// Notes a good signature, and gives the key a table once it has made enough of them.
+    func countSignature(_ configuration: VerifierConfiguration) {
+        signaturesCount += 1
+        guard let signature, !signature.hasTable,
+            signaturesCount.isMultiple(of: configuration.limits.signaturesBeforeTable),
+            let table = configuration.keyTables.table(of: signature.key, leaf: leaf)
+        else { return }
+        signature.use(table)
     }
 
     func check(_ jws: CompactJWS, of token: Token, signature raw: [UInt8]) -> SignatureCheck {

@@ -6,6 +6,7 @@ package struct VerifierConfiguration: Sendable {
     package let limits: VerifierLimits
     /// Is told of chains as they come into use.
     package var observer: (any ChainObserver)?
+    package let keyTables: KeyTables
     /// Roots of the apps' own, each once, that may end a chain of three.
     private let chainRoots: [Certificate]
     /// Certificates that sign by themselves, in Xcode and LocalTesting.
@@ -17,6 +18,7 @@ package struct VerifierConfiguration: Sendable {
     package init(apps: [ConfiguredApp], limits: VerifierLimits = .standard) {
         self.apps = apps
         self.limits = limits
+        keyTables = KeyTables(tablesMax: limits.keyTablesMax)
         chainRoots = Self.distinctRoots(of: apps.filter { !$0.isLocal })
         localCertificates = Self.distinctRoots(of: apps.filter(\.isLocal))
         jwsTrusts = apps.map { $0.trusts(.jws) }

@@ -119,7 +119,7 @@ extension Verifier {
         _ chain: VerifiedChain
     ) throws(Fault) {
         switch chain.check(jws, of: token, signature: signature) {
-        case .valid: break
+        case .valid: chain.countSignature(configuration)
         case _ where PolicyCheck.signature.isLeftOut: break
         case .outOfRange, .wrongLength:
             throw Fault(.signatureInvalid, "r or s of the signature is out of range")

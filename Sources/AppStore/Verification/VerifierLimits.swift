@@ -21,6 +21,10 @@ package struct VerifierLimits: Sendable, Equatable {
     /// Each of Apple's roots has signed a dozen, and an ECDSA signature has a second form that
     /// anybody can make of it.
     package var intermediatesKnownMax: Int
+    /// How many leaf keys have a table at once, in all verifiers of a configuration; 0 for none.
+    package var keyTablesMax: Int
+    /// After how many good signatures that one verifier has seen of a leaf its key gets a table.
+    package var signaturesBeforeTable: Int
 
     package init(
         bodyBytesMax: Int = 1 << 20,
@@ -30,7 +34,9 @@ package struct VerifierLimits: Sendable, Equatable {
         json: JSONLimits = .standard,
         payload: JSONLimits = payloadStandard,
         chainsCachedMax: Int = 32,
-        intermediatesKnownMax: Int = 32
+        intermediatesKnownMax: Int = 32,
+        keyTablesMax: Int = 8,
+        signaturesBeforeTable: Int = 1_000
     ) {
         self.bodyBytesMax = bodyBytesMax
         self.headerSegmentBytesMax = headerSegmentBytesMax
@@ -40,6 +46,8 @@ package struct VerifierLimits: Sendable, Equatable {
         self.payload = payload
         self.chainsCachedMax = chainsCachedMax
         self.intermediatesKnownMax = intermediatesKnownMax
+        self.keyTablesMax = keyTablesMax
+        self.signaturesBeforeTable = signaturesBeforeTable
     }
 
     package static let standard = VerifierLimits()

@@ -37,7 +37,7 @@ struct HostileBenchmark {
                 Round(
                     record: good(.record, slice),
                     good: good(body.yardstick, slice),
-                    hostile: measure(body.bodies, slice, .standard)
+                    hostile: measure(body.bodies, slice, HostileBody.Yardstick.record.limits)
                 )
             }
             let median = VerifyBenchmark.Measurement.median

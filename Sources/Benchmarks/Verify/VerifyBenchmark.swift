@@ -6,6 +6,7 @@ struct VerifyBenchmark {
     enum Case: String, CaseIterable {
         case raw = "OpenSSL alone"
         case warm = "verifier, chain known"
+        case withoutTable = "verifier, chain known, no table of its key"
         case newLeaf = "verifier, leaf new each time"
         case newChain = "verifier, chain new each time"
         case foreignChain = "forged chain"
@@ -63,11 +64,14 @@ struct VerifyBenchmark {
             }
         case .warm:
             return verifying(fixture.good, with: fixture.verifier(), expecting: nil)
+        case .withoutTable:
+            let verifier = fixture.verifier(within: VerifierLimits(keyTablesMax: 0))
+            return verifying(fixture.good, with: verifier, expecting: nil)
         case .newLeaf:
-            let verifier = fixture.verifier(remembering: .newLeaf)
+            let verifier = fixture.verifier(within: HostileBody.Yardstick.newLeaf.limits)
             return verifying(fixture.good, with: verifier, expecting: nil)
         case .newChain:
-            let verifier = fixture.verifier(remembering: .newChain)
+            let verifier = fixture.verifier(within: HostileBody.Yardstick.newChain.limits)
             return verifying(fixture.good, with: verifier, expecting: nil)
         case .foreignChain:
             return verifying(

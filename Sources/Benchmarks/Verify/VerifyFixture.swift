@@ -12,6 +12,8 @@ struct VerifyFixture: Sendable {
 
     let key: P256PublicKey
     let app: ConfiguredApp
+    /// Of a worker that has been running for a while: the leaf's key has its table at once.
+    private let running: VerifierConfiguration
     let raw: [Raw]
     let good: [[UInt8]]
     let foreignChain: [[UInt8]]
@@ -37,6 +39,9 @@ struct VerifyFixture: Sendable {
             hasTestRootInProduction: true
         )
         let payloads = (0..<recordCount).map(BenchTransaction.payload)
+        var limits = VerifierLimits.standard
+        limits.signaturesBeforeTable = 1
+        running = VerifierConfiguration(apps: [app], limits: limits)
         good = try payloads.map { try authority.sign($0) }
         foreignChain = try payloads.map { try foreign.sign($0) }
         let (forger, header) = try authority.leafForger(blueprint)
@@ -52,8 +57,11 @@ struct VerifyFixture: Sendable {
 
     var recordBytes: Int { good.map(\.count).reduce(0, +) / good.count }
 
-    /// One that remembers what it does while this is measured.
-    func verifier(remembering yardstick: HostileBody.Yardstick = .record) -> Verifier {
-        Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
+    func verifier() -> Verifier {
+        Verifier(configuration: running)
+    }
+
+    func verifier(within limits: VerifierLimits) -> Verifier {
+        Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
     }
 }

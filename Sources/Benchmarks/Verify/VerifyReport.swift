@@ -45,13 +45,13 @@ struct VerifyReport {
                 name: "verifier / OpenSSL alone, one thread",
                 key: "warm_to_raw",
                 value: cost(of: .raw, to: .warm),
-                bound: 0.80,
+                bound: 1.5,
                 isCeiling: false
             ),
             Goal(
-                name: "cost of a forged chain / a good record",
+                name: "cost of a forged chain / a good record without a table",
                 key: "foreign_chain_cost",
-                value: cost(of: .foreignChain, to: .warm),
+                value: cost(of: .foreignChain, to: .withoutTable),
                 bound: 3,
                 isCeiling: true
             ),
@@ -63,9 +63,9 @@ struct VerifyReport {
                 isCeiling: true
             ),
             Goal(
-                name: "cost of a forged leaf / a good record",
+                name: "cost of a forged leaf / a good record without a table",
                 key: "forged_leaf_cost",
-                value: cost(of: .forgedLeaf, to: .warm),
+                value: cost(of: .forgedLeaf, to: .withoutTable),
                 bound: 16,
                 isCeiling: true
             ),

@@ -32,7 +32,8 @@ extension VerifierLimits {
                 depthMax: settings[VerifySettings.payloadDepthMax],
                 nodesMax: Self.payloadStandard.nodesMax
             ),
-            chainsCachedMax: settings[VerifySettings.chainsCachedMax]
+            chainsCachedMax: settings[VerifySettings.chainsCachedMax],
+            keyTablesMax: settings[VerifySettings.keyTablesMax]
         )
     }
 }

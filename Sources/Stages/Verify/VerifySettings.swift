@@ -51,6 +51,13 @@ package enum VerifySettings {
         default: 32,
         "Verified certificate chains that a thread remembers."
     )
+    package static let keyTablesMax = Setting(
+        "verify.key_tables_max",
+        .int(0...1_000),
+        default: 8,
+        "Leaf keys for which a worker keeps a table of 160 KiB that halves the cost of their "
+            + "signatures; 0 for OpenSSL's own verification alone."
+    )
     package static let threads = Setting(
         "verify.threads",
         .int(1...256),
@@ -87,8 +94,8 @@ package enum VerifySettings {
     package static let declarations = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
         certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,
-        itemsMax.declaration,
-        chainsCachedMax.declaration, threads.declaration, revocation.declaration,
-        revocationInterval.declaration, revocationDeadline.declaration,
+        itemsMax.declaration, chainsCachedMax.declaration, keyTablesMax.declaration,
+        threads.declaration, revocation.declaration, revocationInterval.declaration,
+        revocationDeadline.declaration,
     ]
 }

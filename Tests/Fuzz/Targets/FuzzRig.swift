@@ -10,6 +10,7 @@ final class FuzzRig {
     private let receipts: CertificateAuthority
     private let warm: Verifier
     private let cold: Verifier
+    private let signatures = SignatureComparison()
 
     init(_ target: FuzzTarget) throws {
         self.target = target
@@ -41,6 +42,7 @@ final class FuzzRig {
             guard let body = try? authority.sign(input) else { return }
             judge(body, warm)
         case .certificate: runCertificate(input)
+        case .signature: signatures.run(input)
         case .receipt:
             judge(Base64Text.standard(input), warm)
             guard let body = try? receipts.receiptContentText(input) else { return }
@@ -111,6 +113,7 @@ extension FuzzRig {
                 return try jws
                     + Forgery.allCases.map { try authority.forge(TransactionFields().json, $0) }
             case .payload: return payloads
+            case .signature: return try SignatureComparison.seeds
             case .certificate:
                 return [authority, receipts].flatMap { [$0.leaf, $0.intermediate, $0.root] }
             case .receipt:

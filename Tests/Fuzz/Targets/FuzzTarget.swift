@@ -10,4 +10,6 @@ enum FuzzTarget: String, CaseIterable {
     case certificate
     /// The content of a receipt, which is signed before it is verified; and whole messages.
     case receipt
+    /// A signature under a key, judged by OpenSSL and by a table of the key: alike, or it fails.
+    case signature
 }

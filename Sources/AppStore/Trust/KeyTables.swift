@@ -1,0 +1,51 @@
+import OpenSSL
+import Synchronization
+
+/// The tables of leaf keys that sign again and again, shared by all verifiers of a configuration.
+///
+/// A table costs as much as some 500 signatures and saves half of each, so a key gets one after a
+/// verifier has found a thousand good signatures of it: nobody but a holder of a certified key
+/// causes one. It lives as long as a chain of its leaf is remembered by a verifier.
+package final class KeyTables: Sendable {
+    private struct Entry {
+        let leaf: SHA256Digest
+        var isInWork = true
+        weak var table: P256KeyTable?
+    }
+
+    private let tablesMax: Int
+    private let entries = Mutex<[Entry]>([])
+
+    init(tablesMax: Int) {
+        self.tablesMax = tablesMax
+    }
+
+    /// How many leaf keys have a table.
+    package var count: Int {
+        entries.withLock { $0.count { $0.table != nil } }
+    }
+
+    /// The table of a leaf's key, made now if there is none.
+    ///
+    /// Nil while another thread makes it, where as many as allowed are in use, and where OpenSSL
+    /// makes none.
+    func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
+        let (known, isOurs) = entries.withLock { entries in
+            entries.removeAll { !$0.isInWork && $0.table == nil }
+            if let entry = entries.first(where: { $0.leaf == leaf }) {
+                return (entry.table, false)
+            }
+            guard entries.count < tablesMax else { return (nil, false) }
+            entries.append(Entry(leaf: leaf))
+            return (nil, true)
+        }
+        guard isOurs else { return known }
+        let table = P256KeyTable(key: key)
+        entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.leaf == leaf }) else { return }
+            entries[index].table = table
+            entries[index].isInWork = false
+        }
+        return table
+    }
+}
