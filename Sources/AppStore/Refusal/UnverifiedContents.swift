@@ -23,6 +23,8 @@ package struct UnverifiedContents: Sendable {
 
     private static let partsMax = 100
     private static let nestingMax = 4
+    /// More than fit into a body.
+    private static let recordsMax = 10_000
     private static let certificatesMax = 20
     private static let certificateBytesMax = 64 << 10
     /// A certificate or a receipt, and no ordinary text that happens to begin like one.
@@ -96,7 +98,7 @@ package struct UnverifiedContents: Sendable {
             certificateBytesMax: Self.certificateBytesMax
         )
         guard let message = outline.flatMap({ try? SignedMessage($0) }),
-            let receipt = try? ReceiptContents(beginningOf: message.content)
+            let receipt = try? ReceiptContents(message.content, recordsMax: Self.recordsMax)
         else {
             part.problem = "no PKCS #7 message with a receipt in it"
             return parts.append(part)
