@@ -171,6 +171,27 @@ struct ProjectionTests {
         #expect(projected.rows.first?.periods.contains(.latest) == true)
     }
 
+    @Test func `a record without type and end grants nothing until a catalog names its product`() {
+        let bought = MergedTransaction(
+            transactionID: "1",
+            productID: "lifetime",
+            type: nil,
+            purchaseDate: Sample.date("2026-01-01")
+        )
+        #expect(Self.rows([bought]).isEmpty)
+        let named = Projection(
+            catalog: Catalog([
+                Product(id: "lifetime", type: .nonConsumable, entitlementKeys: ["pro"])
+            ])
+        )
+        let rows = named.project(
+            PurchaseFacts(transactions: [bought]),
+            of: Self.key,
+            ownership: Self.anna
+        ).rows
+        #expect(rows.map(\.key) == ["pro"])
+    }
+
     private static func rows(
         _ transactions: [MergedTransaction],
         graces: [GracePeriod] = []

@@ -47,13 +47,21 @@ struct SubscriptionPeriods {
     }
 
     /// From the end of the period that could not be renewed to the purchase that recovered it.
+    ///
+    /// Where that period is not known, and an earlier one stands for its product, it is from when
+    /// Apple says that it ended: of what lies between nothing is known, and a refund of the earlier
+    /// period is none of the later.
     private func extended(_ index: Int, by grace: GracePeriod) -> Contribution {
         let transaction = transactions[index]
-        guard let start = transaction.expiresDate else {
+        guard let expires = transaction.expiresDate else {
             return contribution(transaction, .periodWithoutEnd, nil)
         }
         var rule = ProjectionRule.gracePeriod
         var end = min(grace.expiresDate, nextPurchaseDate(after: index) ?? grace.expiresDate)
+        if let ended = grace.anchor, expires.wholeSeconds < ended.wholeSeconds {
+            return contribution(transaction, rule, Period(start: ended, end: end))
+        }
+        let start = expires
         if let revoked = transaction.revocation?.date, revoked < end {
             (end, rule) = (revoked, .graceAfterRefund)
         }

@@ -103,7 +103,8 @@ class Projection:
     def grace(self, subscription, grace):
         """From the end of the period that could not be renewed to the recovering purchase."""
         expires, ended = grace
-        if ended is None or ended >= expires:
+        is_named = ended is not None and ended < expires
+        if not is_named:
             # Apple does not say which period it was: the last one bought that ended before.
             before = [one for one in subscription if (one.expires or expires) < expires]
             ended = before[-1].expires if before else None
@@ -115,6 +116,9 @@ class Projection:
         recovered = self.next_purchase(subscription, base.purchased)
         if recovered is not None:
             end = min(end, recovered)
+        if is_named and base.expires // 1000 < ended // 1000:
+            # The period that ended then is not known, nor whether it was refunded.
+            return base, (ended, end)
         if base.revoked is not None:
             end = min(end, base.revoked)
         return base, (base.expires, end)
