@@ -29,6 +29,37 @@ import Testing
         #expect(rows.map { $0.text(0) } == ["9f0c-ab", "AbC"])
     }
 
+    @Test(arguments: [
+        "account_links (kind, key, user_id) VALUES ('account_token', 'k', $1)",
+        "account_links (kind, key, user_id) VALUES ('account_token', $1, 'anna')",
+        "account_links (kind, bundle_id, key, user_id) VALUES ('account_token', $1, 'k', 'anna')",
+        "grants (environment, user_id, entitlement_key, periods, granted_by, reason) "
+            + "VALUES ('Production', $1, 'pro', tstzmultirange(tstzrange(now(), NULL)), 'a', 'b')",
+        "grants (environment, user_id, entitlement_key, periods, granted_by, reason) "
+            + "VALUES ('Production', 'anna', $1, tstzmultirange(tstzrange(now(), NULL)), 'a', 'b')",
+        "ledger_debits (user_id, reference, environment, currency, amount) "
+            + "VALUES ($1, 'r', 'Production', 'coins', 1)",
+        "ledger_debits (user_id, reference, environment, currency, amount) "
+            + "VALUES ('anna', $1, 'Production', 'coins', 1)",
+    ])
+    func `what no index could hold, and control characters, are refused where they come in`(
+        insertion: String
+    ) async throws {
+        let bad = [
+            String(repeating: "a", count: 256), String(repeating: "é", count: 128), "anna\n",
+            "\u{1}", "an\u{7f}na", "anna\u{85}",
+        ]
+        for text in bad {
+            await #expect(throws: PostgresError.self, "\(text.utf8.count) bytes") {
+                _ = try await connection.query("INSERT INTO \(insertion)", [.text(text)])
+            }
+        }
+        _ = try await connection.query(
+            "INSERT INTO \(insertion)",
+            [.text("zoë 🦊" + String(repeating: "a", count: 245))]
+        )
+    }
+
     @Test func `every change is noted, and told to who listens`() async throws {
         let listener = try await PostgresConnection.connect(options)
         try await listener.listen(to: "account_links")

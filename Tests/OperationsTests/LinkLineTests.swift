@@ -49,7 +49,10 @@ import Testing
     @Test func `a link to be removed needs no user`() throws {
         let anybody = AccountLink(kind: .accountToken, key: "t", userID: "")
         #expect(try parse("account_token,t", isUserRequired: false) == anybody)
-        #expect(throws: LinkLine.Fault(expected: "a user of 1 to 255 bytes")) {
+        let fault = LinkLine.Fault(
+            expected: "a user of 1 to 255 bytes without control characters"
+        )
+        #expect(throws: fault) {
             try parse("account_token,t")
         }
     }

@@ -53,7 +53,8 @@ struct EntitleStageConcurrencyTests {
             client: worker.client,
             rules: scenario.rules,
             linkedTopic: "storekit.linked",
-            metrics: LinkMetrics(MetricsRegistry())
+            metrics: LinkMetrics(MetricsRegistry()),
+            log: Log(RecordingLogHandler())
         )
         var facts = FactSet()
         for (offset, observation) in scenario.observations.shuffled().enumerated() {

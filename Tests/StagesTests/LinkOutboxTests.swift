@@ -218,6 +218,48 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
     }
 
+    @Test func `a link that cannot be stored holds up no other, is reported and tried again`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        try await worker.settle((0..<300).map { .purchase("\($0)", account: "A\($0)") })
+        // As if the bound on the table were not there.
+        _ = try await worker.client.query(
+            """
+            ALTER TABLE account_links DROP CONSTRAINT IF EXISTS account_links_of_identifiers
+            """
+        )
+        _ = try await worker.client.query(
+            """
+            INSERT INTO account_links (kind, key, user_id)
+            SELECT 'original_transaction_id', n::text,
+                   CASE WHEN n IN (7, 170) THEN (
+                       SELECT left(string_agg(md5((n * 1000 + m)::text), ''), 2680)
+                       FROM generate_series(1, 100) AS m
+                   ) ELSE 'user' || n END
+            FROM generate_series(0, 299) AS n
+            """
+        )
+        #expect(try await worker.told().count == 298)
+        let owners = try await worker.owners()
+        #expect(owners.count { $0.hasSuffix("original_transaction_link") } == 298)
+        let message = "the owner of a purchase cannot be stored, tried again later"
+        #expect(worker.log.count(message) == 2)
+        let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains("link_refused_purchases_total 2"), "\(text)")
+        // Not at once, and then again.
+        #expect(try await worker.told().isEmpty)
+        #expect(try await Self.changeCount(worker) == 2)
+        _ = try await worker.client.query("UPDATE account_link_changes SET due_at = now()")
+        #expect(try await worker.told().isEmpty)
+        #expect(worker.log.count(message) == 4)
+        _ = try await worker.client.query(
+            "UPDATE account_links SET user_id = 'mended' WHERE length(user_id) > 255"
+        )
+        let mended = try await worker.told().compactMap(\.self).sorted()
+        #expect(mended == ["170=mended", "7=mended"])
+    }
+
     private static func changeCount(_ worker: LinkWorker) async throws -> Int64 {
         try await worker.client.query("SELECT count(*) FROM account_link_changes")[0].int8(0)
     }

@@ -32,12 +32,16 @@ enum LinkLine {
         guard let kind = LinkKind(fields.kind) else {
             throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
         }
-        guard textBytes.contains(fields.key.utf8.count) else {
-            throw Fault(expected: "a key of 1 to 255 bytes")
+        guard isIdentifier(fields.key) else {
+            throw Fault(expected: "a key of 1 to 255 bytes without control characters")
         }
-        guard fields.user.utf8.count <= textBytes.upperBound,
-            !isUserRequired || !fields.user.isEmpty
-        else { throw Fault(expected: "a user of 1 to 255 bytes") }
+        guard isIdentifier(fields.user) || !isUserRequired && fields.user.isEmpty else {
+            throw Fault(expected: "a user of 1 to 255 bytes without control characters")
+        }
+        for (name, text) in [("environment", fields.environment), ("bundle", fields.bundle)]
+        where !text.isEmpty && !isIdentifier(text) {
+            throw Fault(expected: "at most 255 bytes without control characters as \(name)")
+        }
         return AccountLink(
             kind: kind,
             key: fields.key,
@@ -45,6 +49,12 @@ enum LinkLine {
             bundleID: fields.bundle,
             userID: fields.user
         )
+    }
+
+    /// As the table's constraint says.
+    private static func isIdentifier(_ text: String) -> Bool {
+        textBytes.contains(text.utf8.count)
+            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     private typealias Fields = (

@@ -38,7 +38,11 @@ struct LinkBacklog {
     }
 
     private static let changes = PostgresStatement(
-        "SELECT coalesce(max(id) - min(id) + 1, 0) FROM account_link_changes"
+        """
+        SELECT count(*) FROM (
+            SELECT FROM account_link_changes WHERE due_at <= now() LIMIT 100000
+        ) AS waiting
+        """
     )
     private static let purchases = PostgresStatement(
         """

@@ -9,16 +9,20 @@ struct LinkChange {
     let environment: String
     let bundleID: String
     let key: String
+    /// How often its purchase has been refused.
+    let attempts: Int
 
     /// How many are taken up at once.
     static let countMax = 200
 
     static let oldest = PostgresStatement(
         """
-        SELECT id, kind, environment, bundle_id, key FROM account_link_changes
-        ORDER BY id LIMIT \(countMax)
+        SELECT id, kind, environment, bundle_id, key, attempts::int8 FROM account_link_changes
+        WHERE due_at <= now() ORDER BY id LIMIT \(countMax)
         """
     )
+
+    static let isAnyDue = "EXISTS (SELECT FROM account_link_changes WHERE due_at <= now())"
 
     /// The columns of `oldest`.
     init(_ row: PostgresRow) {
@@ -27,6 +31,7 @@ struct LinkChange {
         environment = row.text(2)
         bundleID = row.text(3)
         key = row.text(4)
+        attempts = Int(row.int8(5))
     }
 
     /// Forgets changes that are applied.
@@ -35,6 +40,39 @@ struct LinkChange {
             "DELETE FROM account_link_changes WHERE id = ANY ($1::int8[])",
             [.int8Array(changes.map(\.id))]
         )
+    }
+
+    /// Has purchases that were refused judged again after a while, each by a change of its own.
+    ///
+    /// - Parameter changes: those that they were judged for.
+    static func again(_ refused: [PurchaseScope], of changes: [LinkChange]) -> PostgresStatement {
+        var environments = PostgresArray(of: .text)
+        var keys = PostgresArray(of: .text)
+        var attempts = PostgresArray(of: .int8)
+        var delays = PostgresArray(of: .int8)
+        for scope in refused {
+            let former = changes.filter { $0.isOnly(of: scope) }.map(\.attempts).max() ?? 0
+            let delay = OwnerChanges.resendDelay(afterSends: former + 1)
+            environments.append(scope.environment.rawValue)
+            keys.append(scope.originalTransactionID)
+            attempts.append(Int64(former + 1))
+            delays.append(delay.wholeMilliseconds)
+        }
+        return PostgresStatement(
+            """
+            INSERT INTO account_link_changes (kind, environment, bundle_id, key, attempts, due_at)
+            SELECT 'original_transaction_id', environment, '', key, attempts,
+                   now() + delay_ms * interval '1 millisecond'
+            FROM unnest($1::text[], $2::text[], $3::int8[], $4::int8[])
+                AS refused (environment, key, attempts, delay_ms)
+            """,
+            [environments, keys, attempts, delays].map { .array($0) }
+        )
+    }
+
+    private func isOnly(of scope: PurchaseScope) -> Bool {
+        kind == "original_transaction_id" && key == scope.originalTransactionID
+            && environment == scope.environment.rawValue
     }
 
     /// Asks for the purchases concerned: environment, bundle ID or null, original transaction ID.

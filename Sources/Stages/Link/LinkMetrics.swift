@@ -7,12 +7,13 @@ package final class LinkMetrics: Sendable {
     private let unprojectedPurchases: Gauge
     private let oldestUnprojected: Gauge
     private let contradictions: Counter
+    private let refusedPurchases: Counter
 
     package init(_ registry: MetricsRegistry) {
         waitingChanges =
             registry.gauge(
                 "link_waiting_changes",
-                "Links written, changed or removed and not applied yet, at most."
+                "Links written, changed or removed and not applied yet; counted up to 100,000."
             )[]
         unownedPurchases =
             registry.gauge(
@@ -25,6 +26,12 @@ package final class LinkMetrics: Sendable {
                 "Purchases whose owner has changed and that have not been projected since; counted "
                     + "up to 100,000."
             )[]
+        refusedPurchases =
+            registry.counter(
+                "link_refused_purchases",
+                "Purchases whose owner PostgreSQL refused to store when their links had changed; "
+                    + "each is tried again later."
+            )[]
         contradictions =
             registry.counter(
                 "link_contradicting_ingest_users",
@@ -36,6 +43,10 @@ package final class LinkMetrics: Sendable {
                 "link_oldest_unprojected_seconds",
                 "How long such a purchase has waited for its projection at most; 0 where none does."
             )[]
+    }
+
+    func refusedPurchase() {
+        refusedPurchases.increment()
     }
 
     func contradicted(_ count: Int) {

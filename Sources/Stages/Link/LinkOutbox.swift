@@ -1,3 +1,5 @@
+import AppStore
+import Database
 import Entitlements
 import Kafka
 import Postgres
@@ -13,6 +15,8 @@ import Worker
 actor LinkOutbox: Outbox {
     private let linking: Linking
     private let topic: String
+    private let metrics: LinkMetrics
+    private let log: Log
     private var backlog: LinkBacklog
     private var connection: PostgresConnection?
     /// Whether to look at once, because the tables were not empty or somebody else was at it.
@@ -22,14 +26,19 @@ actor LinkOutbox: Outbox {
     private let sweepInterval: Duration
     /// How many purchases are judged in one transaction.
     private static let purchasesMax = 200
+    private let size: TransactionSize
 
     init(
         _ linking: Linking,
         topic: String,
         sweepInterval: Duration,
-        metrics: LinkMetrics
+        metrics: LinkMetrics,
+        log: Log
     ) {
         self.linking = linking
+        self.metrics = metrics
+        self.log = log
+        size = TransactionSize(statementDeadline: linking.client.statementDeadline)
         backlog = LinkBacklog(metrics)
         self.topic = topic
         self.sweepInterval = sweepInterval
@@ -87,13 +96,36 @@ extension LinkOutbox {
             OwnershipLocks.afterSharedLinks, LinkChange.purchases(of: changes),
         ])
         var rest = LinkChange.scopes(answers[1])[...]
+        var refused: [PurchaseScope] = []
         while !rest.isEmpty {
-            let batch = LinkBatch(judging: rest.prefix(Self.purchasesMax), and: [])
-            _ = try await linking.settle(batch, hasRecords: false)
+            refused += try await judge(rest.prefix(Self.purchasesMax))
             rest = rest.dropFirst(Self.purchasesMax)
         }
-        _ = try await connection.pipeline([LinkChange.applied(changes)])
+        let again = refused.isEmpty ? [] : [LinkChange.again(refused, of: changes)]
+        _ = try await connection.pipeline(again + [LinkChange.applied(changes)])
         return true
+    }
+
+    /// Judges purchases in one transaction; where PostgreSQL refuses one, the others without it.
+    ///
+    /// - Returns: those that are refused.
+    private func judge(_ scopes: ArraySlice<PurchaseScope>) async throws -> [PurchaseScope] {
+        try await RecordFaults.isolating(scopes, size: size) { part in
+            _ = try await linking.settle(LinkBatch(judging: part, and: []), hasRecords: false)
+            return part.map { _ in PurchaseScope?.none }
+        } refused: { scope, error in
+            metrics.refusedPurchase()
+            log.error(
+                "the owner of a purchase cannot be stored, tried again later",
+                [
+                    "purchase.environment": .string(scope.environment.rawValue),
+                    "purchase.original_transaction_id": .string(scope.originalTransactionID),
+                    "error": .string(error.recordFaultDetail),
+                ]
+            )
+            return scope
+        }
+        .compactMap(\.self)
     }
 
     /// Sends a link observation for each purchase for which one is due; false where there is none.
@@ -130,7 +162,7 @@ extension LinkOutbox {
 
     private static let isAnythingLeft = PostgresStatement(
         """
-        SELECT EXISTS (SELECT FROM account_link_changes) OR \(OwnerChanges.isAnyDue)
+        SELECT \(LinkChange.isAnyDue) OR \(OwnerChanges.isAnyDue)
         """
     )
     private static let tryLock = PostgresStatement(

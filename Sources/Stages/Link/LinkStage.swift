@@ -30,7 +30,8 @@ package final class LinkStage: Stage {
         rules: OwnershipRules,
         linkedTopic: String,
         sweepInterval: Duration = .milliseconds(500),
-        metrics: LinkMetrics
+        metrics: LinkMetrics,
+        log: Log
     ) {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
@@ -43,7 +44,8 @@ package final class LinkStage: Stage {
                 linking,
                 topic: linkedTopic,
                 sweepInterval: sweepInterval,
-                metrics: metrics
+                metrics: metrics,
+                log: log
             )
         ]
     }

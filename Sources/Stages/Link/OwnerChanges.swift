@@ -128,5 +128,5 @@ enum OwnerChanges {
 }
 
 extension Duration {
-    fileprivate var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
+    var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
 }

@@ -18,7 +18,8 @@ extension WorkerProgram {
                 ),
                 rules: LinkSettings.rules(parts.settings),
                 linkedTopic: parts.settings.topic("linked"),
-                metrics: LinkMetrics(parts.metrics)
+                metrics: LinkMetrics(parts.metrics),
+                log: parts.log
             )
         }
     )

@@ -5,6 +5,7 @@ import LinkStage
 import Postgres
 import Synchronization
 import Simulation
+import TestSupport
 import Worker
 
 /// One link worker on a database of its own test, and what the test looks at.
@@ -12,6 +13,7 @@ final class LinkWorker {
     let client: PostgresClient
     let stage: LinkStage
     let registry = MetricsRegistry()
+    let log = RecordingLogHandler()
     private var offset: Int64 = 0
 
     static let anna = "11111111-aaaa-4aaa-8aaa-111111111111"
@@ -30,7 +32,8 @@ final class LinkWorker {
             rules: rules,
             linkedTopic: "storekit.linked",
             sweepInterval: sweepInterval,
-            metrics: LinkMetrics(registry)
+            metrics: LinkMetrics(registry),
+            log: Log(log)
         )
     }
 

@@ -5,6 +5,7 @@ import Kafka
 import LinkStage
 import Postgres
 import Synchronization
+import TestSupport
 import Worker
 
 /// The last two stages on one database, with the topic between them in memory.
@@ -22,7 +23,8 @@ final class LinkedPath: Sendable {
             client: client,
             rules: OwnershipRules(),
             linkedTopic: "storekit.linked",
-            metrics: LinkMetrics(registry)
+            metrics: LinkMetrics(registry),
+            log: Log(RecordingLogHandler())
         )
     }
 
