@@ -146,6 +146,18 @@ import Testing
         }
     }
 
+    @Test func `no document is cited that is not in the repository`() throws {
+        guard let listing = try SourceTree.git("ls-files") else { return }
+        let foreign = ["DES" + "IGN", "STY" + "LE.md", "APP" + "LE.md"]
+        for path in listing.split(separator: "\n") {
+            let url = SourceTree.root.appending(path: String(path))
+            guard let text = try? String(contentsOf: url, encoding: .utf8) else { continue }
+            for name in foreign {
+                #expect(!text.contains(name), "\(path) cites \(name)")
+            }
+        }
+    }
+
     @Test func `no two names differ only in case`() throws {
         guard let listing = try SourceTree.git("ls-files") else { return }
         let paths = listing.split(separator: "\n")

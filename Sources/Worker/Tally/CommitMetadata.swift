@@ -11,7 +11,7 @@ package struct CommitMetadata: Hashable, Sendable {
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
     package var others: [String: String]
 
-    /// A broker takes 4,096 characters; the design allows half.
+    /// A broker takes 4,096 characters; half of them are left to what comes later.
     package static let bytesMax = 2_048
 
     package init(
