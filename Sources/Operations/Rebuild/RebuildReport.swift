@@ -84,7 +84,8 @@ extension OwnerDifference {
 
 extension RefusedPurchase {
     var line: String {
-        "\(purchase.environment.rawValue) \(purchase.originalTransactionID): not compared, \(detail)"
+        "\(purchase.environment.rawValue) \(purchase.originalTransactionID): not compared, "
+            + detail
     }
 
     var json: String {
