@@ -124,6 +124,7 @@ extension Rule {
             ["unknown fields are no fault, and key order and whitespace are free"]
         ),
         Rule("Envelope 2.1", "one shape, and a known one", ["shapes"], without: ["oneShape"]),
+        Rule("Envelope 2.2", "lists of JWS hold nothing else", ["shapes"]),
         Rule(
             "Envelope 3.1",
             "no whitespace around a token in JSON",
