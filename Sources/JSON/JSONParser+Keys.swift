@@ -1,13 +1,24 @@
 extension JSONParser {
-    /// Up to so many keys of an object are compared as they come; more are sorted at its end, so
-    /// that a hostile object costs n log n.
+    /// Up to so many keys of an object are compared as they come.
+    ///
+    /// Each has at most so many bytes and no escapes, as names are. Where an object has others, its
+    /// keys are hashed at its end: whoever writes them cannot know the hash, which is another in
+    /// each process.
     private static let keysComparedMax = 32
+    private static let keyBytesComparedMax = 32
 
-    /// Refuses a key that its object already has.
+    /// Refuses a key that its object already has, or leaves that to the object's end.
     mutating func checkKey(_ input: Span<UInt8>, at key: Int) throws(JSONError) {
         let container = open[open.count - 1]
-        guard container.count < Self.keysComparedMax else { return }
-        let isNew = open[open.count - 1].keys.insert(hash(input, nodes[key]))
+        guard !container.hashesKeys else { return }
+        let node = nodes[key]
+        guard container.count < Self.keysComparedMax, !node.hasEscapes,
+            node.content.count <= Self.keyBytesComparedMax
+        else {
+            open[open.count - 1].hashesKeys = true
+            return
+        }
+        let isNew = open[open.count - 1].keys.insert(KeyFilter.hash(input, node.content))
         if !isNew {
             try compare(key, withKeysOf: container, input)
         }
@@ -25,15 +36,6 @@ extension JSONParser {
             }
             other = Int(nodes[other + 1].next)
         }
-    }
-
-    private func hash(_ input: Span<UInt8>, _ key: JSONNode) -> UInt8 {
-        guard !key.hasEscapes else {
-            var decoded: [UInt8] = []
-            StringContent.decode(input, key.content, into: &decoded)
-            return KeyFilter.hash(decoded.span, 0..<decoded.count)
-        }
-        return KeyFilter.hash(input, key.content)
     }
 
     private func haveEqualContent(
@@ -55,28 +57,43 @@ extension JSONParser {
         return true
     }
 
-    /// Sorts the keys of an object that was too large to compare each with each.
-    func checkKeysOfLargeObject(
-        _ input: Span<UInt8>,
-        _ container: OpenContainer
-    ) throws(JSONError) {
-        guard container.count > Self.keysComparedMax else { return }
-        var text: [UInt8] = []
-        var keys: [(content: Range<Int>, offset: Int)] = []
+    /// Refuses the first key that its object has already, in the order of the text.
+    func checkHashedKeys(_ input: Span<UInt8>, _ container: OpenContainer) throws(JSONError) {
+        guard container.hashesKeys else { return }
+        var keys: [(hash: Int, node: Int)] = []
         keys.reserveCapacity(Int(container.count))
+        var decoded: [UInt8] = []
         var key = container.node + 1
         while key < nodes.count {
-            let start = text.count
-            StringContent.decode(input, nodes[key].content, into: &text)
-            keys.append((start..<text.count, Int(nodes[key].start)))
+            keys.append((hash(input, nodes[key], &decoded), key))
             key = Int(nodes[key + 1].next)
         }
-        keys.sort { text[$0.content].lexicographicallyPrecedes(text[$1.content]) }
-        for index in keys.indices.dropFirst()
-        where text[keys[index].content] == text[keys[index - 1].content] {
-            let offset = max(keys[index].offset, keys[index - 1].offset)
-            throw JSONError(code: .duplicateKey, offset: offset)
+        keys.sort { ($0.hash, $0.node) < ($1.hash, $1.node) }
+        var doubled: Int?
+        var first = 0
+        for index in keys.indices.dropFirst() {
+            if keys[index].hash != keys[first].hash { first = index }
+            let isDoubled = keys[first..<index].contains { other in
+                haveEqualContent(nodes[other.node], nodes[keys[index].node], input)
+            }
+            if isDoubled { doubled = min(doubled ?? .max, keys[index].node) }
         }
+        if let doubled {
+            throw JSONError(code: .duplicateKey, offset: Int(nodes[doubled].start))
+        }
+    }
+
+    /// - Parameter decoded: room for a key with escapes, used again for the next.
+    private func hash(_ input: Span<UInt8>, _ key: JSONNode, _ decoded: inout [UInt8]) -> Int {
+        var hasher = Hasher()
+        if key.hasEscapes {
+            decoded.removeAll(keepingCapacity: true)
+            StringContent.decode(input, key.content, into: &decoded)
+            decoded.withUnsafeBytes { hasher.combine(bytes: $0) }
+        } else {
+            input.extracting(key.content).withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+        return hasher.finalize()
     }
 }
 

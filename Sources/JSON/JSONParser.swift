@@ -17,6 +17,8 @@ struct JSONParser {
         let isObject: Bool
         var count: UInt32 = 0
         var keys = KeyFilter()
+        /// Its keys are compared at its end.
+        var hashesKeys = false
     }
 
     let limits: JSONLimits
@@ -137,7 +139,7 @@ struct JSONParser {
         let container = open.removeLast()
         position += 1
         if container.isObject && policy == .strict {
-            try checkKeysOfLargeObject(input, container)
+            try checkHashedKeys(input, container)
         }
         nodes[container.node].end = UInt32(position)
         nodes[container.node].next = UInt32(nodes.count)

@@ -3,7 +3,8 @@ extension JSONStorage {
         let content = nodes[index].content
         guard !nodes[index].hasEscapes else {
             guard !nodes[index].hasLoneSurrogate else { return false }
-            return decodedContent(at: index).elementsEqual(expected)
+            let bytes = bytes
+            return StringContent.equals(bytes.span, content, expected)
         }
         guard content.count == expected.count else { return false }
         let start = content.lowerBound

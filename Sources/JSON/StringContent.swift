@@ -10,20 +10,60 @@ enum StringContent {
     ) {
         var index = content.lowerBound
         while index < content.upperBound {
+            let start = index
+            while index < content.upperBound, input[index] != UInt8(ascii: "\\") {
+                index += 1
+            }
+            if index > start {
+                input.extracting(start..<index).withUnsafeBufferPointer {
+                    output.append(contentsOf: $0)
+                }
+            }
+            guard index < content.upperBound else { return }
+            let escape = escape(input, index)
+            output.append(contentsOf: escape.utf8)
+            index += escape.consumed
+        }
+    }
+
+    /// Whether the content says exactly these bytes; reads no further than the first difference.
+    static func equals(
+        _ input: Span<UInt8>,
+        _ content: Range<Int>,
+        _ expected: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        var index = content.lowerBound
+        var matched = 0
+        while index < content.upperBound {
             let byte = input[index]
             guard byte == UInt8(ascii: "\\") else {
-                output.append(byte)
+                guard matched < expected.count, expected[matched] == byte else { return false }
+                matched += 1
                 index += 1
                 continue
             }
-            let escaped = input[index + 1]
-            if escaped == UInt8(ascii: "u") {
-                index += decodeUnicodeEscape(input, index, into: &output)
-            } else {
-                output.append(plain(escaped))
-                index += 2
+            let escape = escape(input, index)
+            for byte in escape.utf8 {
+                guard matched < expected.count, expected[matched] == byte else { return false }
+                matched += 1
             }
+            index += escape.consumed
         }
+        return matched == expected.count
+    }
+
+    /// What the escape at a position stands for, and how many bytes it takes.
+    private static func escape(
+        _ input: Span<UInt8>,
+        _ index: Int
+    ) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int) {
+        let escaped = input[index + 1]
+        guard escaped != UInt8(ascii: "u") else { return unicodeEscape(input, index) }
+        return (encoded(Unicode.Scalar(plain(escaped))), 2)
+    }
+
+    private static func encoded(_ scalar: Unicode.Scalar) -> Unicode.UTF8.EncodedScalar {
+        UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
     }
 
     private static func plain(_ escaped: UInt8) -> UInt8 {
@@ -37,12 +77,10 @@ enum StringContent {
         }
     }
 
-    /// Returns how many bytes of the input were consumed.
-    private static func decodeUnicodeEscape(
+    private static func unicodeEscape(
         _ input: Span<UInt8>,
-        _ index: Int,
-        into output: inout [UInt8]
-    ) -> Int {
+        _ index: Int
+    ) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int) {
         let unit = UnicodeEscape.unit(in: input, at: index) ?? 0xFFFD
         var consumed = UnicodeEscape.length
         var scalar = UInt32(unit)
@@ -53,8 +91,6 @@ enum StringContent {
             consumed *= 2
             scalar = 0x10000 + (UInt32(unit & 0x3FF) << 10 | UInt32(other & 0x3FF))
         }
-        let character = Unicode.Scalar(scalar) ?? "\u{FFFD}"
-        output.append(contentsOf: UTF8.encode(character) ?? UTF8.encodedReplacementCharacter)
-        return consumed
+        return (encoded(Unicode.Scalar(scalar) ?? "\u{FFFD}"), consumed)
     }
 }
