@@ -4,30 +4,30 @@ import OpenSSL
 /// Compares the unsigned fields around an item with what was signed.
 struct ClaimCheck {
     private let subject: JSONValue
-    private let counterparts: [(claim: StaticString, field: StaticString)]
+    private let counterparts: [(claim: UnsignedClaim, field: StaticString)]
 
-    private static let purchase: [(claim: StaticString, field: StaticString)] = [
-        ("originalTransactionID", "originalTransactionId"),
-        ("originalTransactionId", "originalTransactionId"),
-        ("productID", "productId"), ("productId", "productId"),
-        ("offerID", "offerIdentifier"), ("offerIdentifier", "offerIdentifier"),
-        ("environment", "environment"),
+    private static let purchase: [(claim: UnsignedClaim, field: StaticString)] = [
+        (.originalTransactionID, "originalTransactionId"),
+        (.originalTransactionId, "originalTransactionId"),
+        (.productID, "productId"), (.productId, "productId"),
+        (.offerID, "offerIdentifier"), (.offerIdentifier, "offerIdentifier"),
+        (.environment, "environment"),
     ]
-    private static let transaction: [(claim: StaticString, field: StaticString)] =
+    private static let transaction: [(claim: UnsignedClaim, field: StaticString)] =
         purchase + [
-            ("transactionID", "transactionId"), ("transactionId", "transactionId"),
-            ("bundleID", "bundleId"), ("bundleId", "bundleId"),
+            (.transactionID, "transactionId"), (.transactionId, "transactionId"),
+            (.bundleID, "bundleId"), (.bundleId, "bundleId"),
         ]
-    private static let appTransaction: [(claim: StaticString, field: StaticString)] = [
-        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "receiptType"),
-        ("appAppleId", "appAppleId"), ("appTransactionId", "appTransactionId"),
+    private static let appTransaction: [(claim: UnsignedClaim, field: StaticString)] = [
+        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "receiptType"),
+        (.appAppleId, "appAppleId"), (.appTransactionId, "appTransactionId"),
     ]
-    private static let receiptFields: [(claim: StaticString, field: StaticString)] = [
-        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("appAppleId", "appAppleId"),
+    private static let receiptFields: [(claim: UnsignedClaim, field: StaticString)] = [
+        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.appAppleId, "appAppleId"),
     ]
-    private static let notification: [(claim: StaticString, field: StaticString)] = [
-        ("bundleID", "bundleId"), ("bundleId", "bundleId"), ("environment", "environment"),
-        ("appAppleId", "appAppleId"),
+    private static let notification: [(claim: UnsignedClaim, field: StaticString)] = [
+        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "environment"),
+        (.appAppleId, "appAppleId"),
     ]
 
     /// - Parameter statements: of one item; a notification comes first, and a transaction says more
@@ -53,7 +53,7 @@ struct ClaimCheck {
 
     private init(
         _ subject: JSONValue,
-        _ counterparts: [(claim: StaticString, field: StaticString)]
+        _ counterparts: [(claim: UnsignedClaim, field: StaticString)]
     ) {
         self.subject = subject
         self.counterparts = counterparts
@@ -61,7 +61,7 @@ struct ClaimCheck {
 
     /// Compares the fields around a receipt with the receipt, and with one purchase in it: there
     /// has to be one that all of them are true of.
-    static func check(_ claims: JSONValue, against receipt: VerifiedReceipt) throws(Fault) {
+    static func check(_ claims: UnsignedClaims, against receipt: VerifiedReceipt) throws(Fault) {
         try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
         var firstFault: Fault?
         for record in receipt.records {
@@ -74,12 +74,12 @@ struct ClaimCheck {
         if let firstFault { throw firstFault }
     }
 
-    func check(_ objects: [JSONValue?]) throws(Fault) {
-        for case let object? in objects {
+    func check(_ claims: [UnsignedClaims?]) throws(Fault) {
+        for case let claims? in claims {
             for (claim, field) in counterparts {
-                guard let claimed = object[claim], !claimed.isNull else { continue }
+                guard let claimed = claims[claim], !claimed.isNull else { continue }
                 guard Self.isEqual(claimed, subject[field]) || PolicyCheck.claims.isLeftOut else {
-                    throw Fault(.claimMismatch, "\(claim) is not what was signed")
+                    throw Fault(.claimMismatch, "\(claim.rawValue) is not what was signed")
                 }
             }
         }

@@ -8,14 +8,14 @@ struct Envelope {
     /// In place of items: all purchases of a receipt are verified at once.
     let receipt: ReceiptText?
     /// The object around the items, where its unsigned fields are claims about them.
-    let claims: JSONValue?
+    let claims: UnsignedClaims?
     /// What the app said beside a signed transaction.
     let clientClaims: ObservationClaims
 
     init(
         items: [EnvelopeItem],
         receipt: ReceiptText? = nil,
-        claims: JSONValue? = nil,
+        claims: UnsignedClaims? = nil,
         clientClaims: ObservationClaims = ObservationClaims()
     ) {
         self.items = items

@@ -22,69 +22,76 @@ enum EnvelopeShape: CaseIterable {
         guard root.kind == .object else {
             throw Fault(.bodyUnrecognized, "the body is no JSON object")
         }
-        guard itemsCount(root) <= itemsMax || PolicyCheck.itemsCount.isLeftOut else {
+        let body = KnownMembers(of: root, named: table)
+        guard itemsCount(body) <= itemsMax || PolicyCheck.itemsCount.isLeftOut else {
             throw Fault(.payloadTooLarge, "the body holds more than \(itemsMax) items")
         }
-        let shapes = allCases.filter { $0.isPresent(in: root) }
+        let shapes = allCases.filter { $0.isPresent(in: body) }
         guard shapes.count < 2 || PolicyCheck.oneShape.isLeftOut else {
             throw Fault(.bodyUnrecognized, "the body has the fields of two shapes")
         }
-        guard let shape = shapes.first, let envelope = try shape.envelope(root) else {
+        guard let shape = shapes.first, let envelope = try shape.envelope(body, root) else {
             throw Fault(.bodyUnrecognized, "the body has no known shape")
         }
         return envelope
     }
 
-    private func isPresent(in root: JSONValue) -> Bool {
+    private typealias Members = KnownMembers<Field>
+
+    /// The members that a shape is known by, or that hold its items.
+    private enum Field: String, PayloadField {
+        case signedPayload, signedTransaction, signedTransactions, signedTransactionInfo
+        case signedRenewalInfo, signedAppTransactionInfo, data, notificationHistory
+        case receiptData = "receipt-data"
+    }
+
+    private static let table = FieldTable<Field>()
+
+    private func isPresent(in body: Members) -> Bool {
         switch self {
-        case .signedPayload: Self.has("signedPayload", root)
-        case .signedTransaction: Self.has("signedTransaction", root)
-        case .signedTransactions: Self.has("signedTransactions", root)
-        case .transactionInfo:
-            Self.has("signedTransactionInfo", root) || Self.has("signedRenewalInfo", root)
-        case .appTransactionInfo: Self.has("signedAppTransactionInfo", root)
-        case .statuses: root["data"]?.kind == .array
-        case .notificationHistory: Self.has("notificationHistory", root)
-        case .receipt: Self.has("receipt-data", root)
+        case .signedPayload: body.has(.signedPayload)
+        case .signedTransaction: body.has(.signedTransaction)
+        case .signedTransactions: body.has(.signedTransactions)
+        case .transactionInfo: body.has(.signedTransactionInfo) || body.has(.signedRenewalInfo)
+        case .appTransactionInfo: body.has(.signedAppTransactionInfo)
+        case .statuses: body[.data]?.kind == .array
+        case .notificationHistory: body.has(.notificationHistory)
+        case .receipt: body.has(.receiptData)
         }
     }
 
-    private static func has(_ key: StaticString, _ root: JSONValue) -> Bool {
-        root[key].map { !$0.isNull } ?? false
-    }
-
-    private static func itemsCount(_ root: JSONValue) -> Int {
-        let statuses = root["data"]?.elements.reduce(0) { count, group in
+    private static func itemsCount(_ body: Members) -> Int {
+        let statuses = body[.data]?.elements.reduce(0) { count, group in
             count + 1 + (group["lastTransactions"]?.count ?? 0)
         }
-        return (statuses ?? 0) + (root["signedTransactions"]?.count ?? 0)
-            + (root["notificationHistory"]?.count ?? 0)
+        return (statuses ?? 0) + (body[.signedTransactions]?.count ?? 0)
+            + (body[.notificationHistory]?.count ?? 0)
     }
 
     /// Nil where the shape's field is of another JSON type.
-    private func envelope(_ root: JSONValue) throws(Fault) -> Envelope? {
+    private func envelope(_ body: Members, _ root: JSONValue) throws(Fault) -> Envelope? {
         switch self {
         case .signedPayload:
-            Self.single(root["signedPayload"], .notification, root)
+            Self.single(body[.signedPayload], .notification, root)
         case .signedTransaction:
             Self.single(
-                root["signedTransaction"],
+                body[.signedTransaction],
                 .transaction,
                 root,
                 ObservationClaims(unsigned: root)
             )
         case .appTransactionInfo:
-            Self.single(root["signedAppTransactionInfo"], .appTransaction, root)
+            Self.single(body[.signedAppTransactionInfo], .appTransaction, root)
         case .transactionInfo:
-            Self.pair(root).map { Envelope(items: [$0], claims: root) }
+            Self.pair(root).map { Envelope(items: [$0]) }
         case .signedTransactions:
-            try Self.transactions(root)
+            try Self.transactions(body[.signedTransactions], root)
         case .statuses:
-            try Self.statuses(root)
+            try Self.statuses(body[.data], root)
         case .notificationHistory:
-            try Self.notifications(root)
+            try Self.notifications(body[.notificationHistory], root)
         case .receipt:
-            Self.receipt(root)
+            Self.receipt(body[.receiptData], root)
         }
     }
 
@@ -97,7 +104,7 @@ enum EnvelopeShape: CaseIterable {
         value.flatMap(Token.init).map { token in
             Envelope(
                 items: [EnvelopeItem(token, kind)],
-                claims: root.count > 1 ? root : nil,
+                claims: root.count > 1 ? UnsignedClaim.all(in: root) : nil,
                 clientClaims: clientClaims
             )
         }
@@ -113,11 +120,15 @@ enum EnvelopeShape: CaseIterable {
             guard let token = Token(value) else { return nil }
             tokens.append((token, isTransaction ? .transaction : .renewalInfo))
         }
-        return tokens.isEmpty ? nil : EnvelopeItem(tokens: tokens, claims: object)
+        return tokens.isEmpty
+            ? nil : EnvelopeItem(tokens: tokens, claims: UnsignedClaim.all(in: object))
     }
 
-    private static func transactions(_ root: JSONValue) throws(Fault) -> Envelope? {
-        guard let list = root["signedTransactions"], list.kind == .array else { return nil }
+    private static func transactions(
+        _ list: JSONValue?,
+        _ root: JSONValue
+    ) throws(Fault) -> Envelope? {
+        guard let list, list.kind == .array else { return nil }
         var items: [EnvelopeItem] = []
         for element in list.elements {
             guard let token = Token(element) else {
@@ -125,12 +136,15 @@ enum EnvelopeShape: CaseIterable {
             }
             items.append(EnvelopeItem(token, .transaction))
         }
-        return Envelope(items: items, claims: root)
+        return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    private static func statuses(_ root: JSONValue) throws(Fault) -> Envelope? {
+    private static func statuses(
+        _ groups: JSONValue?,
+        _ root: JSONValue
+    ) throws(Fault) -> Envelope? {
         var items: [EnvelopeItem] = []
-        for group in root["data"].map({ Array($0.elements) }) ?? [] {
+        for group in groups.map({ Array($0.elements) }) ?? [] {
             guard let list = group["lastTransactions"], list.kind == .array else { return nil }
             for element in list.elements {
                 guard let item = pair(element) else {
@@ -139,29 +153,32 @@ enum EnvelopeShape: CaseIterable {
                 items.append(item)
             }
         }
-        return Envelope(items: items, claims: root)
+        return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    private static func notifications(_ root: JSONValue) throws(Fault) -> Envelope? {
-        guard let list = root["notificationHistory"], list.kind == .array else { return nil }
+    private static func notifications(
+        _ list: JSONValue?,
+        _ root: JSONValue
+    ) throws(Fault) -> Envelope? {
+        guard let list, list.kind == .array else { return nil }
         var items: [EnvelopeItem] = []
         for element in list.elements {
             guard let token = element["signedPayload"].flatMap(Token.init) else {
                 throw Fault(.envelopeMalformed, "an element of notificationHistory has no JWS")
             }
             let item = [(token: token, kind: PayloadKind?.some(.notification))]
-            items.append(EnvelopeItem(tokens: item, claims: element))
+            items.append(EnvelopeItem(tokens: item, claims: UnsignedClaim.all(in: element)))
         }
-        return Envelope(items: items, claims: root)
+        return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
     /// No claim beside a receipt goes on: each names one purchase of many.
-    private static func receipt(_ root: JSONValue) -> Envelope? {
-        guard let text = root["receipt-data"]?.stringBytes else { return nil }
+    private static func receipt(_ value: JSONValue?, _ root: JSONValue) -> Envelope? {
+        guard let text = value?.stringBytes else { return nil }
         return Envelope(
             items: [],
             receipt: ReceiptText(text[...]),
-            claims: root.count > 1 ? root : nil
+            claims: root.count > 1 ? UnsignedClaim.all(in: root) : nil
         )
     }
 }

@@ -21,24 +21,36 @@ struct LegacyReceipt {
     init?(_ decoded: [UInt8]) {
         guard decoded.count <= Self.bytesMax,
             decoded.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
-            let text = String(validating: decoded, as: UTF8.self),
-            let encoded = Self.value(of: "purchase-info", in: text)
+            let encoded = Self.value(of: "purchase-info", in: decoded)
         else { return nil }
-        let info = Base64.standard.decode(Array(encoded.utf8).span) ?? []
-        let purchase = String(validating: info, as: UTF8.self) ?? ""
-        transactionID = Self.value(of: "transaction-id", in: purchase)
-        originalTransactionID = Self.value(of: "original-transaction-id", in: purchase)
-        bundleID = Self.value(of: "bid", in: purchase)
-        productID = Self.value(of: "product-id", in: purchase)
+        let purchase = Base64.standard.decode(encoded.span) ?? []
+        transactionID = Self.text(of: "transaction-id", in: purchase)
+        originalTransactionID = Self.text(of: "original-transaction-id", in: purchase)
+        bundleID = Self.text(of: "bid", in: purchase)
+        productID = Self.text(of: "product-id", in: purchase)
     }
 
-    /// The string in `"key" = "value";`.
-    private static func value(of key: String, in text: String) -> String? {
-        guard let name = text.firstRange(of: "\"\(key)\"") else { return nil }
-        let rest = text[name.upperBound...].drop { $0.isWhitespace }
-        guard rest.first == "=" else { return nil }
-        let value = rest.dropFirst().drop { $0.isWhitespace }
-        guard value.first == "\"" else { return nil }
-        return String(value.dropFirst().prefix { $0 != "\"" })
+    private static func text(of key: String, in list: [UInt8]) -> String? {
+        value(of: key, in: list).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The string in `"key" = "value";`, in bytes: nobody has signed them, and what a text means by
+    /// a character is for Unicode to say, at whatever cost.
+    private static func value(of key: String, in list: [UInt8]) -> [UInt8]? {
+        let quote = UInt8(ascii: "\"")
+        let name = [quote] + Array(key.utf8) + [quote]
+        var start = 0
+        while let found = ByteSearch.first(quote, in: list.span, start..<list.count) {
+            guard ByteSearch.hasPrefix(name.span, list.span, at: found) else {
+                start = found + 1
+                continue
+            }
+            let sign = list[(found + name.count)...].drop { $0 <= 0x20 }
+            guard sign.first == UInt8(ascii: "=") else { return nil }
+            let value = sign.dropFirst().drop { $0 <= 0x20 }
+            guard value.first == quote else { return nil }
+            return Array(value.dropFirst().prefix { $0 != quote })
+        }
+        return nil
     }
 }

@@ -34,7 +34,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
             let bytes = Base64.url.decode(token.bytes.span.extracting(jws.payload)),
             let document = try? JSONDocument(parsing: bytes, policy: .grammar)
         else { return }
-        _ = fields(of: document.root)
+        fields(of: document.root)
     }
 
     /// Reads what a receipt may say of its app and of the first purchase in it.
@@ -96,14 +96,10 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     private static let table = FieldTable<Field>()
 
-    /// Reads an object in one pass, however many members it has; of doubled ones the first counts.
-    private mutating func fields(of object: JSONValue) -> [Field: JSONValue] {
-        var found: [Field: JSONValue] = [:]
-        for (key, value) in object.members {
-            if let field = Self.table.field(named: key), found[field] == nil {
-                found[field] = value
-            }
-        }
+    /// Takes over what an object says, and gives back what was found in it.
+    @discardableResult
+    private mutating func fields(of object: JSONValue) -> KnownMembers<Field> {
+        let found = KnownMembers(of: object, named: Self.table)
         transactionID = transactionID ?? text(found[.transactionId])
         originalTransactionID = originalTransactionID ?? text(found[.originalTransactionId])
         bundleID = bundleID ?? text(found[.bundleId])
