@@ -44,7 +44,9 @@ struct HostileFixture: Sendable {
             .largeReceipt: Body.receipt(try receipts.receiptText(Self.largeReceiptFields)),
         ]
         bodies =
-            try Self.shapeless(response.count) + Self.tokens(authority)
+            try Self.shapeless(response.count) + Self.filledShapes(response.count)
+            + Self.unsignedParts(items, authority, response.count)
+            + Self.tokens(authority) + [Self.infiniteKey()] + Self.searchedReceipts()
             + Self.wholes(authority) + Self.responses(items, authority, response.count)
             + Self.forgedChains(authority, blueprint) + Self.costlyTokens(authority, blueprint)
             + Self.receipts(receipts, receipt.count)

@@ -44,7 +44,7 @@ enum VerifyCommand {
         if options.isSet("json") {
             console.print(json: report.json(with: hostile))
         } else {
-            for line in report.lines + [""] + hostile.lines {
+            for line in report.lines + [""] + hostile.lines + [""] + VerifierSteps().lines {
                 console.print(line)
             }
         }

@@ -1,0 +1,182 @@
+import AppStore
+import JSON
+import OpenSSL
+import Simulation
+
+extension HostileFixture {
+    /// A body's JSON around one item, with further members beside the item.
+    private struct Shape {
+        let name: String
+        let head: String
+        let tail: String
+        var isReceipt: Bool { name == "receipt-data" }
+
+        /// One of each that is accepted, by the member that holds the item.
+        static let all =
+            [
+                "signedPayload", "signedTransaction", "signedTransactionInfo", "signedRenewalInfo",
+                "signedAppTransactionInfo", "receipt-data",
+            ].map { Shape(name: $0, head: "{\"\($0)\":\"", tail: "}") } + [
+                Shape(name: "signedTransactions", head: "{\"signedTransactions\":[\"", tail: "}"),
+                Shape(
+                    name: "data",
+                    head: #"{"data":[{"lastTransactions":[{"signedTransactionInfo":""#,
+                    tail: "}]}]}"
+                ),
+                Shape(
+                    name: "notificationHistory",
+                    head: #"{"notificationHistory":[{"signedPayload":""#,
+                    tail: "}]}"
+                ),
+            ]
+
+        /// - Parameter members: each with its comma before it.
+        func body(item: String, members: String, count: Int) -> [UInt8] {
+            let end = name == "signedTransactions" ? "\"]" : "\""
+            let text = head + item + end + members
+            let room = max(0, count - text.utf8.count - tail.utf8.count)
+            return Array((text + String(repeating: " ", count: room) + tail).utf8)
+        }
+    }
+
+    /// What is costliest to read, in the item or beside it.
+    private enum Filling: String, CaseIterable {
+        case escapes = "escapes"
+        case characters = "regional indicators"
+        case keys = "escaped keys"
+        case alike = "keys that differ in two bytes"
+        case nesting = "nesting"
+
+        var item: (unit: String, isFilled: Bool) {
+            switch self {
+            case .escapes: (#"\u0041"#, true)
+            case .characters: ("\u{1F1E6}", true)
+            case .keys, .alike, .nesting: ("a.b.c", false)
+            }
+        }
+
+        /// Within the number of values that a document may have.
+        func members(_ count: Int) -> String {
+            switch self {
+            case .escapes, .characters: ""
+            case .keys:
+                (0..<count / 18).map { #","\u006b\#(100_000 + $0)":0"# }.joined()
+            case .alike:
+                ",\"x\":["
+                    + Array(repeating: Self.object, count: count / Self.object.utf8.count)
+                    .joined(separator: ",") + "]"
+            case .nesting:
+                ",\"x\":[" + Array(repeating: Self.deep, count: 1_500).joined(separator: ",") + "]"
+            }
+        }
+
+        /// Of equal length, first, middle and last byte.
+        private static let object =
+            "{"
+            + (10..<41).map { "\"\(String(repeating: "a", count: 28))\($0)a\":0" }
+            .joined(separator: ",") + "}"
+        private static let deep =
+            String(repeating: "[", count: 56) + String(repeating: "]", count: 56)
+    }
+
+    /// An unsigned body of each shape, filled with each of what is costly, of a good one's size.
+    static func filledShapes(_ count: Int) -> [HostileBody] {
+        Shape.all.flatMap { shape in
+            Filling.allCases.map { filling in
+                let (unit, isFilled) = filling.item
+                let times = isFilled ? (count - 100) / unit.utf8.count : 1
+                return HostileBody(
+                    "\(shape.name), \(filling.rawValue)",
+                    shape.body(
+                        item: String(repeating: unit, count: times),
+                        members: filling.members(count - 100),
+                        count: count
+                    ),
+                    shape.isReceipt ? .receiptMalformed : .jwsMalformed,
+                    by: .response
+                )
+            }
+        }
+    }
+
+    /// Unsigned bytes beside what is genuine.
+    static func unsignedParts(
+        _ items: [[UInt8]],
+        _ authority: CertificateAuthority,
+        _ count: Int
+    ) throws -> [HostileBody] {
+        let half = Array(items.prefix(items.count / 2))
+        let members = (0..<count / 2 / 18).map { "\"member\(100_000 + $0)\":0" }
+        let history = String(decoding: Body.history(half).dropLast(), as: UTF8.self)
+        let claims = history + "," + members.joined(separator: ",") + #","bundleId":"x"}"#
+        let dot = [UInt8(ascii: ".")]
+        let payload = Filling.keys.members(count * 2 / 3).dropFirst()
+        let nobody = Base64Text.url([UInt8](repeating: 0x11, count: 64))
+        var old = TransactionFields()
+        old.signedDate = 1
+        var deep = TransactionFields()
+        let levels = VerifierLimits.payloadStandard.depthMax
+        deep.overrides["added"] =
+            String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+        return [
+            HostileBody(
+                "members beside items, a claim last",
+                Array(claims.utf8),
+                .claimMismatch,
+                by: .response
+            ),
+            HostileBody(
+                "a genuine header over a payload of escaped keys",
+                authority.headerSegment + dot + Base64Text.url(Array("{\(payload)}".utf8)) + dot
+                    + nobody,
+                .signatureInvalid,
+                by: .response
+            ),
+            HostileBody(
+                "a genuine header over an old date",
+                authority.headerSegment + dot + Base64Text.url(old.json) + dot + nobody,
+                .signatureInvalid
+            ),
+            HostileBody(
+                "a signed payload one level too deep",
+                try authority.sign(deep.json),
+                .payloadMalformed
+            ),
+        ]
+    }
+
+    /// A chain of one's own whose leaf has the point at infinity for its key: anybody could sign.
+    static func infiniteKey() throws -> HostileBody {
+        let infinity = DER.sequence([
+            DER.sequence([
+                DER.objectIdentifier("1.2.840.10045.2.1"),
+                DER.objectIdentifier("1.2.840.10045.3.1.7"),
+            ]),
+            DER.bitString([0]),
+        ])
+        let forger = try CertificateAuthority(name: "Forger's") {
+            $0.leaf.subjectPublicKeyInfo = infinity
+        }
+        return HostileBody(
+            "a key at infinity",
+            try forger.sign(BenchTransaction.payload(0)),
+            .certificateMalformed,
+            bound: 3
+        )
+    }
+
+    /// Receipts of iOS 6 at the most that is read of one, of what a text is costliest to search.
+    static func searchedReceipts() -> [HostileBody] {
+        [("regional indicators", "\u{1F1E6}"), ("accents", "\u{301}"), ("quotes", "\"")].map {
+            name,
+            unit in
+            let list = "{\"" + String(repeating: unit, count: 64_000 / unit.utf8.count)
+            return HostileBody(
+                "a receipt of iOS 6 of \(name)",
+                Body.receipt(Base64Text.standard(Array(list.utf8))),
+                .receiptMalformed,
+                by: .largeReceipt
+            )
+        }
+    }
+}
