@@ -31,6 +31,9 @@ package struct RevocableAuthority: Sendable {
         blueprint.leaf.extensions.append(
             .ocspResponder(at: "http://127.0.0.1:\(intermediatePort)/intermediate")
         )
+        blueprint.root.extensions.append(
+            .ocspResponder(at: "http://127.0.0.1:\(rootPort)/root")
+        )
         try adjust(&blueprint)
         self.blueprint = blueprint
         authority = try CertificateAuthority(blueprint)

@@ -8,7 +8,8 @@ package struct RevocationSnapshot: Sendable {
         case revoked(since: Int64)
         /// Not asked yet, or without an answer that counts.
         case unknown
-        /// Expired and asked in vain: a responder need not know it any longer (RFC 6960 §4.4.4).
+        /// Nobody can say it: the chain names no responder, or the certificate has expired and was
+        /// asked about in vain, as a responder need not know it any longer (RFC 6960 §4.4.4).
         case unanswerable
     }
 

@@ -9,19 +9,19 @@ actor OCSPAsker {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Of the addresses in a certificate so many are tried.
+    /// Of a subject's addresses so many are tried.
     private static let addressesMax = 3
     /// An answer with a responder's certificate takes about 2 KiB.
     private static let answerBytesMax = 64 << 10
 
-    /// Asks at the certificate's addresses until one gives an answer that counts.
+    /// Asks at the subject's addresses until one gives an answer that counts.
     func ask(
         about subject: RevocationBook.Subject,
         deadlineSeconds: Int,
         now: @Sendable () -> Int64
     ) -> Result<OCSPAnswer, OCSPError> {
-        var fault = OCSPError(.notAsked, "the certificate names no responder")
-        for address in subject.certificate.ocspResponders.prefix(Self.addressesMax) {
+        var fault = OCSPError(.notAsked, "neither the certificate nor its root names a responder")
+        for address in subject.responders.prefix(Self.addressesMax) {
             do throws(OCSPError) {
                 let question = try OCSPQuestion(
                     about: subject.certificate,

@@ -9,9 +9,21 @@ package struct RevocationBook: Sendable {
         package let certificate: Certificate
         package let issuer: Certificate
 
-        package init(_ certificate: Certificate, issuedBy issuer: Certificate) {
+        /// The certificate's own addresses, or the root's where it names none.
+        ///
+        /// Empty where nobody can ever answer.
+        package let responders: [String]
+
+        /// - Parameter root: the one that vouches for the chain.
+        package init(
+            _ certificate: Certificate,
+            issuedBy issuer: Certificate,
+            below root: Certificate? = nil
+        ) {
             self.certificate = certificate
             self.issuer = issuer
+            let own = certificate.plainResponders
+            responders = own.isEmpty ? root?.plainResponders ?? [] : own
         }
     }
 
@@ -118,6 +130,8 @@ package struct RevocationBook: Sendable {
         entries.mapValues { entry in
             if let since = entry.revokedSince { return .revoked(since: since) }
             if entry.goodUntil >= now.wholeSeconds { return .good }
+            // Who waits for an answer that cannot come waits for ever.
+            guard !entry.subject.responders.isEmpty else { return .unanswerable }
             let isExpired = entry.subject.certificate.validity.upperBound < now.wholeSeconds
             return isExpired && entry.hasBeenAsked ? .unanswerable : .unknown
         }
@@ -126,5 +140,12 @@ package struct RevocationBook: Sendable {
     /// Why the last question about a certificate was in vain; nil where it was not.
     package func fault(of fingerprint: SHA256Digest) -> OCSPError? {
         entries[fingerprint]?.fault
+    }
+}
+
+extension Certificate {
+    /// The responders that can be asked: nothing but HTTP is spoken, as answers are signed.
+    package var plainResponders: [String] {
+        ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) }
     }
 }

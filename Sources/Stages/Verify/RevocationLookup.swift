@@ -40,7 +40,9 @@ package final class RevocationLookup: Sendable {
     package func add(_ chain: [Certificate]) {
         book.withLock { book in
             for (certificate, issuer) in zip(chain, chain.dropFirst()) {
-                book.add(RevocationBook.Subject(certificate, issuedBy: issuer))
+                book.add(
+                    RevocationBook.Subject(certificate, issuedBy: issuer, below: chain.last)
+                )
             }
         }
     }

@@ -14,6 +14,9 @@ extension VerifierConfiguration {
         let apps = settings[VerifySettings.apps].map { app in
             ConfiguredApp(app, problems: &problems)
         }
+        if RevocationPolicy(settings)?.isHard == true {
+            problems += apps.flatMap(\.rootsWithoutResponder)
+        }
         problems += Self.problems(with: apps).map { SettingProblem(setting: "apps", message: $0) }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         self.init(apps: apps, limits: VerifierLimits(settings))
@@ -57,5 +60,25 @@ extension ConfiguredApp {
             roots: roots,
             hasTestRootInProduction: app.isTestRootInProduction
         )
+    }
+}
+
+extension ConfiguredApp {
+    /// One problem for each root whose records might wait for ever: a root that names a responder is
+    /// asked about every certificate below it that names none.
+    ///
+    /// What is exported from Xcode has no issuer, so nobody is asked about it. Apple's roots are
+    /// known by their digest alone: a certificate below them that names nobody passes, as nobody
+    /// can answer.
+    fileprivate var rootsWithoutResponder: [SettingProblem] {
+        guard !isLocal else { return [] }
+        return roots.filter(\.plainResponders.isEmpty).map { root in
+            SettingProblem(
+                setting: VerifySettings.revocation.declaration.name,
+                message: "hard, but the root \(root.fingerprint.hex) of app \(bundleID) in "
+                    + "\(environment.rawValue) names no OCSP responder at an http address, so that "
+                    + "records might wait for ever: use soft, or a root that names one"
+            )
+        }
     }
 }

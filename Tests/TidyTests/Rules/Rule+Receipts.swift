@@ -134,6 +134,19 @@ extension Rule {
             without: ["revocationHard"]
         ),
         Rule(
+            "Responders 2.3",
+            "hard is not begun where nobody could answer",
+            [
+                "hard is refused with a root that names nobody to ask",
+                "hard is taken with one that does, and the other modes with any",
+            ]
+        ),
+        Rule(
+            "Responders 2.4",
+            "nobody waits for ever",
+            ["a root is asked about what names nobody, and where nobody can answer nobody waits"]
+        ),
+        Rule(
             "Responders 3.1",
             "an answer counts that the issuer or its delegate has signed, in its time",
             [
