@@ -158,6 +158,9 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// What one byte of a string becomes at most.
+    package static let escapeBytesMax = 6
+
     private mutating func appendEscape(_ byte: UInt8) {
         bytes.append(UInt8(ascii: "\\"))
         switch byte {

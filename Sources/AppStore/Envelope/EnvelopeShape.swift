@@ -74,12 +74,7 @@ enum EnvelopeShape: CaseIterable {
         case .signedPayload:
             Self.single(body[.signedPayload], .notification, root)
         case .signedTransaction:
-            Self.single(
-                body[.signedTransaction],
-                .transaction,
-                root,
-                ObservationClaims(unsigned: root)
-            )
+            try Self.claiming(body[.signedTransaction], root)
         case .appTransactionInfo:
             Self.single(body[.signedAppTransactionInfo], .appTransaction, root)
         case .transactionInfo:
@@ -91,8 +86,21 @@ enum EnvelopeShape: CaseIterable {
         case .notificationHistory:
             try Self.notifications(body[.notificationHistory], root)
         case .receipt:
-            Self.receipt(body[.receiptData], root)
+            try Self.receipt(body[.receiptData], root)
         }
+    }
+
+    private static func claiming(
+        _ value: JSONValue?,
+        _ root: JSONValue
+    ) throws(Fault) -> Envelope? {
+        try ClaimForm.check(root)
+        return single(
+            value,
+            .transaction,
+            root,
+            ObservationClaims(unsigned: root)
+        )
     }
 
     private static func single(
@@ -173,8 +181,12 @@ enum EnvelopeShape: CaseIterable {
     }
 
     /// No claim beside a receipt goes on: each names one purchase of many.
-    private static func receipt(_ value: JSONValue?, _ root: JSONValue) -> Envelope? {
+    private static func receipt(
+        _ value: JSONValue?,
+        _ root: JSONValue
+    ) throws(Fault) -> Envelope? {
         guard let text = value?.stringBytes else { return nil }
+        try ClaimForm.check(root)
         return Envelope(
             items: [],
             receipt: ReceiptText(text[...]),

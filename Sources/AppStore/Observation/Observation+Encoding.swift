@@ -30,6 +30,21 @@ extension Observation {
         return writer.bytes
     }
 
+    /// What `encode()` writes at most, known without writing it.
+    package var encodedBytesMax: Int {
+        var texts = [environment.rawValue, bundleID, source?.topic, relinkedPurchase]
+        texts += [notification?.type, notification?.subtype, notification?.uuid]
+        texts += [
+            claims.transactionID, claims.originalTransactionID, claims.productID, claims.offerID,
+            ingestUserID, owner?.userID, owner?.rule, verification?.verifier,
+        ]
+        let textBytes = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        return Self.frameBytesMax + payloadBytes + textBytes * JSONWriter.escapeBytesMax
+    }
+
+    /// The names of all members, with every number and digest.
+    private static let frameBytesMax = 1_024
+
     private var payloadBytes: Int {
         (transaction?.range.count ?? 0) + (renewalInfo?.range.count ?? 0)
             + (appTransaction?.range.count ?? 0) + (receipt?.range.count ?? 0)

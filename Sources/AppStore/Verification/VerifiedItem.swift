@@ -13,7 +13,8 @@ package struct VerifiedItem: Sendable {
     package private(set) var appTransaction: SignedPart<AppTransactionPayload>?
     /// The notification that it came by.
     package private(set) var notification: SignedPart<NotificationPayload>?
-    /// What the receipt says of the app, where the transaction came in one.
+    /// What the receipt says of the app, where the transaction came in one; nil where another item
+    /// of the receipt carries it.
     package private(set) var receipt: JSONValue?
     private var receiptMalformedFields = 0
     package let verification: VerificationFacts
@@ -27,16 +28,19 @@ package struct VerifiedItem: Sendable {
     }
 
     /// An in-app record of a receipt.
+    ///
+    /// - Parameter namesApp: whether it carries what the receipt says of the app.
     init(
         _ record: ReceiptRecord,
         of receipt: VerifiedReceipt,
-        _ claims: ObservationClaims
+        _ claims: ObservationClaims,
+        naming namesApp: Bool
     ) {
         environment = receipt.environment
         bundleID = receipt.bundleID
         verification = receipt.verification
         self.claims = claims
-        self.receipt = receipt.contents.json
+        self.receipt = namesApp ? receipt.contents.json : nil
         transaction = SignedPart(
             json: record.json,
             fields: record.fields,

@@ -13,7 +13,7 @@ extension Verdict {
         case .superseded:
             self.init(.superseded, outputs: [record.forwarded(to: uniqueTopic)])
         case .duplicate:
-            let answered = record.isAwaited ? record.marked(for: uniqueTopic) : nil
+            let answered = record.correlationID != nil ? record.marked(for: uniqueTopic) : nil
             self.init(.duplicate, outputs: answered.map { [$0] } ?? [])
         case .conflict(let field):
             self = .deadLettered(
@@ -26,11 +26,6 @@ extension Verdict {
 }
 
 extension ConsumerRecord {
-    /// Whether somebody waits to be told what became of the record.
-    fileprivate var isAwaited: Bool {
-        headers.contains { $0.nameBytes == KafkaHeader.correlationID && $0.value != nil }
-    }
-
     /// The same record, byte for byte.
     fileprivate func forwarded(to topic: String) -> ProducerRecord {
         ProducerRecord(topic: topic, key: key, value: value, headers: headers)

@@ -8,6 +8,7 @@ package final class VerifyMetrics: Sendable {
     private let malformedFields: MetricFamily<Counter>
     private let futureDates: MetricFamily<Counter>
     private let ignoredIngestUsers: Counter
+    private let refusedHeaders: MetricFamily<Counter>
     let revocations: RevocationMetrics
     private let testRoots: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
@@ -39,6 +40,11 @@ package final class VerifyMetrics: Sendable {
                 "Headers user-id that name no user (1 to 255 bytes of UTF-8 without control "
                     + "characters, once), and were ignored."
             )[]
+        refusedHeaders = registry.counter(
+            "verify_refused_headers",
+            "Headers correlation-id and traceparent that do not go on: too long, with control "
+                + "characters, or a second one."
+        )
         revocations = RevocationMetrics(registry)
         testRoots = registry.gauge(
             "verify_test_roots_in_production",
@@ -56,6 +62,11 @@ package final class VerifyMetrics: Sendable {
 
     func ignored(_ reason: VerifiedBody.IgnoreReason) {
         ignoredBodies[reason.rawValue].increment()
+    }
+
+    func refusedHeaders(_ count: Int) {
+        guard count > 0 else { return }
+        refusedHeaders[].increment(by: count)
     }
 
     func verified(_ items: [VerifiedItem]) {

@@ -45,6 +45,14 @@ package enum VerifySettings {
         default: 500,
         "Purchases or events in one body at most."
     )
+    /// Four bodies at their limit.
+    package static let outputBytesMaxDefault = 4 << 20
+    package static let outputBytesMax = Setting(
+        "verify.output_bytes_max",
+        .bytes((1 << 10)...(64 << 20)),
+        default: outputBytesMaxDefault,
+        "What one body may bring out at most, all its observations together."
+    )
     package static let chainsCachedMax = Setting(
         "verify.chains_cached_max",
         .int(1...10_000),
@@ -89,14 +97,14 @@ package enum VerifySettings {
     package static let decisive = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
         certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,
-        itemsMax.declaration, revocation.declaration,
+        itemsMax.declaration, outputBytesMax.declaration, revocation.declaration,
     ]
 
     package static let declarations = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
         certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,
-        itemsMax.declaration, chainsCachedMax.declaration, keyTablesMax.declaration,
-        threads.declaration, revocation.declaration, revocationInterval.declaration,
-        revocationDeadline.declaration,
+        itemsMax.declaration, outputBytesMax.declaration, chainsCachedMax.declaration,
+        keyTablesMax.declaration, threads.declaration, revocation.declaration,
+        revocationInterval.declaration, revocationDeadline.declaration,
     ]
 }

@@ -2,6 +2,7 @@ package import AppStore
 import DeadLetters
 package import Kafka
 import OpenSSL
+import Synchronization
 package import Worker
 
 /// The first of the four stages: only what Apple signed for a configured app goes on.
@@ -13,6 +14,7 @@ package final class VerifyStage: Stage {
     private let topic: String
     private let threadsMax: Int
     private let trustsIngestUser: Bool
+    private let bodyOutputBytesMax: Int
     private let verifiers: VerifierPool
     let metrics: VerifyMetrics
     let leaves: LeafWatch
@@ -22,12 +24,14 @@ package final class VerifyStage: Stage {
     ///   - topic: where observations go.
     ///   - trustsIngestUser: whether the header is read by which ingestion names the user.
     ///   - threadsMax: how many threads work on one batch together.
+    ///   - bodyOutputBytesMax: what one body may bring out, all its observations together.
     ///   - revocations: nil where nobody is asked about them.
     package init(
         configuration: VerifierConfiguration,
         topic: String,
         trustsIngestUser: Bool = false,
         threadsMax: Int,
+        bodyOutputBytesMax: Int = VerifySettings.outputBytesMaxDefault,
         metrics: VerifyMetrics,
         leaves: LeafWatch,
         revocations: RevocationLookup? = nil
@@ -35,6 +39,7 @@ package final class VerifyStage: Stage {
         self.topic = topic
         self.trustsIngestUser = trustsIngestUser
         self.threadsMax = threadsMax
+        self.bodyOutputBytesMax = bodyOutputBytesMax
         self.metrics = metrics
         self.leaves = leaves
         self.revocations = revocations
@@ -45,61 +50,58 @@ package final class VerifyStage: Stage {
     }
 
     /// Throws `RevocationUnknown` where good records have to wait for a responder.
+    ///
+    /// Judges the first of the records only, where these bring out as much as is good to hold.
     package func process(
         _ records: [ConsumerRecord]
     ) async throws(RevocationUnknown) -> [Verdict] {
         let snapshot = revocations?.refresh()
-        let parts = await judge(share(records), snapshot)
+        let queue = RecordQueue(records, outputBytesMax: Self.batchOutputBytesMax)
+        let parts = await judge(queue, snapshot)
         let awaited = parts.reduce(into: Set<SHA256Digest>()) { $0.formUnion($1.awaited) }
         if let revocations, !awaited.isEmpty {
             throw revocations.wait(for: awaited)
         }
-        return parts.flatMap(\.verdicts)
+        return parts.flatMap(\.verdicts).sorted { $0.index < $1.index }.map(\.verdict)
     }
 
-    /// What has become of a share of a batch.
+    /// What the observations of one batch may hold together before no further body is judged.
+    private static let batchOutputBytesMax = 8 << 20
+
+    /// What one thread has made of the records that it took.
     private struct Part: Sendable {
-        var verdicts: [Verdict] = []
+        var verdicts: [(index: Int, verdict: Verdict)] = []
         /// Certificates for whose sake a record has to wait, so that its verdict is none.
         var awaited: Set<SHA256Digest> = []
     }
 
-    /// The parts in the order of their shares.
-    private func judge(
-        _ shares: [ArraySlice<ConsumerRecord>],
-        _ snapshot: RevocationSnapshot?
-    ) async -> [Part] {
-        guard shares.count > 1 else { return [await judge(shares[0], snapshot)] }
-        let parts = await withTaskGroup(of: (Int, Part).self) { group in
-            for (index, share) in shares.enumerated() {
-                group.addTask { [self] in (index, await judge(share, snapshot)) }
+    /// Fewer records a thread are not worth one.
+    private static let threadRecordsMin = 16
+
+    private func judge(_ queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> [Part] {
+        let threads = min(threadsMax, queue.records.count / Self.threadRecordsMin)
+        guard threads > 1 else { return [await judgeShare(of: queue, snapshot)] }
+        return await withTaskGroup(of: Part.self) { group in
+            for _ in 0..<threads {
+                group.addTask { [self] in await judgeShare(of: queue, snapshot) }
             }
-            return await group.reduce(into: [(Int, Part)]()) { $0.append($1) }
-        }
-        return parts.sorted { $0.0 < $1.0 }.map(\.1)
-    }
-
-    /// A share below this is not worth a thread.
-    private static let shareRecordsMin = 16
-
-    private func share(_ records: [ConsumerRecord]) -> [ArraySlice<ConsumerRecord>] {
-        let count = max(1, min(threadsMax, records.count / Self.shareRecordsMin))
-        return (0..<count).map { part in
-            records[(records.count * part / count)..<(records.count * (part + 1) / count)]
+            return await group.reduce(into: [Part]()) { $0.append($1) }
         }
     }
 
+    /// Judges records as long as the queue gives any.
     @concurrent
-    private func judge(
-        _ records: ArraySlice<ConsumerRecord>,
+    private func judgeShare(
+        of queue: RecordQueue,
         _ snapshot: RevocationSnapshot?
     ) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
             var part = Part()
-            part.verdicts.reserveCapacity(records.count)
-            for record in records {
-                part.verdicts.append(verdict(for: record, by: verifier, &part.awaited))
+            while let index = queue.take() {
+                let verdict = verdict(for: queue.records[index], by: verifier, &part.awaited)
+                queue.broughtOut(verdict.outputs.reduce(0) { $0 + $1.batchBytesMax })
+                part.verdicts.append((index, verdict))
             }
             metrics.revocations.passedUnknown(verifier.passedUnknown - passedBefore)
             return part
@@ -111,6 +113,7 @@ package final class VerifyStage: Stage {
         by verifier: Verifier,
         _ awaited: inout Set<SHA256Digest>
     ) -> Verdict {
+        metrics.refusedHeaders(record.headers.refusedTravelling)
         switch verifier.verify(record.value) {
         case .success(.undetermined(let certificates)):
             awaited.formUnion(certificates)
@@ -119,10 +122,8 @@ package final class VerifyStage: Stage {
             metrics.ignored(reason)
             return Verdict(.ignored)
         case .success(.items(let items)):
-            let headers = record.headers.filter(\.isTravelling)
-            let user = ingestUserID(of: record)
-            let outputs = items.indices.map { index in
-                output(items[index], from: record, index: index, of: items.count, headers, user)
+            guard let outputs = outputs(items, of: record) else {
+                return .deadLettered(tooMuch(items))
             }
             metrics.verified(items)
             leaves.signed(items)
@@ -144,31 +145,76 @@ package final class VerifyStage: Stage {
         }
     }
 
-    private func output(
-        _ item: VerifiedItem,
-        from record: ConsumerRecord,
-        index: Int,
-        of count: Int,
-        _ headers: [KafkaHeader],
-        _ ingestUserID: String?
-    ) -> ProducerRecord {
-        let observation = Observation(
-            item,
-            source: ObservationSource(
-                topic: record.topicPartition.topic,
-                partition: record.topicPartition.partition,
-                offset: record.offset,
-                timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
-                index: index,
-                count: count
-            ),
-            ingestUserID: ingestUserID
+    /// The observations of a body; nil, and none is encoded, where they are too large together.
+    private func outputs(
+        _ items: [VerifiedItem],
+        of record: ConsumerRecord
+    ) -> [ProducerRecord]? {
+        let headers = record.headers.travelling
+        let user = ingestUserID(of: record)
+        let observations = items.enumerated().map { index, item in
+            Observation(
+                item,
+                source: ObservationSource(
+                    topic: record.topicPartition.topic,
+                    partition: record.topicPartition.partition,
+                    offset: record.offset,
+                    timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
+                    index: index,
+                    count: items.count
+                ),
+                ingestUserID: user
+            )
+        }
+        // A key is a part of its observation, and a header short text.
+        let headersMax = headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) }
+        let bytesMax = observations.reduce(0) { $0 + $1.encodedBytesMax + headersMax }
+        guard bytesMax <= bodyOutputBytesMax else { return nil }
+        return observations.map { observation in
+            ProducerRecord(
+                topic: topic,
+                key: observation.partitionKey,
+                value: observation.encode(),
+                headers: headers
+            )
+        }
+    }
+
+    private func tooMuch(_ items: [VerifiedItem]) -> DeadLetterFacts {
+        DeadLetterFacts(
+            reason: .payloadTooLarge,
+            detail: "its \(items.count) observations are more than \(bodyOutputBytesMax) bytes"
         )
-        return ProducerRecord(
-            topic: topic,
-            key: observation.partitionKey,
-            value: observation.encode(),
-            headers: headers
-        )
+    }
+}
+
+/// The records of a batch, taken one by one by several threads: those that were taken are always
+/// the first of them.
+private final class RecordQueue: Sendable {
+    private struct State {
+        var next = 0
+        var outputBytes = 0
+    }
+
+    let records: [ConsumerRecord]
+    private let outputBytesMax: Int
+    private let state = Mutex(State())
+
+    init(_ records: [ConsumerRecord], outputBytesMax: Int) {
+        self.records = records
+        self.outputBytesMax = outputBytesMax
+    }
+
+    /// The index of the next record; nil when there is none, or when enough was brought out.
+    func take() -> Int? {
+        state.withLock { state in
+            guard state.next < records.count, state.outputBytes < outputBytesMax else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+    }
+
+    func broughtOut(_ bytes: Int) {
+        state.withLock { $0.outputBytes += bytes }
     }
 }

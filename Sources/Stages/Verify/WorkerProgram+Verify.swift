@@ -33,6 +33,7 @@ extension WorkerProgram {
                 topic: parts.settings.topic("verified"),
                 trustsIngestUser: parts.settings[WorkerSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
+                bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax],
                 metrics: metrics,
                 leaves: former?.leaves ?? LeafWatch(parts.metrics, log: parts.log, now: now),
                 revocations: RevocationPolicy(parts.settings).map { policy in

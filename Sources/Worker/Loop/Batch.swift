@@ -61,6 +61,31 @@ struct Batch: Sendable {
         return kept
     }
 
+    /// The first records, with the gaps before them, and the rest as a batch of its own.
+    func split(at count: Int, restID: Int) -> (first: Batch, rest: Batch) {
+        var first = Batch(id: id)
+        var rest = Batch(id: restID)
+        first.parts = parts
+        rest.parts = parts
+        var ends: [TopicPartition: Int64] = [:]
+        for (index, record) in records.enumerated() {
+            if index < count {
+                first.append(record, part: partOfRecord[index])
+                ends[record.topicPartition] = record.offset + 1
+            } else {
+                rest.append(record, part: partOfRecord[index])
+            }
+        }
+        for gap in gaps {
+            if gap.before < ends[gap.partition] ?? .min {
+                first.append(gap)
+            } else {
+                rest.append(gap)
+            }
+        }
+        return (first, rest)
+    }
+
     /// The batch without one partition's records and gaps.
     func without(_ partition: TopicPartition) -> Batch {
         var kept = filtered { record, _ in record.topicPartition != partition }

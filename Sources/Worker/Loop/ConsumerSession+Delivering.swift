@@ -12,8 +12,15 @@ extension ConsumerSession {
         }
         await tryLargest(&judged)
         let outputs = judged.outputs(outcomes)
+        let outputBytes = outputs.reduce(0) { $0 + $1.record.batchBytesMax }
+        outputBytesInHand.add(outputBytes, ordering: .acquiringAndReleasing)
         let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
-        return DeliveredBatch(judged: judged, outputs: outputs, delivery: delivery)
+        return DeliveredBatch(
+            judged: judged,
+            outputs: outputs,
+            delivery: delivery,
+            outputBytes: outputBytes
+        )
     }
 
     /// Where nobody told what a topic takes, sends the largest output of a record alone and before

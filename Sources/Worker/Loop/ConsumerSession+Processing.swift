@@ -10,22 +10,49 @@ extension ConsumerSession {
         for await work in works {
             takeUpReload()
             guard case .batch(let batch) = work else { continue }
-            guard let judged = await judge(batch) else {
-                leave(batch)
-                continue
+            var rest: Batch? = batch
+            while let part = rest {
+                rest = await process(part, into: delivered)
             }
-            guard let released = throughBreaker(judged) else {
-                leave(batch)
-                continue
-            }
-            delivered.yield(await send(released))
         }
         delivered.finish()
     }
 
+    /// Puts a batch through the stage and sends what comes out; returns what the stage has left.
+    private func process(
+        _ batch: Batch,
+        into delivered: AsyncStream<DeliveredBatch>.Continuation
+    ) async -> Batch? {
+        await waitForOutputRoom()
+        guard let (judged, rest) = await judge(batch) else {
+            leave(batch)
+            return nil
+        }
+        if rest != nil {
+            batchesInHand.add(1, ordering: .acquiringAndReleasing)
+        }
+        guard let released = throughBreaker(judged) else {
+            leave(batch)
+            return rest
+        }
+        delivered.yield(await send(released))
+        return rest
+    }
+
+    /// A small batch may bring out a large one: what is to be held is bounded by what comes out.
+    private func waitForOutputRoom() async {
+        while !mustAbort,
+            outputBytesInHand.load(ordering: .acquiring) >= configuration.outputBytesInHandMax
+        {
+            await outputBell.wait(for: .milliseconds(100))
+        }
+    }
+
     /// Has the stage judge what is left of a batch, again and again until it can; nil when nothing
     /// is left or all is given up.
-    private func judge(_ batch: Batch) async -> JudgedBatch? {
+    ///
+    /// - Returns: what it has judged, and what it has left for another time.
+    private func judge(_ batch: Batch) async -> (JudgedBatch, rest: Batch?)? {
         var backoff = configuration.backoff
         var rest = batch
         while !mustAbort {
@@ -40,23 +67,32 @@ extension ConsumerSession {
                 let start = ContinuousClock.now
                 let verdicts = try await loop.stage.process(rest.records)
                 precondition(
-                    verdicts.count == rest.records.count,
-                    "a stage has to give one verdict for each record"
+                    (1...rest.records.count).contains(verdicts.count),
+                    "a stage has to give one verdict for each record, or for the first of them"
                 )
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
-                return JudgedBatch(
-                    batch: rest,
-                    verdicts: verdicts,
-                    deadLetters: loop.deadLetters(of: cluster)
-                )
+                return judged(rest, verdicts)
             } catch {
                 loop.faults.failed(.process, error)
                 await wait(&backoff)
             }
         }
         return nil
+    }
+
+    private func judged(_ batch: Batch, _ verdicts: [Verdict]) -> (JudgedBatch, rest: Batch?) {
+        var (first, rest) = (batch, Batch?.none)
+        if verdicts.count < batch.records.count {
+            (first, rest) = book.withLock { $0.split(batch, at: verdicts.count) }
+        }
+        let judged = JudgedBatch(
+            batch: first,
+            verdicts: verdicts,
+            deadLetters: loop.deadLetters(of: cluster)
+        )
+        return (judged, rest)
     }
 
     /// Judges from here on by what a reload has brought, and reads again what the breaker held.

@@ -14,6 +14,8 @@ extension ConsumerSession {
                     settle(acknowledged)
                 }
             }
+            outputBytesInHand.subtract(batch.outputBytes, ordering: .acquiringAndReleasing)
+            outputBell.ring()
             leave(batch.judged.batch)
         }
     }

@@ -17,6 +17,10 @@ final class ConsumerSession: Sendable {
     /// Rung when there is something to commit.
     let commitBell = Doorbell()
     let batchesInHand = Atomic(0)
+    /// What the outputs hold that are not yet acknowledged.
+    let outputBytesInHand = Atomic(0)
+    /// Rung when outputs were acknowledged or given up.
+    let outputBell = Doorbell()
     /// Nothing is repeated any more: the budget is over, or the consumer is gone.
     let isAborted = Atomic(false)
     private let isStopped = Atomic(false)

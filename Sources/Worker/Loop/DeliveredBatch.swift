@@ -5,4 +5,6 @@ struct DeliveredBatch: Sendable {
     var judged: JudgedBatch
     var outputs: [JudgedBatch.Output]
     let delivery: Delivery
+    /// What its outputs hold in memory.
+    let outputBytes: Int
 }

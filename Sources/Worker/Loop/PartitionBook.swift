@@ -123,6 +123,22 @@ extension PartitionBook {
         }
     }
 
+    /// Parts a batch, so that its first records can be settled before the rest is judged.
+    mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
+        lastBatch += 1
+        let (first, rest) = batch.split(at: count, restID: lastBatch)
+        let ends = first.records.reduce(into: [TopicPartition: Int64]()) { ends, record in
+            ends[record.topicPartition] = record.offset + 1
+        }
+        let remaining = Set(rest.records.map(\.topicPartition))
+        for part in batch.parts where isCurrent(part.claim) {
+            let partition = part.claim.partition
+            guard remaining.contains(partition) else { continue }
+            partitions[partition]?.split(batch.id, at: ends[partition], rest: rest.id)
+        }
+        return (first, rest)
+    }
+
     /// Counts a batch's part; ignored when the claim is none any more.
     mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
         guard isCurrent(claim) else { return }

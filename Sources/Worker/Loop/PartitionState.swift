@@ -14,7 +14,7 @@ struct PartitionState: Sendable {
 
     /// The offsets that one batch holds of this partition, gaps among them.
     struct Span: Sendable {
-        let batch: Int
+        var batch: Int
         let first: Int64
         var end: Int64
         /// Nil while the batch is in work.
@@ -82,6 +82,20 @@ struct PartitionState: Sendable {
             spans.append(Span(batch: batch, first: expected, end: offset + 1))
         }
         return offset - expected
+    }
+
+    /// Gives what a batch holds from an offset on to another batch; all of it where there is none.
+    mutating func split(_ batch: Int, at offset: Int64?, rest: Int) {
+        guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
+        guard let offset else {
+            spans[index].batch = rest
+            return
+        }
+        let end = spans[index].end
+        // Nothing is left where the partition was pinned before it.
+        guard offset < end else { return }
+        spans[index].end = offset
+        spans.insert(Span(batch: rest, first: offset, end: end), at: index + 1)
     }
 
     /// Counts a batch, and with it every one that only waited for it.

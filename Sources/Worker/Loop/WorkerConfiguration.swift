@@ -12,6 +12,8 @@ package struct WorkerConfiguration: Sendable {
 
     package var batchRecordsMax = 2_000
     package var batchBytesMax = 4 << 20
+    /// What outputs hold that are not yet acknowledged: from there on nothing more is judged.
+    package var outputBytesInHandMax = 16 << 20
     /// One is processed while the others await their acknowledgements.
     package var batchesInFlightMax = 3
     package var retryDelayMin = Duration.milliseconds(100)

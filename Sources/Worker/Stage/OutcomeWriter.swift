@@ -14,7 +14,7 @@ struct OutcomeWriter: Sendable {
             topic: topic,
             key: id,
             value: value(of: record, id, outcome),
-            headers: record.headers.filter(\.isTravelling)
+            headers: record.headers.travelling
         )
     }
 
@@ -101,6 +101,6 @@ struct OutcomeWriter: Sendable {
 extension ConsumerRecord {
     /// Names the request that waits for the record's outcome; nil where nobody waits.
     package var correlationID: [UInt8]? {
-        headers.first { $0.nameBytes == KafkaHeader.correlationID }.flatMap(\.value)
+        headers.travelling.first { $0.nameBytes == KafkaHeader.correlationID }.flatMap(\.value)
     }
 }

@@ -25,6 +25,9 @@ package protocol Stage: Sendable {
 
     /// Judges records, one verdict each in the same order.
     ///
+    /// All of them, or at least the first ones, where these bring out as much as is good to hold:
+    /// the others are given again when that was delivered.
+    ///
     /// Throwing means a fault of the infrastructure: the records are given again after a while,
     /// without those whose partition went elsewhere. A fault of a record is a verdict.
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict]

@@ -204,6 +204,7 @@ struct ReceiptPolicyTests {
             ),
             (["bundleId": #""com.example.x""#], .claimMismatch),
             (["environment": #""Sandbox""#], .claimMismatch),
+            (["transactionID": #""""#], .envelopeMalformed),
             (["appAppleId": "7"], .claimMismatch), (["appAppleId": "1234567890"], nil),
             (["password": #""secret""#, "exclude-old-transactions": "true"], nil),
         ] as [(KeyValuePairs<String, String>, RefusalReason?)] {

@@ -141,6 +141,7 @@ extension Rule {
             "what is claimed unsigned equals what is signed",
             [
                 "claims beside a signed transaction",
+                "a claim is 1 to 255 bytes without control characters",
                 "the unsigned fields of an API response are claims",
                 "an app's number beside an app transaction or a notification is compared",
                 "what is claimed beside a receipt is true of it, and of one purchase in it",

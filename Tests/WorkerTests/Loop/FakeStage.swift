@@ -22,6 +22,8 @@ final class FakeStage: Stage {
         /// While closed, `process` does not return.
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+        /// How many records of a batch are judged at once; nil for all.
+        var recordsMax: Int?
         /// While set, `probe` fails.
         var isUnreachable = false
     }
@@ -90,7 +92,7 @@ final class FakeStage: Stage {
             if isOpen { continuation.resume() }
         }
         if let fault { throw fault }
-        return records.map(judge)
+        return records.prefix(seen.recordsMax ?? .max).map(judge)
     }
 
     func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {

@@ -47,6 +47,38 @@ import Testing
         #expect(offsets(book) == [Self.first: 5, Self.second: 9])
     }
 
+    @Test func `a batch is settled in parts, its gaps with the records after them`() throws {
+        var book = book()
+        let batch = book.take(
+            records([0, 1, 4, 5]) + records([0, 3], of: Self.second)
+        ).batch
+        let (one, rest) = book.split(batch, at: 2)
+        let (two, last) = book.split(rest, at: 1)
+        settle(last, in: &book)
+        #expect(offsets(book) == [Self.second: 4])
+        settle(one, in: &book)
+        #expect(offsets(book) == [Self.first: 2, Self.second: 4])
+        settle(two, in: &book)
+        #expect(offsets(book) == [Self.first: 6, Self.second: 4])
+        let tallies = try book.commits().mapValues { claim, commit in
+            try #require(CommitMetadata(commit.metadata)).tally
+        }
+        #expect(tallies[Self.first]?.counts == [.forwarded: 4, .skipped: 2])
+        #expect(tallies[Self.second]?.counts == [.forwarded: 2, .skipped: 2])
+    }
+
+    @Test func `a pin before the rest of a batch settles nothing of it`() throws {
+        var book = book()
+        let batch = book.take(records(0..<6)).batch
+        let claim = try #require(batch.parts.first?.claim)
+        let (first, rest) = book.split(batch, at: 4)
+        book.pin(claim, at: 2)
+        settle(rest, in: &book)
+        #expect(offsets(book).isEmpty)
+        settle(first.filtered { record, _ in record.offset < 2 }, in: &book)
+        #expect(offsets(book) == [Self.first: 2])
+    }
+
     @Test func `an unresolved batch pins its partition and no other`() {
         var book = book()
         _ = book.take(records(0..<3))

@@ -1,0 +1,16 @@
+/// Text that a client sets and that is carried along: short, and nothing that a terminal obeys.
+package enum ShortText {
+    package static let bytesMax = 255
+
+    /// Whether these bytes are at most 255, without a control character among them (U+0000 to
+    /// U+001F, U+007F to U+009F).
+    package static func isAcceptable(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count <= bytesMax else { return false }
+        var isAfterC2 = false
+        for byte in bytes {
+            if byte < 0x20 || byte == 0x7F || isAfterC2 && byte < 0xA0 { return false }
+            isAfterC2 = byte == 0xC2
+        }
+        return true
+    }
+}
