@@ -17,6 +17,29 @@ package enum SchemaVersion {
         }
     }
 
+    /// Whether an error shows that the database was migrated beyond what this program knows, and no
+    /// longer fits it.
+    ///
+    /// A newer schema that fits is worked with: operators migrate before they update the workers.
+    package static func isOutgrown(_ client: PostgresClient, after error: any Error) async -> Bool {
+        if error is SchemaNewer { return true }
+        guard let error = error as? PostgresError, error.isSchemaMisfit else { return false }
+        return await isNewer(client)
+    }
+
+    /// Throws `SchemaNewer` where the database was migrated beyond what this program knows: what it
+    /// refuses may be this program's fault, and no record is to blame for it.
+    package static func requireKnown(_ client: PostgresClient) async throws {
+        let version = try await current(client)
+        guard version <= required else { throw SchemaNewer(version: version) }
+    }
+
+    /// False too where the database does not answer.
+    package static func isNewer(_ client: PostgresClient) async -> Bool {
+        guard let version = try? await current(client) else { return false }
+        return version > required
+    }
+
     /// Throws while the database does not answer or was not migrated far enough.
     package static func require(_ client: PostgresClient) async throws {
         let version = try await current(client)
@@ -27,5 +50,24 @@ package enum SchemaVersion {
                     + " run `pipeline migrate`"
             )
         }
+    }
+}
+
+/// The database refuses values, and its schema is newer than this program.
+package struct SchemaNewer: Error, CustomStringConvertible {
+    package let version: Int64
+
+    package var description: String {
+        "the database has schema version \(version), this program knows"
+            + " \(SchemaVersion.required) at most: update this worker"
+    }
+}
+
+extension PostgresError {
+    /// A statement names what the schema does not have, or not as it names it (class 42), or its
+    /// result has become another (0A000).
+    fileprivate var isSchemaMisfit: Bool {
+        guard let sqlState, sqlState != .insufficientPrivilege else { return false }
+        return sqlState.errorClass == "42" || sqlState == SQLState("0A000")
     }
 }

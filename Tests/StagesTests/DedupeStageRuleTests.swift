@@ -179,7 +179,7 @@ import Worker
     @Test func `a record that is no observation is a dead letter among good ones`() async throws {
         let reader = try await Reader()
         let good = try [Sample.transaction("1"), .transaction("2")].records()
-        let bad = [nil, [], Array("{}".utf8), Array("{\"schemaVersion\":2}".utf8)].map {
+        let bad = [nil, [], Array("{}".utf8), Array("{\"schemaVersion\":0}".utf8)].map {
             (value: [UInt8]?) in
             ConsumerRecord(topicPartition: good[0].topicPartition, offset: 0, value: value)
         }

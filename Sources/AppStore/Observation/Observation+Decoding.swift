@@ -21,7 +21,7 @@ extension Observation {
 
     private init(root: ObservationReader) throws(ObservationError) {
         let version = try root.int("schemaVersion")
-        guard version == Self.schemaVersion else { throw .schemaVersion(version) }
+        guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
         let relinked = try root.optionalString("relinkedPurchase")
         // Only what no body says goes without its source and its signature.
         let isUnsigned = relinked != nil && root.value["source"] == nil

@@ -65,8 +65,13 @@ package struct Observation: Sendable {
         self.isDuplicate = isDuplicate
     }
 
-    /// The version that `encode()` writes and `init(decoding:)` accepts.
+    /// The version that `encode()` writes.
     package static let schemaVersion: Int64 = 1
+
+    /// The versions that `init(decoding:)` accepts: its own and the one before.
+    ///
+    /// So workers of two versions can run side by side. The first version has none before it.
+    package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
 
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
     /// one.

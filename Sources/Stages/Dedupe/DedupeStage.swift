@@ -52,12 +52,19 @@ package final class DedupeStage: Stage {
         try await SchemaVersion.require(memory.client)
     }
 
+    package func isOutdated(by error: any Error) async -> Bool {
+        await SchemaVersion.isOutgrown(memory.client, after: error)
+    }
+
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
         let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
             try await judge(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
+        }
+        if verdicts.contains(where: \.isNotStorable) {
+            try await SchemaVersion.requireKnown(memory.client)
         }
         return try await answers.complete(verdicts, of: records)
     }
@@ -112,7 +119,9 @@ package final class DedupeStage: Stage {
 extension DedupeStage {
     private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
-        let readings = records.map { read($0, into: &batch) }
+        let readings = try records.map { record in
+            try record.observation().map { batch.add(ObservationParts($0)) }
+        }
         // What is in hand is looked up before PostgreSQL is asked: what is marked meanwhile and
         // leaves the one is seen in the other.
         learnInFlight(&batch)
@@ -121,15 +130,6 @@ extension DedupeStage {
             zip(records, readings).map { record, reading in
                 verdict(on: record, reading, in: &batch, &inFlight)
             }
-        }
-    }
-
-    private func read(
-        _ record: ConsumerRecord,
-        into batch: inout DedupeBatch
-    ) -> Result<DedupeBatch.Record, ObservationError> {
-        Result { () throws(ObservationError) in
-            batch.add(ObservationParts(try Observation(decoding: record.value)))
         }
     }
 

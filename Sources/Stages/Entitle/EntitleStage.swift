@@ -63,8 +63,16 @@ package final class EntitleStage: Stage {
         try await SchemaVersion.require(client)
     }
 
+    package func isOutdated(by error: any Error) async -> Bool {
+        await SchemaVersion.isOutgrown(client, after: error)
+    }
+
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-        try await answers.complete(try await verdicts(on: records), of: records)
+        let verdicts = try await verdicts(on: records)
+        if verdicts.contains(where: \.isNotStorable) {
+            try await SchemaVersion.requireKnown(client)
+        }
+        return try await answers.complete(verdicts, of: records)
     }
 
     private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
@@ -98,9 +106,9 @@ package final class EntitleStage: Stage {
     }
 
     private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        let readings = records.map { record in
-            Result { () throws(ObservationError) in
-                try EntitleRecord(try Observation(decoding: record.value))
+        let readings = try records.map { record in
+            try record.observation().flatMap { observation in
+                Result { () throws(ObservationError) in try EntitleRecord(observation) }
             }
         }
         var readable: [EntitleRecord] = []

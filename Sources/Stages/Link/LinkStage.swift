@@ -56,11 +56,18 @@ package final class LinkStage: Stage {
         try await SchemaVersion.require(linking.client)
     }
 
+    package func isOutdated(by error: any Error) async -> Bool {
+        await SchemaVersion.isOutgrown(linking.client, after: error)
+    }
+
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
             try await link(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
+        }
+        if verdicts.contains(where: \.isNotStorable) {
+            try await SchemaVersion.requireKnown(linking.client)
         }
         return try await answers.complete(verdicts, of: records)
     }
@@ -71,10 +78,9 @@ extension LinkStage {
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = LinkBatch(takesIngestUsers: linking.rules.trustsIngestion)
-        let readings = records.map { record in
-            Reading { () throws(ObservationError) in
-                let observation = try Observation(decoding: record.value)
-                return LinkRecord(
+        let readings = try records.map { record in
+            try record.observation().map { observation in
+                LinkRecord(
                     record: record,
                     subject: batch.add(observation),
                     observation: observation

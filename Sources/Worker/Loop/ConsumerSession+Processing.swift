@@ -76,6 +76,7 @@ extension ConsumerSession {
                 return judged(rest, verdicts)
             } catch {
                 loop.faults.failed(.process, error)
+                await loop.checkOutdated(by: error)
                 await wait(&backoff)
             }
         }

@@ -34,6 +34,7 @@ extension ConsumerSession {
                 return current
             } catch {
                 loop.faults.failed(.acknowledge, error)
+                await loop.checkOutdated(by: error)
                 await wait(&backoff)
             }
         }

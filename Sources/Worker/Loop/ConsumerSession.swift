@@ -49,6 +49,12 @@ final class ConsumerSession: Sendable {
     var mustAbort: Bool { isAborted.load(ordering: .acquiring) }
     private var mustStop: Bool { isStopped.load(ordering: .acquiring) }
 
+    /// Gives up what is in hand and leaves the group, so that others can do the work.
+    func giveUp() {
+        isAborted.store(true, ordering: .releasing)
+        stop()
+    }
+
     func stop() {
         isStopped.store(true, ordering: .releasing)
         ringTurn()
@@ -75,7 +81,8 @@ final class ConsumerSession: Sendable {
         let watching = Task { await watchConnection() }
         let error = await poll()
         work.continuation.finish()
-        if error != nil {
+        if error != nil || loop.isOutdated {
+            if error == nil { await commitLast() }
             await discardEverything(processing, settling)
         } else if batchesInHand.load(ordering: .acquiring) > 0 {
             abort()

@@ -11,6 +11,7 @@ struct OutboxService: Sendable {
     private let faults: Faults
     private let written: Counter
     private let mustStop: @Sendable () -> Bool
+    private let failed: @Sendable (any Error) async -> Void
 
     init(
         _ outbox: any Outbox,
@@ -18,12 +19,14 @@ struct OutboxService: Sendable {
         _ faults: Faults,
         _ metrics: WorkerMetrics,
         _ log: Log,
-        mustStop: @escaping @Sendable () -> Bool
+        mustStop: @escaping @Sendable () -> Bool,
+        failed: @escaping @Sendable (any Error) async -> Void
     ) throws(KafkaError) {
         self.outbox = outbox
         self.configuration = configuration
         self.faults = faults
         self.mustStop = mustStop
+        self.failed = failed
         written = metrics.outboxRecords[]
         guard outbox.writesRecords else {
             deliverer = nil
@@ -58,6 +61,7 @@ struct OutboxService: Sendable {
             } catch {
                 guard !Task.isCancelled else { break }
                 faults.failed(.outbox, error)
+                await failed(error)
                 await pause(&backoff)
             }
         }

@@ -4,6 +4,7 @@ struct UpkeepService: Sendable {
     let faults: Faults
     var backoff: Backoff
     let mustStop: @Sendable () -> Bool
+    let failed: @Sendable (any Error) async -> Void
 
     /// Runs until the worker is to stop; a cancellation ends it at once.
     mutating func run() async {
@@ -16,6 +17,7 @@ struct UpkeepService: Sendable {
             } catch {
                 guard !Task.isCancelled else { break }
                 faults.failed(.upkeep, error)
+                await failed(error)
                 await pause()
             }
         }
@@ -38,8 +40,10 @@ extension WorkerLoop {
         var service = UpkeepService(
             upkeep: upkeep,
             faults: faults,
-            backoff: configuration.backoff
-        ) { [weak self] in self?.mustStop ?? true }
+            backoff: configuration.backoff,
+            mustStop: { [weak self] in self?.mustRest ?? true },
+            failed: { [weak self] error in await self?.checkOutdated(by: error) }
+        )
         return Task { await service.run() }
     }
 

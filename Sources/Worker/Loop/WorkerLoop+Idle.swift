@@ -41,9 +41,15 @@ extension WorkerLoop {
     func startOutboxes() throws(KafkaError) -> [Task<Void, Never>] {
         var tasks: [Task<Void, Never>] = []
         for outbox in stage.outboxes {
-            let service = try OutboxService(outbox, configuration, faults, metrics, log) {
-                [weak self] in self?.mustStop ?? true
-            }
+            let service = try OutboxService(
+                outbox,
+                configuration,
+                faults,
+                metrics,
+                log,
+                mustStop: { [weak self] in self?.mustRest ?? true },
+                failed: { [weak self] error in await self?.checkOutdated(by: error) }
+            )
             tasks.append(Task { await service.run() })
         }
         return tasks

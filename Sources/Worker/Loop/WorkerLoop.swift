@@ -24,6 +24,8 @@ package final class WorkerLoop: Sendable {
     let limits: OutputLimits
     /// Rung when a broker has refused a record for its size.
     let limitsBell = Doorbell()
+    /// By what the program was found to be too old; nil while it is not.
+    let outdatedBy = Mutex<(any Error)?>(nil)
     /// When the stage was asked last, and answered.
     let lastAnswer = Mutex(ContinuousClock.now)
 
@@ -69,17 +71,28 @@ package final class WorkerLoop: Sendable {
             limitsBell.ring()
             probing.cancel()
         }
-        let outboxes = try startOutboxes()
-        let upkeep = startUpkeep()
-        var backoff = configuration.backoff
         while !mustStop {
+            let outboxes = try startOutboxes()
+            let upkeep = startUpkeep()
+            try await runSessions(cluster)
+            await end(outboxes)
+            await end(upkeep: upkeep)
+            await restWhileOutdated()
+        }
+        await deliverer.close(deadline: configuration.closeDeadline)
+    }
+
+    /// One consumer after the other, until the worker is to stop or has become outdated.
+    private func runSessions(_ cluster: String) async throws(KafkaError) {
+        var backoff = configuration.backoff
+        while !mustRest {
             let session = try ConsumerSession(self, cluster: cluster)
             self.session.withLock { $0 = session }
-            if mustStop { session.stop() }
+            if mustRest { session.stop() }
             let start = ContinuousClock.now
             let error = await session.run()
             self.session.withLock { $0 = nil }
-            if let error, !mustStop {
+            if let error, !mustRest {
                 faults.failed(.connection, error)
                 if ContinuousClock.now - start > configuration.backoff.delayMax {
                     // It has worked meanwhile: this is another fault, not the same one again.
@@ -88,9 +101,6 @@ package final class WorkerLoop: Sendable {
                 try? await Task.sleep(for: backoff.nextDelay())
             }
         }
-        await end(outboxes)
-        await end(upkeep: upkeep)
-        await deliverer.close(deadline: configuration.closeDeadline)
     }
 
     /// Ends `run()` in good order.
@@ -99,6 +109,11 @@ package final class WorkerLoop: Sendable {
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
+    }
+
+    /// Ends the present consumer, and with it the membership in the group.
+    func leaveGroup() {
+        session.withLock { $0 }?.giveUp()
     }
 
     /// The stage that judges; another one after a reload.

@@ -23,6 +23,10 @@ package protocol Stage: Sendable {
     /// Called at start until it succeeds, and now and then while nothing else asks.
     func probe() async throws
 
+    /// Whether the error shows that this program is too old for what the stage depends on, such as
+    /// a database that was migrated: then the loop leaves the group to newer copies.
+    func isOutdated(by error: any Error) async -> Bool
+
     /// Judges records, one verdict each in the same order.
     ///
     /// All of them, or at least the first ones, where these bring out as much as is good to hold:
@@ -47,6 +51,7 @@ extension Stage {
     package var upkeep: (any Upkeep)? { nil }
     package var recordsMax: Int { .max }
     package func probe() async throws {}
+    package func isOutdated(by error: any Error) async -> Bool { false }
     package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}
 }

@@ -3,7 +3,7 @@ import DeadLetters
 package import Kafka
 
 extension Verdict {
-    /// The record's value is no observation, or one of a later version.
+    /// The record's value is no observation.
     package static func observationMalformed(_ error: ObservationError) -> Verdict {
         .deadLettered(DeadLetterFacts(reason: .observationMalformed, detail: error.detail))
     }

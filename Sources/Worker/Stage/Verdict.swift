@@ -1,3 +1,4 @@
+import AppStore
 package import DeadLetters
 package import Kafka
 
@@ -27,6 +28,11 @@ package struct Verdict: Sendable {
 
     package static func deadLettered(_ facts: DeadLetterFacts) -> Verdict {
         Verdict(facts)
+    }
+
+    /// The stage's database will never take the record, as far as this program knows it.
+    package var isNotStorable: Bool {
+        deadLetter?.reason == .notStorable
     }
 
     /// The signatures are good and only the settings do not know the app.

@@ -23,7 +23,7 @@ final class FakeStage: Stage {
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         /// How many records of a batch are judged at once; nil for all.
-        var recordsMax: Int?
+        var judgedMax: Int?
         /// While set, `probe` fails.
         var isUnreachable = false
     }
@@ -92,7 +92,7 @@ final class FakeStage: Stage {
             if isOpen { continuation.resume() }
         }
         if let fault { throw fault }
-        return records.prefix(seen.recordsMax ?? .max).map(judge)
+        return records.prefix(seen.judgedMax ?? .max).map(judge)
     }
 
     func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {

@@ -63,10 +63,10 @@ struct LoopOutputTests {
     }
 
     @Test(arguments: 1...4)
-    func `a stage may judge the first records of a batch only`(recordsMax: Int) async throws {
+    func `a stage may judge the first records of a batch only`(judgedMax: Int) async throws {
         let rig = try await LoopRig(partitions: 3)
         let stage = FakeStage(forwardingTo: rig.output)
-        stage.order { $0.recordsMax = recordsMax }
+        stage.order { $0.judgedMax = judgedMax }
         let worker = try rig.worker(stage)
         let values = (0..<30).map { [UInt8($0)] }
         for (partition, part) in zip(Int32(0)..., [values[..<10], values[10..<20], values[20...]]) {

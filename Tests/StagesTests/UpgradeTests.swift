@@ -1,0 +1,214 @@
+import AppStore
+import Database
+import DeadLetters
+import DedupeStage
+import EntitleStage
+import Kafka
+import LinkStage
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+/// Old and new workers side by side.
+@Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
+    private static func newer(_ offset: Int64) -> ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: TopicPartition(topic: "storekit.verified", partition: 0),
+            offset: offset,
+            value: Array("{\"schemaVersion\":\(Observation.schemaVersion + 1)}".utf8)
+        )
+    }
+
+    @Test func `a newer observation is waited for in each stage, never dead-lettered`()
+        async throws
+    {
+        let client = try await StageDatabase.make()
+        let stages: [any Stage] = [
+            Self.dedupe(client), try await LinkWorker(on: client).stage,
+            try await EntitleWorker(on: client).stage,
+        ]
+        for stage in stages {
+            let records = [try Sample.transaction("1").record(at: 0), Self.newer(1)]
+            let error = await #expect(throws: NewerObservation.self) {
+                _ = try await stage.process(records)
+            }
+            let words = "newer observation version, waiting: update this worker"
+            #expect(error?.description.hasPrefix(words) == true)
+        }
+        #expect(Observation.readableVersions.upperBound == Observation.schemaVersion)
+        #expect(Observation.readableVersions.contains(max(1, Observation.schemaVersion - 1)))
+    }
+
+    private static func dedupe(_ client: PostgresClient) -> DedupeStage {
+        DedupeStage(
+            client: client,
+            uniqueTopic: "unique",
+            retention: .seconds(86_400),
+            pruneInterval: .seconds(3_600)
+        )
+    }
+
+    /// The worker that comes with the newer schema.
+    private struct NewStage: Stage {
+        let name = StageName.dedupe
+
+        func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+            records.map { _ in Verdict(.duplicate) }
+        }
+    }
+
+    /// Two workers of one group, one after the other, on a mock cluster.
+    private final class Group: Sendable {
+        let cluster: KafkaCluster
+        let topic: String
+        let log = RecordingLogHandler(level: .info)
+        private let admin: KafkaAdmin
+        private let producer: KafkaProducer
+        private let workers = Mutex<[(loop: WorkerLoop, task: Task<Void, any Error>)]>([])
+        static let partitions: Int32 = 4
+
+        init() async throws {
+            cluster = try await KafkaCluster(.mock)
+            topic = try await cluster.topic("verified", partitions: Int(Self.partitions))
+            _ = try await cluster.topic("unique")
+            _ = try await cluster.topic("letters")
+            admin = try KafkaAdmin(configuration: cluster.client)
+            producer = try KafkaProducer(configuration: cluster.client)
+        }
+
+        func start(_ stage: any Stage) throws -> Health {
+            var configuration = WorkerConfiguration(
+                inputTopics: [topic],
+                outputTopics: [cluster.name("unique")],
+                deadLetterTopic: cluster.name("letters"),
+                consumerProperties: cluster.consumer(),
+                producerProperties: cluster.client
+            )
+            configuration.retryDelayMin = .milliseconds(20)
+            configuration.retryDelayMax = .milliseconds(100)
+            let health = Health(
+                conditions: [.assigned, .broker, .database],
+                stallMax: .seconds(60)
+            )
+            let loop = try WorkerLoop(
+                Judging(stage: stage, deadLetters: { _ in NoLetters() }),
+                configuration: configuration,
+                health: health,
+                metrics: MetricsRegistry(),
+                log: Log(log)
+            )
+            workers.withLock { $0.append((loop, Task { try await loop.run() })) }
+            return health
+        }
+
+        /// One purchase more in each partition.
+        func publish(_ round: Int) async throws {
+            let records = try (0..<Self.partitions).map { partition in
+                let record = try Sample.transaction("\(round)-\(partition)").record(at: 0)
+                return ProducerRecord(
+                    topic: topic,
+                    partition: partition,
+                    key: record.key,
+                    value: record.value
+                )
+            }
+            try #require(await producer.send(records).isComplete)
+        }
+
+        func isSettled(_ rounds: Int64) async throws -> Bool {
+            let offsets = try await admin.committedOffsets(
+                group: cluster.name("group"),
+                (0..<Self.partitions).map { TopicPartition(topic: topic, partition: $0) },
+                deadline: .seconds(10)
+            )
+            return offsets.count == Int(Self.partitions)
+                && offsets.values.allSatisfy { $0.offset == rounds }
+        }
+
+        func stop() async throws {
+            for (loop, task) in workers.withLock({ $0 }) {
+                loop.stop()
+                try await task.value
+            }
+        }
+    }
+
+    /// Migrates one further than this program knows.
+    private static func migrate(_ client: PostgresClient, _ script: String) async throws {
+        let known = try PostgresServer.migrations.migrations()
+        let next = Migration(version: known.count + 1, name: "next", script: script)
+        try await client.withConnection { connection in
+            _ = try await Migrator(known + [next]).run(on: connection)
+        }
+    }
+
+    @Test func `a worker that a migration has outgrown leaves its partitions to the new one`()
+        async throws
+    {
+        let client = try await StageDatabase.make()
+        let group = try await Group()
+        let old = try group.start(Self.dedupe(client))
+        try await group.publish(1)
+        try await eventually(within: .seconds(60)) { try await group.isSettled(1) }
+        try await Self.migrate(
+            client,
+            """
+            ALTER TABLE dedupe_revisions DROP CONSTRAINT dedupe_revisions_pkey;
+            ALTER TABLE dedupe_revisions
+                ADD PRIMARY KEY (id, environment, bundle_id, kind, trust, track, signed_date_ms);
+            """
+        )
+        _ = try group.start(NewStage())
+        try await group.publish(2)
+        try await eventually(within: .seconds(60)) { try await group.isSettled(2) }
+        try await group.publish(3)
+        try await eventually(within: .seconds(60)) { try await group.isSettled(3) }
+        #expect(!old.isReady)
+        #expect(old.isAlive())
+        let words = "the database was migrated beyond this program, leaving the group"
+        #expect(group.log.messages.count { $0.hasPrefix(words) } == 1)
+        try await group.stop()
+    }
+
+    @Test func `a worker goes on with a newer schema that fits it`() async throws {
+        let client = try await StageDatabase.make()
+        let group = try await Group()
+        _ = try group.start(Self.dedupe(client))
+        try await group.publish(1)
+        try await eventually(within: .seconds(60)) { try await group.isSettled(1) }
+        try await Self.migrate(client, "ALTER TABLE dedupe_revisions ADD COLUMN note text;")
+        try await group.publish(2)
+        try await eventually(within: .seconds(60)) { try await group.isSettled(2) }
+        try await group.stop()
+    }
+
+    @Test func `what a newer schema refuses is no fault of the record`() async throws {
+        let client = try await StageDatabase.make()
+        let worker = try await EntitleWorker(on: client)
+        try await Self.migrate(
+            client,
+            "ALTER TABLE transactions ADD COLUMN note text NOT NULL DEFAULT '' CHECK (note <> '');"
+        )
+        let record = try Sample.transaction("1").record(at: 0)
+        let error = await #expect(throws: SchemaNewer.self) {
+            _ = try await worker.stage.process([record])
+        }
+        let stage = worker.stage
+        let thrown = try #require(error)
+        #expect(await stage.isOutdated(by: thrown))
+    }
+}
+
+/// No letter is to be written.
+private struct NoLetters: DeadLetterWriting {
+    func letter(
+        for record: ConsumerRecord,
+        _ facts: DeadLetterFacts,
+        value: DeadLetterValue
+    ) -> ProducerRecord {
+        Issue.record("a record was dead-lettered: \(facts.detail)")
+        return ProducerRecord(topic: "letters")
+    }
+}
