@@ -158,7 +158,7 @@ import Testing
             #expect(run.result.hasPrefix("Dead letter \(id)\n"))
             #expect(run.result.contains("signature_invalid (forged)"))
             #expect(!run.result.contains(Self.token))
-            #expect(run.result.contains("<39 characters left out>"))
+            #expect(run.result.contains("<37 characters left out>"))
             #expect(run.result.contains("Decoded, unverified: body\nheader {\n"))
             #expect(run.result.contains(#""alg": "ES256""#))
             #expect(run.result.contains("payload {}"))

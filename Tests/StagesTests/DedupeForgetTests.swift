@@ -50,7 +50,7 @@ import Worker
                         output: { [self] bytes in
                             printed.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
                         },
-                        notes: { [self] text in printed.withLock { $0 += text } }
+                        notes: { _ in }
                     ),
                     environment: ["DATABASE_URL": url],
                     executables: "/nowhere"
