@@ -1,8 +1,8 @@
 import AppStore
 import Foundation
 import JSON
+import Simulation
 import Testing
-import Traffic
 
 /// What a body costs is its share, whatever stands in it: beside each hostile body one of the same
 /// size and shape in which the same place is filled with something plain.
