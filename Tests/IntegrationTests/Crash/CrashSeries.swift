@@ -20,6 +20,7 @@ final class CrashSeries: Sendable {
         var generator: SeededGenerator
         var kills = 0
         var killsAtWork = 0
+        var freezes = 0
     }
 
     /// What a worker leaves outside of itself.
@@ -38,10 +39,21 @@ final class CrashSeries: Sendable {
     /// How many of them hit a worker that had done something since it was started.
     var killsAtWork: Int { state.withLock(\.killsAtWork) }
 
+    /// How many of them were frozen inside a transaction before.
+    var freezes: Int { state.withLock(\.freezes) }
+
+    /// Every so many copies one is frozen inside a transaction before it is killed.
+    private static let freezeInterval = 4
+
     /// Starts the worker, kills it `count` times, and leaves the last one running.
     func run(count: Int) async throws {
-        for _ in 0..<count {
+        for number in 1...count {
             let copy = try pipeline.start(stage)
+            if number.isMultiple(of: Self.freezeInterval),
+                try await pipeline.freezeInTransaction(copy)
+            {
+                state.withLock { $0.freezes += 1 }
+            }
             let isAtWork = try await waitForRandomPoint()
             guard copy.process.isRunning else {
                 throw PipelineFailure(

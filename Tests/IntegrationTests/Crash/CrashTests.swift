@@ -29,29 +29,37 @@ extension PipelineTests {
                 let series = StageName.allCases.enumerated().map { index, stage in
                     CrashSeries(stage, pipeline, seed: seed * 10 + UInt64(index))
                 }
-                try await Self.kill(series, pipeline)
+                try await Self.kill(series, pipeline, seed: seed)
                 let kills = series.reduce(0) { $0 + $1.kills }
                 let atWork = series.reduce(0) { $0 + $1.killsAtWork }
+                let freezes = series.reduce(0) { $0 + $1.freezes }
                 let reconciliation = try await pipeline.settle()
                 print(
                     "\(kind): seed \(seed), \(kills) kills, \(atWork) of them at work, "
+                        + "\(freezes) frozen inside a transaction before, "
                         + "\(pipeline.published.count) bodies"
                 )
                 #expect(kills >= 50)
                 #expect(atWork >= 20, "too few kills hit a worker at work")
+                #expect(freezes >= 1, "no worker was frozen inside a transaction")
                 try await pipeline.expectNothingLost(reconciliation)
             }
         }
 
-        /// Publishes as long as somebody is killed: what is settled is followed by more.
+        /// Publishes and changes links as long as workers are killed: what is settled is followed by
+        /// more.
         private static func kill(
             _ series: [CrashSeries],
-            _ pipeline: RunningPipeline
+            _ pipeline: RunningPipeline,
+            seed: UInt64
         ) async throws {
             let isOver = Flag()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await pipeline.publishSteadily(until: { isOver.isRaised })
+                }
+                group.addTask {
+                    try await pipeline.changeLinks(seed: seed, until: { isOver.isRaised })
                 }
                 try await withThrowingTaskGroup(of: Void.self) { killers in
                     for one in series {

@@ -51,8 +51,10 @@ extension PipelineTests {
             _ share: Double
         ) async throws {
             try await pipeline.publish(upTo: share - 0.1)
+            try await pipeline.changeLinks(seed: 11, rounds: 3)
             try await server.stop(mode)
             try await pipeline.publish(upTo: share)
+            try await pipeline.publishAgain(pipeline.traffic.items.prefix(60))
             for stage in withDatabase {
                 await eventually(within: .seconds(60), "\(stage) has to be unready, \(mode)") {
                     workers[stage]?.isUnready ?? false
@@ -63,6 +65,7 @@ extension PipelineTests {
                 #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
             }
             try await server.start()
+            try await pipeline.changeLinks(seed: 12, rounds: 3)
             try await pipeline.waitUntilReady()
         }
 
@@ -82,6 +85,7 @@ extension PipelineTests {
                     for (mode, share) in [(OwnBroker.StopMode.orderly, 0.5), (.killed, 0.8)] {
                         try await pipeline.publish(upTo: share)
                         try await broker.stop(mode)
+                        try await pipeline.changeLinks(seed: 13, rounds: 3)
                         for worker in workers.values {
                             await eventually(within: .seconds(60), "\(worker.name) is unready") {
                                 worker.isUnready
@@ -90,6 +94,7 @@ extension PipelineTests {
                         }
                         try await broker.startAgain()
                         try await pipeline.waitUntilReady()
+                        try await pipeline.publishAgain(pipeline.traffic.items.prefix(60))
                     }
                     try await pipeline.publish(upTo: 1)
                     try await pipeline.expectNothingLost(try await pipeline.settle())

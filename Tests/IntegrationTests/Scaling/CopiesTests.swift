@@ -27,6 +27,9 @@ extension PipelineTests {
                     group.addTask {
                         try await pipeline.publishSteadily(until: { isOver.isRaised })
                     }
+                    group.addTask {
+                        try await pipeline.changeLinks(seed: 13, until: { isOver.isRaised })
+                    }
                     try await Self.comeAndGo(pipeline)
                     isOver.raise()
                     try await group.waitForAll()
