@@ -64,8 +64,8 @@ extension ConfiguredApp {
 }
 
 extension ConfiguredApp {
-    /// One problem for each root whose records might wait for ever: a root that names a responder is
-    /// asked about every certificate below it that names none.
+    /// One problem for each root whose records might wait for ever: a root that names a responder
+    /// is asked about every certificate below it that names none.
     ///
     /// What is exported from Xcode has no issuer, so nobody is asked about it. Apple's roots are
     /// known by their digest alone: a certificate below them that names nobody passes, as nobody

@@ -78,8 +78,8 @@ package enum VerifySettings {
         .choice,
         default: RevocationPolicy.Mode.off,
         "Whether responders are asked (OCSP) if certificates are revoked: what is not known passes "
-            + "and is counted (`soft`), or waits (`hard`, for which an app's own root has to name a "
-            + "responder)."
+            + "and is counted (`soft`), or waits (`hard`, for which an app's own root has to name "
+            + "a responder)."
     )
     package static let revocationInterval = Setting(
         "verify.revocation_interval",

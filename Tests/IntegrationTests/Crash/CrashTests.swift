@@ -46,8 +46,7 @@ extension PipelineTests {
             }
         }
 
-        /// Publishes and changes links as long as workers are killed: what is settled is followed by
-        /// more.
+        /// Publishes and changes links as long as workers are killed: more follows what is settled.
         private static func kill(
             _ series: [CrashSeries],
             _ pipeline: RunningPipeline,

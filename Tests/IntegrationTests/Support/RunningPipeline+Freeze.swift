@@ -6,8 +6,8 @@ import Testing
 import Worker
 
 extension RunningPipeline {
-    /// Stops a worker between two statements of a transaction, as a machine that freezes does, waits
-    /// until PostgreSQL has ended that transaction by itself, and lets the worker go on.
+    /// Stops a worker between two statements of a transaction, as a machine that freezes does,
+    /// waits until PostgreSQL has ended that transaction by itself, and lets the worker go on.
     ///
     /// The worker's stage must have no other copy: a session is known by its stage alone.
     ///
