@@ -28,8 +28,10 @@ struct Reference: Sendable {
             // Nobody is asked about revocations here, so that nothing waits.
             case .success(.ignored), .success(.undetermined): break
             case .success(.items(let items)):
+                let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
                 for item in items {
-                    facts.add(Observation(item, source: Self.source(offset)))
+                    let source = Self.source(offset)
+                    facts.add(Observation(item, source: source, ingestUserID: user))
                 }
             case .failure(let refusal):
                 let record = RefusedRecord(
@@ -50,7 +52,14 @@ struct Reference: Sendable {
         picture = RowPicture(facts, fold)
     }
 
-    /// No fact depends on where it was read.
+    /// The user whom ingestion names beside a body.
+    private static func ingestUserID(of record: ProducerRecord) -> String? {
+        record.headers.first { $0.name == "user-id" }?.value
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// No fact of this traffic depends on where it was read: no two records of one transaction name
+    /// different users.
     private static func source(_ offset: Int) -> ObservationSource {
         ObservationSource(
             topic: "",
