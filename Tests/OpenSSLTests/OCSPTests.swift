@@ -62,7 +62,9 @@ struct OCSPTests {
         let mine = try RevocableAuthority(port: 7)
         let expected = ["http://127.0.0.1:7/intermediate"]
         #expect(try mine.chain[0].ocspResponders == expected)
-        #expect(try mine.chain[2].ocspResponders.isEmpty)
+        #expect(try mine.chain[2].ocspResponders == ["http://127.0.0.1:7/root"])
+        let silent = try CertificateAuthority()
+        #expect(try Certificate(der: silent.leaf).ocspResponders.isEmpty)
     }
 
     @Test func `good, revoked and unknown are told apart, and a change is learned`() async throws {
