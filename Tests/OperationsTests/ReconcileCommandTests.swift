@@ -47,6 +47,34 @@ import Worker
         #expect(report.isComplete)
     }
 
+    /// Writes records to partition 0 of a topic, each as made of an input.
+    private func write(
+        _ cluster: KafkaCluster,
+        _ topic: String,
+        madeOf inputs: String...
+    ) async throws {
+        try await write(cluster, topic, inputs.map { [KafkaHeader(name: "input", text: $0)] })
+    }
+
+    private func write(
+        _ cluster: KafkaCluster,
+        _ topic: String,
+        _ headers: [[KafkaHeader]]
+    ) async throws {
+        let producer = try KafkaProducer(configuration: cluster.client)
+        let records = headers.map { headers in
+            ProducerRecord(
+                topic: "\(cluster.name("r")).\(topic)",
+                partition: 0,
+                value: [1],
+                headers: headers
+            )
+        }
+        let report = await producer.send(records)
+        await producer.close(deadline: .seconds(10))
+        #expect(report.isComplete)
+    }
+
     private func commit(
         _ cluster: KafkaCluster,
         _ stage: StageName,
@@ -105,6 +133,69 @@ import Worker
         try await commit(cluster, .verify, offset: 4, "")
         #expect(await reconcile(cluster) == 1)
         #expect(transcript.output.contains("offset 4 is committed without a tally"))
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `a loss behind repetitions after a crash is found by the exact count`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 4)
+        // Of four outputs one is lost, two are written twice, and one belongs to what comes next.
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/0/1", "0/2/0")
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/0/1", "0/4/0")
+        let counts: [Disposition: Int64] = [.forwarded: 3, .ignored: 1]
+        try await commit(cluster, .verify, offset: 4, tally(counts, forwarded: 4))
+        #expect(await reconcile(cluster) == 0)
+        #expect(transcript.output.contains("2 beyond: written again after a restart"))
+        #expect(transcript.output.contains("--exact finds losses among them"))
+        #expect(await reconcile(cluster, "--exact") == 1)
+        #expect(
+            transcript.output.contains(
+                "verify counted 4 records written for \(cluster.name("r")).raw[0], and 3 are "
+                    + "there: 1 lost"
+            )
+        )
+        try await write(cluster, "verified", madeOf: "0/1/0")
+        #expect(await reconcile(cluster, "--exact", "--json") == 0)
+        #expect(
+            transcript.output.contains(
+                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"removed":0}]"#
+            )
+        )
+    }
+
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `dead letters are counted once by the record that was refused`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 2)
+        let raw = "\(cluster.name("r")).raw"
+        func letter(_ topic: String, _ offset: Int) -> [KafkaHeader] {
+            [
+                KafkaHeader(name: "dlq.stage", text: "verify"),
+                KafkaHeader(name: "dlq.source.topic", text: topic),
+                KafkaHeader(name: "dlq.source.partition", text: "0"),
+                KafkaHeader(name: "dlq.source.offset", text: String(offset)),
+            ]
+        }
+        try await commit(cluster, .verify, offset: 2, tally([.deadLettered: 2], forwarded: 0))
+        // The second is lost, the first repeated, and one is of another topic.
+        let letters = [letter(raw, 0), letter(raw, 0), letter("former.raw", 1)]
+        try await write(cluster, "dead-letter", letters)
+        #expect(await reconcile(cluster) == 0)
+        #expect(await reconcile(cluster, "--exact") == 1)
+        #expect(
+            transcript.output.contains(
+                "verify counted 2 records written for \(raw)[0], and 1 are there: 1 lost"
+            )
+        )
+        try await write(cluster, "dead-letter", [letter(raw, 1)])
+        #expect(await reconcile(cluster, "--exact") == 0)
+        #expect(transcript.output.contains("from verify: 2 distinct, 1 written again"))
     }
 
     @Test func `a topic that is not there ends with 69 and is named`() async throws {

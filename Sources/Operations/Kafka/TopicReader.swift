@@ -5,6 +5,7 @@ package struct TopicReader: Sendable {
     private static let pollRecordsMax = 1_000
     private static let pollBytesMax = 8 * 1_048_576
     private static let pollWait = Duration.milliseconds(100)
+    private static let answerDeadline = Duration.seconds(30)
     private static let closeDeadline = Duration.seconds(5)
 
     private let configuration: [String: String]
@@ -21,18 +22,32 @@ package struct TopicReader: Sendable {
         of topic: String,
         deadline: Duration
     ) async throws -> [ConsumerRecord] {
+        var records: [ConsumerRecord] = []
+        _ = try await visit(topic, deadline: deadline) { records.append($0) }
+        return records
+    }
+
+    /// Gives every record of a topic up to its present end, in the order of each partition, and
+    /// keeps none.
+    ///
+    /// - Returns: how many offsets retention has removed.
+    func visit(
+        _ topic: String,
+        deadline: Duration,
+        _ body: (ConsumerRecord) throws -> Void
+    ) async throws -> Int64 {
         let end = ContinuousClock.now + deadline
         let marks = try await KafkaAdmin.lend(configuration) {
             admin -> [TopicPartition: Watermarks] in
-            let metadata = try await admin.metadata(deadline: deadline)
+            let metadata = try await admin.metadata(deadline: min(deadline, Self.answerDeadline))
             guard let found = metadata[topic: topic], found.error == nil else { return [:] }
-            return try await admin.listOffsets(found.partitions, deadline: deadline)
+            return try await admin.listOffsets(
+                found.partitions,
+                deadline: min(deadline, Self.answerDeadline)
+            )
         }
-        var records: [ConsumerRecord] = []
-        try await read(marks.mapValues { $0.low..<max($0.low, $0.high) }, until: end) {
-            records.append($0)
-        }
-        return records
+        try await read(marks.mapValues { $0.low..<max($0.low, $0.high) }, until: end, body)
+        return marks.values.reduce(0) { $0 + $1.low }
     }
 
     /// The record at each offset, or the first one after it.
@@ -54,7 +69,7 @@ package struct TopicReader: Sendable {
     private func read(
         _ ranges: [TopicPartition: Range<Int64>],
         until deadline: ContinuousClock.Instant,
-        _ body: (ConsumerRecord) -> Void
+        _ body: (ConsumerRecord) throws -> Void
     ) async throws {
         let open = ranges.filter { !$0.value.isEmpty }
         guard !open.isEmpty else { return }
@@ -73,7 +88,7 @@ package struct TopicReader: Sendable {
         _ consumer: KafkaConsumer,
         _ ranges: [TopicPartition: Range<Int64>],
         until deadline: ContinuousClock.Instant,
-        _ body: (ConsumerRecord) -> Void
+        _ body: (ConsumerRecord) throws -> Void
     ) async throws {
         var open = ranges
         while !open.isEmpty {
@@ -86,7 +101,7 @@ package struct TopicReader: Sendable {
             )
             for record in result.records {
                 guard let range = open[record.topicPartition] else { continue }
-                body(record)
+                try body(record)
                 if record.offset + 1 >= range.upperBound {
                     open[record.topicPartition] = nil
                 }

@@ -3,7 +3,8 @@ package import Worker
 /// What stages say they have written to a topic against what the topic was given.
 ///
 /// The topic may have been given more: a stage that is killed between an acknowledgement and its
-/// commit writes again, and link observations answer no record. Less would be a loss.
+/// commit writes again, and link observations answer no record. Less would be a loss; as many
+/// losses as there is more are seen by the exact count alone.
 package struct Flow: Hashable, Sendable {
     package let writers: [StageName]
     package let topic: String
@@ -15,6 +16,9 @@ package struct Flow: Hashable, Sendable {
     package let held: Int64
     /// Whether the tallies began with the writers' input, so that nothing was given before them.
     package let isCountedFromStart: Bool
+    /// Each writer's outputs counted once, by the input they were made of; empty where that was not
+    /// asked for.
+    package var exact: [ExactCount] = []
 
     package init(
         writers: [StageName],
@@ -35,6 +39,10 @@ package struct Flow: Hashable, Sendable {
     /// What no tally accounts for; nil where it may be older than the tallies.
     package var beyond: Int64? {
         isCountedFromStart ? max(0, given - counted) : nil
+    }
+
+    package var problems: [String] {
+        [problem].compactMap { $0 } + exact.flatMap { $0.problems(topic) }
     }
 
     package var problem: String? {

@@ -82,6 +82,19 @@ extension Flow {
             writer.member("given", given)
             writer.member("counted", counted)
             writer.member("isCountedFromStart", isCountedFromStart)
+            guard !exact.isEmpty else { return }
+            writer.key("exact")
+            writer.array { writer in
+                for count in exact {
+                    writer.object { writer in
+                        writer.member("writer", count.writer.rawValue)
+                        writer.member("distinct", count.found)
+                        writer.member("repeated", count.repeated)
+                        writer.member("beyond", count.beyond)
+                        writer.member("removed", count.removed)
+                    }
+                }
+            }
         }
     }
 }

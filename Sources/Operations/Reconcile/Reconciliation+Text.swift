@@ -57,12 +57,14 @@ extension Reconciliation {
                 case .some(let count):
                     "\(Quantity.grouped(count)) beyond: written again after a "
                         + "restart, or link observations"
+                        + (flow.exact.isEmpty ? "; --exact finds losses among them" : "")
                 }
             table.add([
                 flow.topic, Quantity.grouped(flow.given), Quantity.grouped(flow.counted), remark,
             ])
         }
-        return table.isEmpty ? [] : table.lines() + [""]
+        let exact = flows.flatMap { flow in flow.exact.map { $0.line(flow.topic) } }
+        return table.isEmpty ? [] : table.lines() + [""] + exact + (exact.isEmpty ? [] : [""])
     }
 
     private var verdict: [String] {

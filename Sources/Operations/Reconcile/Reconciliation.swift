@@ -11,7 +11,7 @@ package struct Reconciliation: Hashable, Sendable {
     }
 
     package var problems: [String] {
-        stages.flatMap(\.problems) + flows.compactMap(\.problem)
+        stages.flatMap(\.problems) + flows.flatMap(\.problems)
     }
 
     package var isBalanced: Bool { problems.isEmpty }

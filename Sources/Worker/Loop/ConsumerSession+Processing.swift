@@ -73,7 +73,7 @@ extension ConsumerSession {
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
-                return judged(rest, verdicts)
+                return judged(rest, InputPosition.marking(verdicts, of: rest.records))
             } catch {
                 loop.faults.failed(.process, error)
                 await loop.checkOutdated(by: error)

@@ -1,0 +1,59 @@
+package import Kafka
+
+/// Where the input stands that a stage's output was made of, in the output's header `input`.
+///
+/// `3/1200/0`: partition and offset in the topic that the stage reads, and which of the record's
+/// outputs it is. A record that is written again after a crash has the same position, so that
+/// repetitions can be told from what was lost.
+package struct InputPosition: Hashable, Sendable {
+    package let partition: Int32
+    package let offset: Int64
+    package let index: Int
+
+    /// The name of the header.
+    static let header = Array("input".utf8)
+
+    package init(partition: Int32, offset: Int64, index: Int) {
+        self.partition = partition
+        self.offset = offset
+        self.index = index
+    }
+
+    /// The position that a record was written with; nil for one that answers no input record.
+    package init?(_ record: ConsumerRecord) {
+        guard let value = record.headers.last(where: { $0.nameBytes == Self.header })?.value else {
+            return nil
+        }
+        let parts = String(decoding: value, as: UTF8.self)
+            .split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, let partition = Int32(parts[0]), let offset = Int64(parts[1]),
+            let index = Int(parts[2]), partition >= 0, offset >= 0, index >= 0
+        else { return nil }
+        self.init(partition: partition, offset: offset, index: index)
+    }
+
+    /// Verdicts whose outputs say which record they were made of; the header that an output has
+    /// taken over from its input gives way.
+    static func marking(_ verdicts: [Verdict], of records: [ConsumerRecord]) -> [Verdict] {
+        zip(verdicts, records).map { verdict, record in
+            var verdict = verdict
+            for index in verdict.outputs.indices {
+                let position = InputPosition(
+                    partition: record.topicPartition.partition,
+                    offset: record.offset,
+                    index: index
+                )
+                verdict.outputs[index].headers.removeAll { $0.nameBytes == header }
+                verdict.outputs[index].headers.append(position.header)
+            }
+            return verdict
+        }
+    }
+
+    private var header: KafkaHeader {
+        KafkaHeader(
+            nameBytes: Self.header,
+            value: Array("\(partition)/\(offset)/\(index)".utf8)
+        )
+    }
+}
