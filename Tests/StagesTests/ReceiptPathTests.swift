@@ -6,6 +6,7 @@ import JSON
 import Kafka
 import LinkStage
 import OpenSSL
+import Postgres
 import TestSupport
 import Testing
 import Simulation
@@ -142,5 +143,34 @@ import Worker
             all.append([try await path.rows()])
         }
         #expect(Set(all).count == 1)
+    }
+
+    @Test func `what a receipt took back stays so for whoever asks, in any order`() async throws {
+        let receipts = ([(3, 2), (5, 4), (9, nil)] as [(Int64, Int64?)]).map { at, revoked in
+            let purchase = Self.purchase { fields in
+                fields.revocationDate = revoked.map { Self.start + $0 * Self.day }
+            }
+            return Self.receipt([purchase], at: Self.start + at * Self.day)
+        }
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let path = try await ReceiptPath()
+            try await path.publish(jws: Self.purchase())
+            for place in order {
+                _ = try await path.publish(receipts[place])
+            }
+            let periods = try await path.periods()
+            #expect(periods.map(\.end?.milliseconds) == [Self.start + 4 * Self.day], "\(order)")
+            for table in ["transactions", "ownership_facts"] {
+                let known = try await path.link.client.query(
+                    """
+                    SELECT concat_ws(' ', signed_date_ms, revocation_date_ms,
+                        revoked_signed_date_ms)
+                    FROM \(table) WHERE track = 'receipt'
+                    """
+                )
+                let dates = ([9, 4, 5] as [Int64]).map { "\(Self.start + $0 * Self.day)" }
+                #expect(known.map { $0.text(0) } == [dates.joined(separator: " ")], "\(order)")
+            }
+        }
     }
 }

@@ -5,7 +5,8 @@ extension MergedTransaction {
     ///
     /// Where both know a field the newer signed date decides, of equal dates the JWS. The receipt
     /// may add a revocation but never lift one, since an absent one may only mean that it was not
-    /// asked for. A date that both know within the same second is the JWS's, which is finer.
+    /// asked for; how new it is, the receipt says that brought it. A date that both know within the
+    /// same second is the JWS's, which is finer.
     package init(jws: TransactionFact, receipt: TransactionFact) {
         self.init(jws)
         let isReceiptNewer = receipt.revision.signedDate > jws.revision.signedDate
@@ -18,7 +19,9 @@ extension MergedTransaction {
             than: jws.expiresDate
         )
         revocation = jws.revocation
-        if isReceiptNewer, let added = receipt.revocation {
+        if let added = receipt.revocation, let revoking = receipt.revoking,
+            revoking.signedDate > jws.revision.signedDate
+        {
             revocation = Revocation(
                 date: Self.finer(added.date, than: jws.revocation?.date) ?? added.date,
                 percentage: added.percentage ?? jws.revocation?.percentage,

@@ -1,6 +1,7 @@
 package import AppStore
 
-/// What the newest revision of a transaction says, in one of its tracks.
+/// What the newest revision of a transaction says, in one of its tracks; of receipts, a revocation
+/// is what the newest of those says that brought one.
 package struct TransactionFact: Hashable, Sendable {
     package var key: TransactionKey
     package var track: Track
@@ -9,6 +10,8 @@ package struct TransactionFact: Hashable, Sendable {
     package var identity: TransactionIdentity
     package var expiresDate: Timestamp?
     package var revocation: Revocation?
+    /// The older receipt that brought the revocation; nil where the newest revision did.
+    package var olderRevoking: Revision?
     package var isUpgraded: Bool?
     package var isFamilyShared: Bool
     package var subscriptionGroupID: String?
@@ -24,6 +27,7 @@ package struct TransactionFact: Hashable, Sendable {
         identity: TransactionIdentity,
         expiresDate: Timestamp? = nil,
         revocation: Revocation? = nil,
+        olderRevoking: Revision? = nil,
         isUpgraded: Bool? = nil,
         isFamilyShared: Bool = false,
         subscriptionGroupID: String? = nil,
@@ -38,6 +42,7 @@ package struct TransactionFact: Hashable, Sendable {
         self.identity = identity
         self.expiresDate = expiresDate
         self.revocation = revocation
+        self.olderRevoking = olderRevoking
         self.isUpgraded = isUpgraded
         self.isFamilyShared = isFamilyShared
         self.subscriptionGroupID = subscriptionGroupID

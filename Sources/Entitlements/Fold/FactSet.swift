@@ -11,7 +11,7 @@ package struct FactSet: Sendable {
 
     package init() {}
 
-    /// Adds a fact; the greatest revision of each track stays.
+    /// Adds a fact; the greatest revision of each track stays, and what a receipt took back.
     ///
     /// - Returns: the field that contradicts what is known of the ID; the fact was not added then,
     ///   as what came first stands until a person decides.
@@ -27,9 +27,7 @@ package struct FactSet: Sendable {
             }
         }
         let known = transactions[fact.key]?[fact.track]
-        if known.map({ $0.revision < fact.revision }) ?? true {
-            transactions[fact.key, default: [:]][fact.track] = fact
-        }
+        transactions[fact.key, default: [:]][fact.track] = known?.joined(with: fact) ?? fact
         return nil
     }
 

@@ -72,9 +72,7 @@ struct LinkBatch {
         }
         guard let fact else { return nil }
         let key = FactKey(transaction: fact.key, track: fact.track)
-        if transactions[key].map({ $0.revision < fact.revision }) ?? true {
-            transactions[key] = fact
-        }
+        transactions[key] = transactions[key]?.joined(with: fact) ?? fact
         scopes.insert(fact.purchaseKey.scope)
         addClaim(of: observation, fact)
         return fact

@@ -18,7 +18,8 @@ enum OwnershipCopying {
         SELECT fact.original_transaction_id, fact.transaction_id, fact.environment, fact.bundle_id,
                fact.track, fact.signed_date_ms, fact.content_hash, fact.trust,
                fact.purchase_date_ms, fact.product_type, fact.expires_date_ms,
-               fact.revocation_date_ms, fact.account_token, fact.app_transaction_id
+               fact.revocation_date_ms, fact.revoked_signed_date_ms, fact.revoked_content_hash,
+               fact.account_token, fact.app_transaction_id
         FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
         JOIN transactions AS fact USING (environment, original_transaction_id)
         """

@@ -36,7 +36,8 @@ enum OwnershipReading {
         SELECT asked.place, known.bundle_id, known.transaction_id, known.track,
                known.signed_date_ms, known.content_hash, known.trust, known.purchase_date_ms,
                known.product_type, known.expires_date_ms, known.revocation_date_ms,
-               known.account_token, known.app_transaction_id
+               known.account_token, known.app_transaction_id, known.revoked_signed_date_ms,
+               known.revoked_content_hash
         \(asked) (
             SELECT * FROM ownership_facts AS fact
             WHERE fact.original_transaction_id = asked.original_transaction_id

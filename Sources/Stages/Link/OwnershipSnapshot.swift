@@ -65,6 +65,10 @@ extension TransactionFact {
         guard let track = Track(rawValue: row.text(3)), let hash = SHA256Digest(row.bytes(5)),
             let trust = Trust(text: row.text(6))
         else { return nil }
+        let revision = Revision(
+            signedDate: Timestamp(milliseconds: row.int8(4)),
+            contentHash: hash
+        )
         self.init(
             key: TransactionKey(
                 environment: scope.environment,
@@ -72,10 +76,7 @@ extension TransactionFact {
                 transactionID: row.text(2)
             ),
             track: track,
-            revision: Revision(
-                signedDate: Timestamp(milliseconds: row.int8(4)),
-                contentHash: hash
-            ),
+            revision: revision,
             trust: trust,
             identity: TransactionIdentity(
                 originalTransactionID: scope.originalTransactionID,
@@ -87,9 +88,21 @@ extension TransactionFact {
             revocation: row.optionalInt8(10).map {
                 Revocation(date: Timestamp(milliseconds: $0))
             },
+            olderRevoking: Self.olderRevoking(row, than: revision),
             appAccountToken: row.optionalText(11).flatMap { AccountToken($0) },
             appTransactionID: row.optionalText(12)
         )
+    }
+
+    private static func olderRevoking(_ row: PostgresRow, than newest: Revision) -> Revision? {
+        guard let date = row.optionalInt8(13), let bytes = row.optionalBytes(14),
+            let hash = SHA256Digest(bytes)
+        else { return nil }
+        let revoking = Revision(
+            signedDate: Timestamp(milliseconds: date),
+            contentHash: hash
+        )
+        return revoking == newest ? nil : revoking
     }
 }
 

@@ -34,6 +34,8 @@ enum OwnershipWriting {
         var types = PostgresArray(of: .text)
         var expiresDates = PostgresArray(of: .int8)
         var revocationDates = PostgresArray(of: .int8)
+        var revokingDates = PostgresArray(of: .int8)
+        var revokingHashes = PostgresArray(of: .bytea)
         var tokens = PostgresArray(of: .text)
         var appTransactions = PostgresArray(of: .text)
         for fact in facts {
@@ -49,12 +51,16 @@ enum OwnershipWriting {
             types.append(fact.identity.type?.rawValue)
             expiresDates.append(fact.expiresDate?.milliseconds)
             revocationDates.append(fact.revocation?.date.milliseconds)
+            let revoking = fact.track == .receipt ? fact.revoking : nil
+            revokingDates.append(revoking?.signedDate.milliseconds)
+            revokingHashes.append(revoking?.contentHash.bytes)
             tokens.append(fact.appAccountToken?.canonical)
             appTransactions.append(fact.appTransactionID)
         }
         let columns = [
             originals, transactions, environments, bundleIDs, tracks, signedDates, hashes, trusts,
-            purchaseDates, types, expiresDates, revocationDates, tokens, appTransactions,
+            purchaseDates, types, expiresDates, revocationDates, revokingDates, revokingHashes,
+            tokens, appTransactions,
         ]
         return PostgresStatement(raiseFacts, columns.map { .array($0) })
     }
@@ -63,8 +69,8 @@ enum OwnershipWriting {
         """
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[],
-            $8::text[], $9::int8[], $10::text[], $11::int8[], $12::int8[], $13::text[],
-            $14::text[])
+            $8::text[], $9::int8[], $10::text[], $11::int8[], $12::int8[], $13::int8[],
+            $14::bytea[], $15::text[], $16::text[])
         """
     )
 

@@ -19,7 +19,8 @@ extension RowPicture {
         environment, bundle_id, transaction_id, track, signed_date_ms::text,
         encode(content_hash, 'hex'), trust, original_transaction_id, product_id,
         purchase_date_ms::text, product_type, quantity::text, expires_date_ms::text,
-        revocation_date_ms::text, is_upgraded::text, is_family_shared::text,
+        revocation_date_ms::text, revoked_signed_date_ms::text, is_upgraded::text,
+        is_family_shared::text,
         subscription_group_id, account_token, app_transaction_id
         """,
         "renewals": """

@@ -57,7 +57,9 @@ extension RowPicture {
                 fact.identity.originalTransactionID, fact.identity.productID,
                 Self.text(fact.identity.purchaseDate), fact.identity.type?.rawValue,
                 fact.identity.quantity.map { String($0) }, Self.text(fact.expiresDate),
-                Self.text(fact.revocation?.date), fact.isUpgraded.map { String($0) },
+                Self.text(fact.revocation?.date),
+                Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
+                fact.isUpgraded.map { String($0) },
                 String(fact.isFamilyShared), fact.subscriptionGroupID,
                 fact.appAccountToken?.canonical, fact.appTransactionID,
             ]

@@ -21,6 +21,7 @@ class Facts:
 
     def __init__(self):
         self.transactions = {}  # (environment, bundle, id) -> track -> (revision, event)
+        self.revocations = {}  # (environment, bundle, id) -> (revision, event) of a receipt
         self.renewals = {}  # (environment, original, trust) -> (revision, event)
         self.graces = {}  # (environment, original, trust) -> {(expires, renewal date)}
         self.claims = {}  # purchase -> {(purchase date, id, position, user)}
@@ -43,6 +44,10 @@ class Facts:
         revision = self.revision(event, payload)
         if event.track not in tracks or tracks[event.track][0] < revision:
             tracks[event.track] = (revision, event)
+        if event.track == RECEIPT and payload.get("revocationDate") is not None:
+            known = self.revocations.get(payload.key(event))
+            if known is None or known[0] < revision:
+                self.revocations[payload.key(event)] = (revision, event)
         if event.user_id:
             named = (payload["purchaseDate"], payload["transactionId"])
             claim = named + (self.position, event.user_id)
@@ -63,7 +68,7 @@ class Facts:
 class Transaction:
     """One transaction, made of what a JWS and what a receipt says of it."""
 
-    def __init__(self, tracks):
+    def __init__(self, tracks, revoking):
         self.trusts = {event.trust for _, event in tracks.values()}
         jws, receipt = tracks.get(JWS), tracks.get(RECEIPT)
         (signed, _), event = jws or receipt
@@ -75,8 +80,10 @@ class Transaction:
         self.type = payload.get("type")
         self.quantity = max(1, payload.get("quantity") or 1)
         self.expires = payload.get("expiresDate")
-        self.revoked = payload.get("revocationDate")
-        self.percentage = percentage(payload)
+        # No receipt lifts what another took back: the newest counts that took something back.
+        stated = payload if jws or not revoking else revoking[1].transaction
+        self.revoked = stated.get("revocationDate")
+        self.percentage = percentage(stated)
         self.is_upgraded = bool(payload.get("isUpgraded"))
         self.items = (payload.get("advancedCommerceInfo") or {}).get("items") or []
         # A receipt carries neither.
@@ -84,16 +91,20 @@ class Transaction:
         self.app_transaction = payload.get("appTransactionId") if jws else None
         if jws and receipt:
             self.take_up(receipt[1].transaction, receipt[0][0] > signed)
+        if jws and revoking and revoking[0][0] > signed:
+            self.take_back(revoking[1].transaction)
 
     def take_up(self, receipt, is_newer):
-        """Where both know a field the newer decides; a receipt never lifts a revocation."""
+        """Where both know a field the newer decides."""
         self.type = self.type or receipt.get("type")
         if receipt.get("expiresDate") is not None and (is_newer or self.expires is None):
             self.expires = finer(receipt["expiresDate"], self.expires)
-        if is_newer and receipt.get("revocationDate") is not None:
-            self.revoked = finer(receipt["revocationDate"], self.revoked)
-            added = percentage(receipt)
-            self.percentage = self.percentage if added is None else added
+
+    def take_back(self, receipt):
+        """A receipt newer than the JWS adds a revocation, and never lifts one."""
+        self.revoked = finer(receipt["revocationDate"], self.revoked)
+        added = percentage(receipt)
+        self.percentage = self.percentage if added is None else added
 
     @property
     def order(self):

@@ -115,10 +115,11 @@ class Reference:
         for event in self.events(scenario):
             facts.add(event)
         purchases = {}
-        for tracks in facts.transactions.values():
+        for key, tracks in facts.transactions.items():
+            revoking = facts.revocations.get(key)
             _, event = next(iter(tracks.values()))
             key = event.transaction.purchase(event)
-            purchases.setdefault(key, []).append(Transaction(tracks))
+            purchases.setdefault(key, []).append(Transaction(tracks, revoking))
         known = [Purchase(key, of, facts) for key, of in purchases.items()]
         owned = self.owners(scenario.links, scenario.linking).of_all(known)
         projection = self.projection(scenario.catalog)

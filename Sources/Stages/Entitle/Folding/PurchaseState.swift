@@ -26,6 +26,8 @@ struct PurchaseState {
     }
 
     /// Takes up what a transaction says; nothing of a conflict.
+    ///
+    /// - Returns: new too where an older receipt brings a revocation that counts.
     mutating func take(_ fact: TransactionFact) -> PartVerdict {
         var known: [PartRevision] = []
         var place: Int?
@@ -37,16 +39,23 @@ struct PurchaseState {
             }
         }
         let verdict = fact.part.verdict(against: known)
-        if verdict == .new || verdict == .refreshed {
-            let index = place ?? transactions.count
-            if index == transactions.count {
-                transactions.append(fact)
-            } else {
-                transactions[index] = fact
-            }
-            changed.insert(index)
+        if case .conflict = verdict {
+            return verdict
         }
-        return verdict
+        guard let place else {
+            changed.insert(transactions.count)
+            transactions.append(fact)
+            return verdict
+        }
+        let before = transactions[place]
+        // What was read of a receipt lacks only what no receipt says.
+        let joined = before.joined(with: fact)
+        let isRevoking = joined.revoking != before.revoking
+        if joined.revision != before.revision || isRevoking {
+            transactions[place] = joined
+            changed.insert(place)
+        }
+        return verdict == .superseded && isRevoking ? .new : verdict
     }
 
     /// Each transaction once, its tracks made one.

@@ -63,7 +63,8 @@ struct FactReading {
             """
             bundle_id, transaction_id, track, signed_date_ms, content_hash, trust, product_id,
             purchase_date_ms, product_type, quantity, expires_date_ms, revocation_date_ms,
-            revocation_percentage, revocation_reason, revocation_type, is_upgraded, items
+            revocation_percentage, revocation_reason, revocation_type, is_upgraded, items,
+            revoked_signed_date_ms, revoked_content_hash
             """
         ),
         question("renewals", "trust, signed_date_ms, content_hash"),
@@ -116,6 +117,7 @@ struct FactReading {
 extension FactReading {
     private func readTransaction(_ row: PostgresRow, _ state: inout ScopeState) {
         let bundleID = row.text(1)
+        let revision = row.revision(4)
         let fact = TransactionFact(
             key: TransactionKey(
                 environment: state.scope.environment,
@@ -123,7 +125,7 @@ extension FactReading {
                 transactionID: row.text(2)
             ),
             track: row.text(3) == Track.receipt.rawValue ? .receipt : .jws,
-            revision: row.revision(4),
+            revision: revision,
             trust: row.trust(6),
             identity: TransactionIdentity(
                 originalTransactionID: state.scope.originalTransactionID,
@@ -141,6 +143,7 @@ extension FactReading {
                     type: row.optionalText(15)
                 )
             },
+            olderRevoking: row.optionalRevision(18, otherThan: revision),
             isUpgraded: row.optionalBool(16),
             items: CommerceItem.items(stored: row.optionalBytes(17))
         )

@@ -24,6 +24,13 @@ extension PostgresRow {
         )
     }
 
+    /// Nil also where it is the one that is known anyway.
+    func optionalRevision(_ column: Int, otherThan known: Revision) -> Revision? {
+        guard !isNull(column) else { return nil }
+        let revision = revision(column)
+        return revision == known ? nil : revision
+    }
+
     func trust(_ column: Int) -> Trust {
         guard let trust = Trust(text: text(column)) else {
             preconditionFailure("a trust is written by its text and by nothing else")

@@ -47,13 +47,13 @@ enum FactWriting {
             transaction_id, environment, bundle_id, track, signed_date_ms, content_hash, trust,
             original_transaction_id, product_id, purchase_date_ms, product_type, quantity,
             expires_date_ms, revocation_date_ms, revocation_percentage, revocation_reason,
-            revocation_type, is_upgraded, is_family_shared, subscription_group_id, account_token,
-            app_transaction_id, items)
+            revocation_type, revoked_signed_date_ms, revoked_content_hash, is_upgraded,
+            is_family_shared, subscription_group_id, account_token, app_transaction_id, items)
         SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::bytea[], $7::text[],
             $8::text[], $9::text[], $10::int8[], $11::text[], $12::int8[], $13::int8[],
-            $14::int8[], $15::int8[], $16::int8[], $17::text[], $18::bool[], $19::bool[],
-            $20::text[], $21::text[], $22::text[], $23::json[])
+            $14::int8[], $15::int8[], $16::int8[], $17::text[], $18::int8[], $19::bytea[],
+            $20::bool[], $21::bool[], $22::text[], $23::text[], $24::text[], $25::json[])
             AS new (transaction_id, environment, bundle_id, track, signed_date_ms, content_hash,
                 trust, original_transaction_id)
         WHERE (
@@ -75,6 +75,8 @@ enum FactWriting {
             revocation_percentage = excluded.revocation_percentage,
             revocation_reason = excluded.revocation_reason,
             revocation_type = excluded.revocation_type,
+            revoked_signed_date_ms = excluded.revoked_signed_date_ms,
+            revoked_content_hash = excluded.revoked_content_hash,
             is_upgraded = excluded.is_upgraded,
             is_family_shared = excluded.is_family_shared,
             subscription_group_id = excluded.subscription_group_id,

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import OpenSSL
 import Postgres
 
 /// The columns of `transactions` that may be signed otherwise later, in the order of `FactWriting`.
@@ -9,6 +10,8 @@ struct TransactionTermColumns {
     private var percentages = PostgresArray(of: .int8)
     private var reasons = PostgresArray(of: .int8)
     private var revocationTypes = PostgresArray(of: .text)
+    private var revokingDates = PostgresArray(of: .int8)
+    private var revokingHashes = PostgresArray(of: .bytea)
     private var upgrades = PostgresArray(of: .bool)
     private var familyShares = PostgresArray(of: .bool)
     private var groups = PostgresArray(of: .text)
@@ -22,6 +25,9 @@ struct TransactionTermColumns {
         percentages.append(fact.revocation?.percentage.map(Int64.init))
         reasons.append(fact.revocation?.reason.map(Int64.init))
         revocationTypes.append(fact.revocation?.type)
+        let revoking = fact.track == .receipt ? fact.revoking : nil
+        revokingDates.append(revoking?.signedDate.milliseconds)
+        revokingHashes.append(revoking?.contentHash.bytes)
         upgrades.append(fact.isUpgraded)
         familyShares.append(fact.isFamilyShared)
         groups.append(fact.subscriptionGroupID)
@@ -32,8 +38,8 @@ struct TransactionTermColumns {
 
     var columns: [PostgresArray] {
         [
-            expiresDates, revocationDates, percentages, reasons, revocationTypes, upgrades,
-            familyShares, groups, tokens, appTransactions, items,
+            expiresDates, revocationDates, percentages, reasons, revocationTypes, revokingDates,
+            revokingHashes, upgrades, familyShares, groups, tokens, appTransactions, items,
         ]
     }
 }

@@ -1,0 +1,94 @@
+import AppStore
+import Entitlements
+import Testing
+
+/// What a receipt took back stays taken back, in whatever order receipts and JWS come.
+struct ReceiptRevocationTests {
+    private static let second: Int64 = 1_767_225_600_000
+
+    @Test func `a newer receipt that is silent does not lift what an older one brought`() {
+        Self.expect(Self.second, of: [Self.receipt(1, revoked: Self.second), Self.receipt(2)])
+    }
+
+    @Test func `of several receipts with a revocation the newest of them decides`() {
+        let receipts = [
+            Self.receipt(1, revoked: Self.second),
+            Self.receipt(2, revoked: Self.second + 5000),
+            Self.receipt(4),
+        ]
+        Self.expect(Self.second + 5000, of: receipts)
+    }
+
+    @Test func `of two signed at once the greater content hash decides, silent ones aside`() {
+        let one = Self.receipt(1, revoked: Self.second)
+        let other = Self.receipt(1, revoked: Self.second + 5000)
+        let greater = one.revision > other.revision ? one : other
+        let revoked = greater.revocation?.date.milliseconds
+        Self.expect(revoked, of: [one, other, Self.receipt(1), Self.receipt(3)])
+    }
+
+    @Test func `a JWS newer than the receipt that brought it lifts it, whatever is newer still`() {
+        let receipts = [Self.receipt(1, revoked: Self.second), Self.receipt(4)]
+        Self.expect(nil, of: receipts + [Self.fact(.jws, 3, nil)])
+        Self.expect(Self.second, of: receipts + [Self.fact(.jws, 0, nil)])
+    }
+
+    @Test func `a JWS newer than the receipt that brought it changes it`() {
+        let receipts = [Self.receipt(1, revoked: Self.second), Self.receipt(4)]
+        let jws = Self.fact(.jws, 3, Self.second + 7250)
+        Self.expect(Self.second + 7250, of: receipts + [jws])
+    }
+
+    private static func expect(_ revoked: Int64?, of facts: [TransactionFact]) {
+        var sets: Set<[Track: TransactionFact]> = []
+        for order in permutations(of: facts) {
+            for repeated in [order, order + order] {
+                var set = FactSet()
+                for fact in repeated {
+                    #expect(set.add(fact) == nil)
+                }
+                for tracks in set.transactions.values {
+                    let merged = MergedTransaction(tracks: Array(tracks.values))
+                    #expect(merged?.revocation?.date.milliseconds == revoked)
+                    sets.insert(tracks)
+                }
+            }
+        }
+        #expect(sets.count == 1)
+    }
+
+    private static func permutations(of facts: [TransactionFact]) -> [[TransactionFact]] {
+        guard facts.count > 1 else { return [facts] }
+        return facts.indices.flatMap { index in
+            var rest = facts
+            let first = rest.remove(at: index)
+            return permutations(of: rest).map { [first] + $0 }
+        }
+    }
+
+    private static func receipt(_ signedDate: Int64, revoked: Int64? = nil) -> TransactionFact {
+        fact(.receipt, signedDate, revoked)
+    }
+
+    private static func fact(
+        _ track: Track,
+        _ signedDate: Int64,
+        _ revoked: Int64?
+    ) -> TransactionFact {
+        TransactionFact(
+            key: TransactionKey(
+                environment: .production,
+                bundleID: Sample.bundleID,
+                transactionID: "1000"
+            ),
+            track: track,
+            revision: Sample.revision(
+                signedDate: signedDate,
+                content: "\(track) \(revoked.map { "\($0)" } ?? "silent")"
+            ),
+            trust: .apple,
+            identity: Sample.identity(purchaseDate: second),
+            revocation: revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+        )
+    }
+}

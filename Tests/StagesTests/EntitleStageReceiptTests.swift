@@ -1,0 +1,131 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import Postgres
+import Testing
+import Worker
+
+/// Receipts that bring a revocation, late ones and those that are silent about it, in all orders.
+struct EntitleStageReceiptTests {
+    private static let anna = Ownership(userID: "anna", rule: .accountToken)
+
+    /// When the JWS was signed, and when the period ends because of it.
+    @Test(arguments: [(signed: Int64(1), end: Int64(500)), (signed: 4, end: 1000)])
+    func `what a receipt took back stays until a newer JWS says otherwise, in any order`(
+        jws: (signed: Int64, end: Int64)
+    ) async throws {
+        for batchSize in [1, 2, 4] {
+            let worker = try await EntitleWorker()
+            let orders = Self.permutations(of: [0, 1, 2, 3])
+            let ids = orders.indices.map { "\($0 + 1)" }
+            for id in ids {
+                try await worker.own([Signed.key(id): Self.anna])
+            }
+            for step in stride(from: 0, to: 4, by: batchSize) {
+                var batch: [Observation] = []
+                for (id, order) in zip(ids, orders) {
+                    for place in order[step..<step + batchSize] {
+                        batch.append(try Self.observation(place, of: id, jws: jws.signed))
+                    }
+                }
+                _ = try await worker.process(batch)
+            }
+            let rows = try await worker.rows()
+            for id in ids {
+                let periods = rows[Signed.key(id)]?.flatMap(\.periods.periods)
+                #expect(periods?.map(\.end?.milliseconds) == [jws.end], "\(id)")
+            }
+            #expect(try await Self.receipts(worker) == ["5 500 3"])
+            let purchases = ids.map { Signed.key($0) }
+            let rebuilt = try await Reprojector(client: worker.client)
+                .run(purchases, kind: .rebuild, isReplacing: false)
+            #expect(rebuilt.isEmpty)
+        }
+    }
+
+    @Test func `an older receipt that comes late is applied where it takes something back`()
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna])
+        let late = try Self.receipt("1", signed: 3, revoked: 500)
+        let silent = try Self.receipt("1", signed: 5)
+        #expect(try await worker.dispositions([silent]) == [.applied])
+        #expect(try await worker.dispositions([late]) == [.applied])
+        #expect(try await worker.dispositions([late]) == [.unchanged])
+        #expect(try await worker.count("revisions") == 2)
+    }
+
+    @Test func `an older receipt that comes late takes back what was sealed`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna])
+        let renewals = try (1...30).map { number in
+            try Signed.transaction(
+                "1-\(number)",
+                signed: 1,
+                original: "1",
+                purchased: Int64(number) * 1000,
+                expires: Int64(number + 1) * 1000
+            )
+        }
+        _ = try await worker.process(renewals)
+        #expect(try await worker.count("sealed_periods") > 0)
+        for (signed, revoked) in [(5, nil), (3, 4500)] as [(Int64, Int64?)] {
+            var receipt = try Signed.transaction(
+                "1-4",
+                signed: signed,
+                original: "1",
+                purchased: 4000,
+                expires: 5000,
+                revoked: revoked
+            )
+            receipt.verification?.method = .receipt
+            _ = try await worker.process([receipt])
+        }
+        let periods = try await worker.rows()[Signed.key("1")]?.flatMap(\.periods.periods)
+        #expect(periods?.map(\.start.milliseconds) == [1000, 5000])
+        #expect(periods?.map(\.end?.milliseconds) == [4500, 31_000])
+    }
+
+    private static func observation(
+        _ place: Int,
+        of id: String,
+        jws signed: Int64
+    ) throws -> Observation {
+        switch place {
+        case 0: try Signed.transaction(id, signed: signed)
+        case 1: try receipt(id, signed: 2, revoked: 300)
+        case 2: try receipt(id, signed: 3, revoked: 500)
+        default: try receipt(id, signed: 5)
+        }
+    }
+
+    private static func receipt(
+        _ id: String,
+        signed: Int64,
+        revoked: Int64? = nil
+    ) throws -> Observation {
+        var observation = try Signed.transaction(id, signed: signed, revoked: revoked)
+        observation.verification?.method = .receipt
+        return observation
+    }
+
+    /// What the table holds of receipts: newest date, revocation, and the date of who brought it.
+    private static func receipts(_ worker: EntitleWorker) async throws -> Set<String> {
+        let rows = try await worker.client.query(
+            """
+            SELECT DISTINCT concat_ws(' ', signed_date_ms, revocation_date_ms,
+                revoked_signed_date_ms)
+            FROM transactions WHERE track = 'receipt'
+            """
+        )
+        return Set(rows.map { $0.text(0) })
+    }
+
+    private static func permutations(of places: [Int]) -> [[Int]] {
+        guard places.count > 1 else { return [places] }
+        return places.flatMap { place in
+            permutations(of: places.filter { $0 != place }).map { [place] + $0 }
+        }
+    }
+}
