@@ -126,6 +126,15 @@ extension HostileFixture {
                 by: .response
             ),
             HostileBody(
+                "a claim as long as a body",
+                Body.transaction(
+                    half[0],
+                    claims: ["productID": "\"\(String(repeating: "a", count: count))\""]
+                ),
+                .envelopeMalformed,
+                by: .response
+            ),
+            HostileBody(
                 "a genuine header over a payload of escaped keys",
                 authority.headerSegment + dot + Base64Text.url(Array("{\(payload)}".utf8)) + dot
                     + nobody,
