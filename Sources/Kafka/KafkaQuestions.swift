@@ -30,21 +30,29 @@ actor KafkaQuestions {
         }
     }
 
+    /// A broker that has just come back may not know its partitions for a moment.
+    private static let unknownPartitionWait = Duration.seconds(3)
+
     /// Asks again, at most until the deadline, while the answer is that somebody else has to be
-    /// asked: a coordinator that is only being found, a leader that has moved.
+    /// asked: a coordinator that is only being found, a leader that has moved; for a
+    /// moment also while a partition is unknown.
     private func repeating<Answer>(
         within deadline: Duration,
         _ ask: (ContinuousClock.Instant) throws(KafkaError) -> Answer
     ) async throws(KafkaError) -> Answer {
-        let end = ContinuousClock.now + deadline
+        let start = ContinuousClock.now
+        let end = start + deadline
         while true {
             do {
                 return try ask(end)
             } catch {
                 let isOver = ContinuousClock.now >= end || Task.isCancelled
-                guard error.code.isAskedOfAnother, !isOver else { throw error }
+                let mayAppear =
+                    error.code == .unknownTopicOrPartition
+                    && ContinuousClock.now < start + Self.unknownPartitionWait
+                guard error.code.isAskedOfAnother || mayAppear, !isOver else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
-                if error.code == .leaderMoved {
+                if error.code == .leaderMoved || mayAppear {
                     // librdkafka goes on asking whom it knows.
                     _ = try? metadata(topic: nil, deadline: max(end - .now, .milliseconds(1)))
                 }
