@@ -75,24 +75,33 @@ let package = Package(
         library("AppStore", ["JSON", "OpenSSL"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
 
+        // What travels on our topics.
+        library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
+
         // The pipeline.
         library("Settings", ["JSON"]),
-        library("DeadLetters", ["AppStore", "JSON", "Kafka", "OpenSSL", "Settings"]),
+        library(
+            "DeadLetters",
+            ["AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings"]
+        ),
         library(
             "Worker",
-            ["AppStore", "CMalloc", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Settings"]
+            [
+                "AppStore", "CMalloc", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Records",
+                "Settings",
+            ]
         ),
         library("Database", ["Postgres", "Settings"]),
         library(
             "Holdings",
-            ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Worker"],
+            ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Records", "Worker"],
             path: "Sources/Stages/Holdings"
         ),
         library(
             "VerifyStage",
             [
-                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Settings", "Threads",
-                "Worker",
+                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "Threads", "Worker",
             ],
             path: "Sources/Stages/Verify"
         ),
@@ -100,7 +109,7 @@ let package = Package(
             "DedupeStage",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Settings", "Worker",
+                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
@@ -108,7 +117,7 @@ let package = Package(
             "LinkStage",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Settings", "Worker",
+                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
@@ -116,7 +125,7 @@ let package = Package(
             "EntitleStage",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Settings", "Worker",
+                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -126,7 +135,7 @@ let package = Package(
             "Operations",
             [
                 "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "Holdings",
-                "JSON", "Kafka", "LinkStage", "Postgres", "Settings", "Worker",
+                "JSON", "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Worker",
             ]
         ),
 
@@ -144,7 +153,7 @@ let package = Package(
             "Benchmarks",
             [
                 "AppStore", "Database", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations",
-                "Postgres", "Settings", "Simulation", "Worker",
+                "Postgres", "Records", "Settings", "Simulation", "Worker",
             ]
         ),
 
@@ -161,7 +170,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "AppStore", "Database", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Settings", "Simulation", "Worker",
+                "Records", "Settings", "Simulation", "Worker",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict
@@ -174,24 +183,25 @@ let package = Package(
         tests("SimulationTests", ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
-        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Simulation"]),
+        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Records", "Simulation"]),
         tests(
             "EntitlementsTests",
-            ["Entitlements", "AppStore", "JSON", "OpenSSL"],
+            ["Entitlements", "AppStore", "JSON", "OpenSSL", "Records"],
             exclude: ["Scenarios"]
         ),
+        tests("RecordsTests", ["Records", "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
         tests(
             "WorkerTests",
             [
-                "AppStore", "Worker", "Kafka", "HTTP", "JSON", "OpenSSL", "Settings",
+                "AppStore", "Worker", "Kafka", "HTTP", "JSON", "OpenSSL", "Records", "Settings",
                 "DeadLetters",
             ]
         ),
         tests(
             "DeadLettersTests",
             [
-                "DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Settings", "Simulation",
-                "Worker",
+                "DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "Simulation", "Worker",
             ]
         ),
         tests(
@@ -199,7 +209,7 @@ let package = Package(
             [
                 "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
                 "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "Operations", "OpenSSL",
-                "Postgres", "Settings", "Simulation", "Worker",
+                "Postgres", "Records", "Settings", "Simulation", "Worker",
             ]
         ),
         tests(
@@ -220,7 +230,8 @@ let package = Package(
             "IntegrationTests",
             [
                 "AppStore", "Database", "DeadLetters", "Demonstration", "Entitlements", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Postgres", "Settings", "Simulation", "Worker",
+                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
+                "Worker",
             ]
         ),
         tests("TidyTests", []),
@@ -233,7 +244,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         library(
             "FuzzTargets",
-            ["AppStore", "JSON", "OpenSSL", "Simulation"],
+            ["AppStore", "JSON", "OpenSSL", "Records", "Simulation"],
             path: "Tests/Fuzz/Targets"
         )
     )
@@ -247,7 +258,8 @@ if mutates {
     let needed: Set = [
         "AppStore", "AppStoreTests", "CLibPQ", "CMalloc", "CMicroHTTPD", "COpenSSL", "CRDKafka",
         "Database", "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka",
-        "OpenSSL", "OpenSSLTests", "Postgres", "Settings", "Simulation", "TestSupport", "Threads",
+        "OpenSSL", "OpenSSLTests", "Postgres", "Records", "Settings", "Simulation", "TestSupport",
+        "Threads",
         "Worker",
     ]
     package.targets.removeAll { !needed.contains($0.name) }

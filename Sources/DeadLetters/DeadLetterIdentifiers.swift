@@ -1,5 +1,6 @@
 package import AppStore
 import JSON
+package import Records
 
 /// What the original says of itself, for search only: nobody vouches for it.
 package struct DeadLetterIdentifiers: Hashable, Sendable {

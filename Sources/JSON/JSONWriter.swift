@@ -58,6 +58,13 @@ package struct JSONWriter: Sendable {
         string.withUTF8 { appendQuoted($0) }
     }
 
+    /// Writes the member only when there is a value.
+    package mutating func optionalString(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+
     /// Writes UTF-8 as a string; what is not UTF-8 in it becomes U+FFFD.
     package mutating func string(utf8 text: some Sequence<UInt8>) {
         let copy = Array(text)

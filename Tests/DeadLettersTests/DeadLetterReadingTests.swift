@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import Kafka
+import Records
 import Testing
 
 @Suite struct DeadLetterReadingTests {

@@ -3,6 +3,7 @@ import DeadLetters
 import JSON
 import Kafka
 import OpenSSL
+import Records
 import TestSupport
 import Testing
 

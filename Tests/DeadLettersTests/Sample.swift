@@ -3,6 +3,7 @@ import DeadLetters
 import JSON
 import Kafka
 import OpenSSL
+import Records
 
 /// Records and contexts that the tests share.
 enum Sample {

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 /// The deduplication with a memory of its own, as the stage runs it.
 struct DedupeMemory {

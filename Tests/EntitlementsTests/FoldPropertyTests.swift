@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 import Testing
 
 /// Random histories: whatever Apple might sign, order and repetition decide nothing.

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 import Testing
 
 /// What a receipt took back stays taken back, in whatever order receipts and JWS come.

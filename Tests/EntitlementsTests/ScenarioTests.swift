@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

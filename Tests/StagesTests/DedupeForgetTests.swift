@@ -3,6 +3,7 @@ import Database
 import Kafka
 import Operations
 import Postgres
+import Records
 import Settings
 import Synchronization
 import TestSupport

@@ -5,6 +5,7 @@ import Entitlements
 import JSON
 import Kafka
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import Kafka
+import Records
 import TestSupport
 import Testing
 import Worker

@@ -3,6 +3,7 @@ import DeadLetters
 import Entitlements
 import Kafka
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

@@ -3,6 +3,7 @@ import EntitleStage
 import Entitlements
 import Kafka
 import Postgres
+import Records
 import Testing
 import Simulation
 import Worker

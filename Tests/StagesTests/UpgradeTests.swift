@@ -6,6 +6,7 @@ import EntitleStage
 import Kafka
 import LinkStage
 import Postgres
+import Records
 import Synchronization
 import TestSupport
 import Testing

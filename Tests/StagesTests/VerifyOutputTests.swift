@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import Kafka
 import OpenSSL
+import Records
 import Simulation
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Kafka
 import OpenSSL
+import Records
 import Settings
 import TestSupport
 import Testing

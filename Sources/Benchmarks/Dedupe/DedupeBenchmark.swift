@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Kafka
+import Records
 import Simulation
 import OpenSSL
 import Operations

@@ -1,6 +1,7 @@
 import AppStore
 import Kafka
 import Operations
+import Records
 import Worker
 
 /// How old the raw records were when each stage wrote what it made of them.

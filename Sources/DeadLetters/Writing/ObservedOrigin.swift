@@ -1,4 +1,5 @@
 import AppStore
+import Records
 
 /// What a dead letter of a later stage takes from the observation that was given up.
 struct ObservedOrigin {

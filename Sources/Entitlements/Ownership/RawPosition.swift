@@ -14,14 +14,6 @@ package struct RawPosition: Hashable, Comparable, Sendable {
         self.offset = offset
     }
 
-    package init(_ source: ObservationSource) {
-        self.init(
-            timestamp: source.timestamp ?? Timestamp(milliseconds: .max),
-            partition: source.partition,
-            offset: source.offset
-        )
-    }
-
     package static func < (left: RawPosition, right: RawPosition) -> Bool {
         (left.timestamp, left.partition, left.offset)
             < (right.timestamp, right.partition, right.offset)
@@ -29,7 +21,7 @@ package struct RawPosition: Hashable, Comparable, Sendable {
 
     /// A revision that is the greater the earlier the position, so that what remembers the greatest
     /// revision of an ID remembers the earliest record.
-    var earliestFirst: Revision {
+    package var earliestFirst: Revision {
         var bytes: [UInt8] = []
         for shift in stride(from: 24, through: 0, by: -8) {
             bytes.append(~UInt8(truncatingIfNeeded: partition >> Int32(shift)))

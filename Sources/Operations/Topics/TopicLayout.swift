@@ -1,3 +1,4 @@
+import Records
 import Worker
 
 /// All topics of one pipeline, from the few numbers that an operator chooses.
@@ -11,11 +12,11 @@ package struct TopicLayout: Hashable, Sendable {
     package static let flow = StageName.allCases.map(\.inputTopic)
     /// What workers write besides.
     package static let written = [deadLetter, outcomes, changed, current]
-    package static let raw = StageName.verify.inputTopic
-    package static let deadLetter = StageName.deadLetterTopic
-    package static let changed = StageName.changedTopic
-    package static let current = StageName.currentTopic
-    package static let outcomes = StageName.outcomesTopic
+    package static let raw = Topic.raw
+    package static let deadLetter = Topic.deadLetter
+    package static let changed = Topic.changed
+    package static let current = Topic.current
+    package static let outcomes = Topic.outcomes
 
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.

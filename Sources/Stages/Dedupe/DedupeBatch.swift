@@ -1,4 +1,5 @@
 import Entitlements
+import Records
 
 /// One batch under judgement: the IDs it names, what is known of each, and what it says itself.
 ///

@@ -4,6 +4,7 @@ import Entitlements
 import Holdings
 package import Kafka
 package import Postgres
+import Records
 import Synchronization
 package import Worker
 

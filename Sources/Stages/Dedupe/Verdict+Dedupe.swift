@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Kafka
+import Records
 import Worker
 
 extension Verdict {

@@ -1,4 +1,5 @@
 import Database
+import Records
 import Settings
 package import Worker
 
@@ -16,7 +17,7 @@ extension WorkerProgram {
                     applicationName: StageName.dedupe.program,
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
-                uniqueTopic: parts.settings.topic("unique"),
+                uniqueTopic: parts.settings.topic(Topic.unique),
                 retention: parts.settings[DedupeSettings.retention],
                 pruneInterval: parts.settings[DedupeSettings.pruneInterval],
                 limits: parts.limits

@@ -4,6 +4,7 @@ import Entitlements
 import Holdings
 package import Kafka
 package import Postgres
+import Records
 package import Worker
 
 /// The last stage: records facts, projects entitlements from them and writes both at once.

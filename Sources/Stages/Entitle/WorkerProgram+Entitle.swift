@@ -1,4 +1,5 @@
 import Database
+import Records
 import Settings
 package import Worker
 
@@ -21,8 +22,8 @@ extension WorkerProgram {
                     parts.settings[DatabaseSettings.connectionsMax]
                 ),
                 feed: FeedTopics(
-                    changed: parts.settings.topic(StageName.changedTopic),
-                    current: parts.settings.topic(StageName.currentTopic)
+                    changed: parts.settings.topic(Topic.changed),
+                    current: parts.settings.topic(Topic.current)
                 ),
                 metrics: EntitleMetrics(parts.metrics),
                 log: parts.log

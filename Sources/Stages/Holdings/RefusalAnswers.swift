@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 package import Kafka
 package import Postgres
+import Records
 package import Worker
 
 /// Tells those who wait for a record that a stage refuses what its user holds all the same.

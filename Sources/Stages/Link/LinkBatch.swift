@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 /// What the observations of one batch say about whose purchases are, newest revision of each.
 struct LinkBatch {

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 /// What one batch has found out about whose purchases are.
 struct LinkOutcome {

@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import Records
 
 /// One record of a batch, read.
 ///

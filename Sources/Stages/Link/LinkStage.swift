@@ -4,6 +4,7 @@ package import Entitlements
 import Holdings
 package import Kafka
 package import Postgres
+import Records
 package import Worker
 
 /// Finds the user behind each purchase.

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Records
 
 /// One transaction that takes up what a batch says and finds out whose purchases are.
 ///

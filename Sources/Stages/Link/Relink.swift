@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import Kafka
 import Postgres
+import Records
 
 /// A purchase that has another owner and is to be projected, whether a record of it comes or not.
 struct Relink {

@@ -1,4 +1,5 @@
 import Database
+import Records
 import Settings
 package import Worker
 
@@ -17,7 +18,7 @@ extension WorkerProgram {
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 rules: LinkSettings.rules(parts.settings),
-                linkedTopic: parts.settings.topic("linked"),
+                linkedTopic: parts.settings.topic(Topic.linked),
                 metrics: LinkMetrics(parts.metrics),
                 log: parts.log
             )

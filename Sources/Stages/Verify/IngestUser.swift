@@ -1,4 +1,5 @@
 import Kafka
+import Records
 
 /// What a raw record's headers say about whose its purchases are.
 ///
@@ -9,11 +10,10 @@ enum IngestUser: Equatable {
     /// More than one, or no name: 1 to 255 bytes of UTF-8 without control characters.
     case malformed
 
-    private static let header = Array("user-id".utf8)
     private static let byteCounts = 1...255
 
     init(_ headers: [KafkaHeader]) {
-        let named = headers.filter { $0.nameBytes == Self.header }
+        let named = headers.filter { $0.nameBytes == RecordHeader.userID }
         guard let first = named.first else {
             self = .unnamed
             return

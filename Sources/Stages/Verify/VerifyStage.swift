@@ -2,6 +2,7 @@ package import AppStore
 import DeadLetters
 package import Kafka
 import OpenSSL
+import Records
 import Synchronization
 package import Worker
 

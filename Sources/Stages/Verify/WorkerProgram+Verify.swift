@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import Records
 import Settings
 package import Worker
 
@@ -30,7 +31,7 @@ extension WorkerProgram {
             let metrics = former?.metrics ?? VerifyMetrics(parts.metrics, now: now)
             return VerifyStage(
                 configuration: configuration,
-                topic: parts.settings.topic("verified"),
+                topic: parts.settings.topic(Topic.verified),
                 trustsIngestUser: parts.settings[WorkerSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
                 bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax],

@@ -1,20 +1,22 @@
+import Records
+
 extension StageName {
     /// What the stage reads, without the topics' prefix.
     package var inputTopic: String {
         switch self {
-        case .verify: "raw"
-        case .dedupe: "verified"
-        case .link: "unique"
-        case .entitle: "linked"
+        case .verify: Topic.raw
+        case .dedupe: Topic.verified
+        case .link: Topic.unique
+        case .entitle: Topic.linked
         }
     }
 
     /// Where observations go on to, without the topics' prefix; nil for the last stage.
     package var outputTopic: String? {
         switch self {
-        case .verify: "verified"
-        case .dedupe: "unique"
-        case .link: "linked"
+        case .verify: Topic.verified
+        case .dedupe: Topic.unique
+        case .link: Topic.linked
         case .entitle: nil
         }
     }
@@ -22,16 +24,8 @@ extension StageName {
     /// What the stage writes besides, without the topics' prefix.
     package var otherTopics: [String] {
         switch self {
-        case .verify, .dedupe, .link: [Self.outcomesTopic]
-        case .entitle: [Self.outcomesTopic, Self.changedTopic, Self.currentTopic]
+        case .verify, .dedupe, .link: [Topic.outcomes]
+        case .entitle: [Topic.outcomes, Topic.changed, Topic.current]
         }
     }
-
-    package static let deadLetterTopic = "dead-letter"
-    /// What became of records that carry a correlation ID.
-    package static let outcomesTopic = "outcomes"
-    /// Every change of what users may use.
-    package static let changedTopic = "entitlements.changed"
-    /// The newest state of each user.
-    package static let currentTopic = "entitlements.current"
 }

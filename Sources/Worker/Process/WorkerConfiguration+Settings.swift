@@ -1,3 +1,4 @@
+import Records
 import Settings
 
 extension WorkerConfiguration {
@@ -6,11 +7,11 @@ extension WorkerConfiguration {
             inputTopics: [settings.topic(stage.inputTopic)],
             outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics)
                 .map { settings.topic($0) },
-            deadLetterTopic: settings.topic(StageName.deadLetterTopic),
+            deadLetterTopic: settings.topic(Topic.deadLetter),
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)
         )
-        outcomesTopic = settings.topic(StageName.outcomesTopic)
+        outcomesTopic = settings.topic(Topic.outcomes)
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
         batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import OpenSSL
+import Records
 import Settings
 
 extension WorkerProgram {
@@ -36,7 +37,7 @@ extension WorkerProgram {
     ) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
         let decisive = settings.canonicalText(of: decisive)
         let configuration = SHA256.digest(Array(decisive.utf8))
-        let topic = settings.topic(StageName.deadLetterTopic)
+        let topic = settings.topic(Topic.deadLetter)
         let worker = settings[WorkerSettings.instanceID] ?? HostName.current
         return { [stage] cluster in
             DeadLetterWriter(

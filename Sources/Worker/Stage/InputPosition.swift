@@ -1,4 +1,5 @@
 package import Kafka
+import Records
 
 /// Where the input stands that a stage's output was made of, in the output's header `input`.
 ///
@@ -10,9 +11,6 @@ package struct InputPosition: Hashable, Sendable {
     package let offset: Int64
     package let index: Int
 
-    /// The name of the header.
-    static let header = Array("input".utf8)
-
     package init(partition: Int32, offset: Int64, index: Int) {
         self.partition = partition
         self.offset = offset
@@ -21,9 +19,8 @@ package struct InputPosition: Hashable, Sendable {
 
     /// The position that a record was written with; nil for one that answers no input record.
     package init?(_ record: ConsumerRecord) {
-        guard let value = record.headers.last(where: { $0.nameBytes == Self.header })?.value else {
-            return nil
-        }
+        let header = record.headers.last { $0.nameBytes == RecordHeader.input }
+        guard let value = header?.value else { return nil }
         let parts = String(decoding: value, as: UTF8.self)
             .split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let partition = Int32(parts[0]), let offset = Int64(parts[1]),
@@ -43,7 +40,7 @@ package struct InputPosition: Hashable, Sendable {
                     offset: record.offset,
                     index: index
                 )
-                verdict.outputs[index].headers.removeAll { $0.nameBytes == header }
+                verdict.outputs[index].headers.removeAll { $0.nameBytes == RecordHeader.input }
                 verdict.outputs[index].headers.append(position.header)
             }
             return verdict
@@ -52,7 +49,7 @@ package struct InputPosition: Hashable, Sendable {
 
     private var header: KafkaHeader {
         KafkaHeader(
-            nameBytes: Self.header,
+            nameBytes: RecordHeader.input,
             value: Array("\(partition)/\(offset)/\(index)".utf8)
         )
     }

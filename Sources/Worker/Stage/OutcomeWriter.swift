@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Kafka
+import Records
 
 /// Answers records that carry a correlation ID: one record on `outcomes` for each that ends.
 struct OutcomeWriter: Sendable {
@@ -95,12 +96,5 @@ struct OutcomeWriter: Sendable {
             writer.key(name)
             writer.string(text)
         }
-    }
-}
-
-extension ConsumerRecord {
-    /// Names the request that waits for the record's outcome; nil where nobody waits.
-    package var correlationID: [UInt8]? {
-        headers.travelling.first { $0.nameBytes == KafkaHeader.correlationID }.flatMap(\.value)
     }
 }

@@ -1,6 +1,7 @@
 package import AppStore
 import DeadLetters
 package import Kafka
+package import Records
 
 extension Verdict {
     /// The record's value is no observation.

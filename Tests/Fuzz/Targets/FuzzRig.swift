@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import OpenSSL
+import Records
 import Simulation
 
 /// The verifier of one fuzzing process, and the authorities that it trusts.

@@ -4,6 +4,7 @@ import Entitlements
 import JSON
 import Operations
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

@@ -3,6 +3,7 @@ import Entitlements
 import JSON
 import Operations
 import Postgres
+import Records
 import TestSupport
 import Simulation
 

@@ -4,6 +4,7 @@ import Entitlements
 import Kafka
 import Operations
 import OpenSSL
+import Records
 import Simulation
 
 /// What has to come of a set of records, by the pure code alone: no broker, no database, no order.

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import OpenSSL
+import Records
 import TestSupport
 import Simulation
 

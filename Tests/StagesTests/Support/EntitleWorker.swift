@@ -4,6 +4,7 @@ import Entitlements
 import JSON
 import Kafka
 import Postgres
+import Records
 import TestSupport
 import Worker
 

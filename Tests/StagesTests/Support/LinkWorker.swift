@@ -3,6 +3,7 @@ import Entitlements
 import Kafka
 import LinkStage
 import Postgres
+import Records
 import Synchronization
 import Simulation
 import TestSupport

@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import Records
 
 extension Observation {
     /// As it lies in a topic.

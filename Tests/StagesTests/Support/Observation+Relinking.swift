@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 extension Observation {
     /// What `link-worker` says of a purchase whose owner changed without a record of its own.

@@ -2,6 +2,7 @@ import AppStore
 import JSON
 import Kafka
 import OpenSSL
+import Records
 import Simulation
 
 /// An observation for the stages' tests, as the verifier writes it.

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import OpenSSL
+import Records
 
 /// Observations of small things, for tests that look at one property each; dates are milliseconds.
 enum Signed {

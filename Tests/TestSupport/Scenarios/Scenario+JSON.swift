@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import JSON
+import Records
 
 extension Scenario {
     /// - Parameter signedLater: milliseconds by which each event is signed later than the file

@@ -1,5 +1,5 @@
-package import AppStore
 package import Entitlements
+package import Records
 
 /// One App Store situation: what Apple signs, and what each user may use because of it.
 ///

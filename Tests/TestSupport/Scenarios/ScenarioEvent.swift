@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import OpenSSL
+import Records
 
 /// One signed body of a scenario, written short: what it leaves out is filled in.
 ///

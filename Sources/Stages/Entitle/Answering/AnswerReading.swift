@@ -3,6 +3,7 @@ import Entitlements
 import Holdings
 import Kafka
 import Postgres
+import Records
 
 /// Finds what those who wait for a record are told of its user, in the record's own transaction.
 struct AnswerReading {

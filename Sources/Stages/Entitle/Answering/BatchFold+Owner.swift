@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 extension BatchFold {
     /// Whose a record's purchase is; nil where nobody is known.

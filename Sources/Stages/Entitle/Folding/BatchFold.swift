@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import OpenSSL
+import Records
 
 /// Takes up the records of a batch one by one: what each says against what is known by then.
 struct BatchFold {

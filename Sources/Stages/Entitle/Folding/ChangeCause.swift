@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Records
 
 /// Why rows became different, as `changes` names it.
 package struct ChangeCause: Sendable {

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import JSON
+import Records
 
 /// One observation, taken apart into what it states.
 ///

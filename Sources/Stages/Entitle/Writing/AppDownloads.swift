@@ -3,6 +3,7 @@ import Entitlements
 import JSON
 import OpenSSL
 import Postgres
+import Records
 
 /// The rows of `app_downloads` that a batch raises: of each account and app the newest statement.
 ///

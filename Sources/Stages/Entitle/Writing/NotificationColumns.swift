@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Records
 
 /// The columns of `notifications`: the history of all that Apple sent.
 struct NotificationColumns {

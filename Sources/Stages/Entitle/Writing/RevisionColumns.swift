@@ -3,6 +3,7 @@ import Entitlements
 import JSON
 import OpenSSL
 import Postgres
+import Records
 
 /// The columns of `revisions`: every content that was learned, once per key.
 struct RevisionColumns {

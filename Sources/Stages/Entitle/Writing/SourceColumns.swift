@@ -1,5 +1,6 @@
 import AppStore
 import Postgres
+import Records
 
 /// Where a body was read from, as columns.
 struct SourceColumns {

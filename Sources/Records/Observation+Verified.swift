@@ -1,3 +1,5 @@
+package import AppStore
+
 extension Observation {
     /// What a verified body's item becomes on `verified`.
     package init(_ item: VerifiedItem, source: ObservationSource, ingestUserID: String? = nil) {

@@ -1,3 +1,5 @@
+package import AppStore
+
 /// Where a body was read from, and which of its observations this is.
 ///
 /// It is what an auditor follows back from a row to Apple's words: topic, partition and offset of

@@ -1,3 +1,4 @@
+package import AppStore
 package import JSON
 
 /// One verified statement of Apple's, as it travels through `verified`, `unique` and `linked`.

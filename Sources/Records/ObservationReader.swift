@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import OpenSSL
 

@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import OpenSSL
 
@@ -145,14 +146,5 @@ extension Observation {
         writer.key("signedDate")
         writer.int(notification.signedDate.milliseconds)
         writer.endObject()
-    }
-}
-
-extension JSONWriter {
-    /// Writes the member only when there is a value.
-    mutating func optionalString(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        key(name)
-        string(value)
     }
 }

@@ -1,4 +1,5 @@
-package import AppStore
+import AppStore
+package import Entitlements
 import JSON
 
 extension FactSet {

@@ -1,4 +1,3 @@
-package import AppStore
 package import Kafka
 
 /// An observation that a later version of this program wrote, as one does while an upgrade is under

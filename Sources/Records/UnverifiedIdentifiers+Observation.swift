@@ -1,3 +1,5 @@
+package import AppStore
+
 extension UnverifiedIdentifiers {
     /// What an observation is about; for the dead letters of the stages after the verifier.
     package init(_ observation: Observation) {

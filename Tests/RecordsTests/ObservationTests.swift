@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import OpenSSL
+import Records
 import Testing
 
 @Suite struct ObservationTests {
