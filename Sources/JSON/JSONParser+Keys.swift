@@ -60,26 +60,17 @@ extension JSONParser {
     /// Refuses the first key that its object has already, in the order of the text.
     func checkHashedKeys(_ input: Span<UInt8>, _ container: OpenContainer) throws(JSONError) {
         guard container.hashesKeys else { return }
-        var keys: [(hash: Int, node: Int)] = []
-        keys.reserveCapacity(Int(container.count))
+        var table = HashedKeys(count: Int(container.count))
         var decoded: [UInt8] = []
         var key = container.node + 1
         while key < nodes.count {
-            keys.append((hash(input, nodes[key], &decoded), key))
-            key = Int(nodes[key + 1].next)
-        }
-        keys.sort { ($0.hash, $0.node) < ($1.hash, $1.node) }
-        var doubled: Int?
-        var first = 0
-        for index in keys.indices.dropFirst() {
-            if keys[index].hash != keys[first].hash { first = index }
-            let isDoubled = keys[first..<index].contains { other in
-                haveEqualContent(nodes[other.node], nodes[keys[index].node], input)
+            let isNew = table.insert(key, hash: hash(input, nodes[key], &decoded)) { other in
+                haveEqualContent(nodes[other], nodes[key], input)
             }
-            if isDoubled { doubled = min(doubled ?? .max, keys[index].node) }
-        }
-        if let doubled {
-            throw JSONError(code: .duplicateKey, offset: Int(nodes[doubled].start))
+            guard isNew else {
+                throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start))
+            }
+            key = Int(nodes[key + 1].next)
         }
     }
 
@@ -100,4 +91,26 @@ extension JSONParser {
 extension JSONNode {
     /// What stands between a string's quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
+}
+
+/// The keys of one large object by their hash: open addressing, at most half full.
+private struct HashedKeys {
+    /// A key is a node after its object's, so node 0 marks a slot that is free.
+    private var slots: [(hash: Int, node: Int)]
+
+    init(count: Int) {
+        let capacity = 1 << (Int.bitWidth - max(4, 2 * count).leadingZeroBitCount)
+        slots = Array(repeating: (hash: 0, node: 0), count: capacity)
+    }
+
+    /// Returns false, and adds nothing, where an equal key is there already.
+    mutating func insert(_ node: Int, hash: Int, isEqual: (Int) -> Bool) -> Bool {
+        var index = hash & (slots.count - 1)
+        while slots[index].node != 0 {
+            if slots[index].hash == hash, isEqual(slots[index].node) { return false }
+            index = (index + 1) & (slots.count - 1)
+        }
+        slots[index] = (hash, node)
+        return true
+    }
 }

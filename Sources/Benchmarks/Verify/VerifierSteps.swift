@@ -33,7 +33,7 @@ struct VerifierSteps {
         Step(
             "an object's keys",
             "JSONParser+Keys",
-            "names among each other; all else by a secret hash, n log n in numbers",
+            "names among each other; all else once, by a secret hash",
             "32 names of 32 bytes"
         ),
         Step("members", "KnownMembers", "each object once, each key to a name's length"),
