@@ -91,7 +91,10 @@ let package = Package(
                 "Settings",
             ]
         ),
-        library("Database", ["Postgres", "Settings"]),
+        library(
+            "Store",
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Settings"]
+        ),
         library(
             "Holdings",
             ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Records", "Worker"],
@@ -108,24 +111,24 @@ let package = Package(
         library(
             "DedupeStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
+                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Records", "Settings", "Store", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
         library(
             "LinkStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
+                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Records", "Settings", "Store", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
         library(
             "EntitleStage",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka",
-                "OpenSSL", "Postgres", "Records", "Settings", "Worker",
+                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Records", "Settings", "Store", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -134,8 +137,8 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "Database", "DeadLetters", "Entitlements", "EntitleStage", "Holdings",
-                "JSON", "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Worker",
+                "AppStore", "DeadLetters", "EntitleStage", "Entitlements", "Holdings", "JSON",
+                "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Store", "Worker",
             ]
         ),
 
@@ -145,15 +148,15 @@ let package = Package(
         library(
             "Demonstration",
             [
-                "AppStore", "Database", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres",
-                "Settings", "Simulation", "Worker",
+                "AppStore", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres", "Settings",
+                "Simulation", "Store", "Worker",
             ]
         ),
         library(
             "Benchmarks",
             [
-                "AppStore", "Database", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations",
-                "Postgres", "Records", "Settings", "Simulation", "Worker",
+                "AppStore", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Worker",
             ]
         ),
 
@@ -169,8 +172,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "AppStore", "Database", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Worker",
+                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Worker",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict
@@ -179,7 +182,7 @@ let package = Package(
         tests("OpenSSLTests", ["JSON", "OpenSSL"], exclude: ["Signatures"]),
         tests("KafkaTests", ["Kafka"]),
         tests("PostgresTests", ["Postgres"]),
-        tests("DatabaseTests", ["Database", "Postgres", "Settings"]),
+        tests("StoreTests", ["Postgres", "Settings", "Store"]),
         tests("SimulationTests", ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
@@ -207,30 +210,30 @@ let package = Package(
         tests(
             "StagesTests",
             [
-                "VerifyStage", "DedupeStage", "LinkStage", "EntitleStage", "AppStore", "Database",
-                "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "Operations", "OpenSSL",
-                "Postgres", "Records", "Settings", "Simulation", "Worker",
+                "AppStore", "DeadLetters", "DedupeStage", "EntitleStage", "Entitlements",
+                "Holdings", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "VerifyStage", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
-                "Operations", "AppStore", "Database", "JSON", "Kafka", "Postgres", "Settings",
-                "Simulation", "Worker",
+                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Settings", "Simulation",
+                "Store", "Worker",
             ]
         ),
         tests(
             "DemonstrationTests",
             [
-                "Demonstration", "AppStore", "Database", "JSON", "Kafka", "Operations", "Postgres",
-                "Settings", "Simulation", "Worker",
+                "AppStore", "Demonstration", "JSON", "Kafka", "Operations", "Postgres", "Settings",
+                "Simulation", "Store", "Worker",
             ]
         ),
         tests(
             "IntegrationTests",
             [
-                "AppStore", "Database", "DeadLetters", "Demonstration", "Entitlements", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
+                "AppStore", "DeadLetters", "Demonstration", "Entitlements", "JSON", "Kafka",
+                "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
                 "Worker",
             ]
         ),
@@ -257,9 +260,8 @@ if mutates {
     // Nothing that could be deployed is ever built so: the policy, its tests and what those need.
     let needed: Set = [
         "AppStore", "AppStoreTests", "CLibPQ", "CMalloc", "CMicroHTTPD", "COpenSSL", "CRDKafka",
-        "Database", "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka",
-        "OpenSSL", "OpenSSLTests", "Postgres", "Records", "Settings", "Simulation", "TestSupport",
-        "Threads",
+        "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "OpenSSLTests",
+        "Postgres", "Records", "Settings", "Simulation", "Store", "TestSupport", "Threads",
         "Worker",
     ]
     package.targets.removeAll { !needed.contains($0.name) }

@@ -1,4 +1,4 @@
-import Database
+import Store
 import DeadLetters
 import Foundation
 import Kafka

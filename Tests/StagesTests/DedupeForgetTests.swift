@@ -1,5 +1,5 @@
 import AppStore
-import Database
+import Store
 import Kafka
 import Operations
 import Postgres

@@ -1,5 +1,5 @@
 import AppStore
-import Database
+import Store
 import DeadLetters
 import Entitlements
 import JSON

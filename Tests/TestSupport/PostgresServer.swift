@@ -1,4 +1,4 @@
-package import Database
+package import Store
 import Foundation
 package import Simulation
 package import Postgres

@@ -1,4 +1,4 @@
-import Database
+import Store
 import EntitleStage
 import Foundation
 import Kafka

@@ -1,4 +1,4 @@
-import Database
+import Store
 import Kafka
 import Postgres
 import Settings

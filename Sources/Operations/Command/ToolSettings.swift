@@ -1,4 +1,4 @@
-import Database
+import Store
 package import Settings
 import Worker
 

@@ -1,4 +1,4 @@
-import Database
+import Store
 import JSON
 import Settings
 

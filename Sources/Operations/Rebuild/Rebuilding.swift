@@ -1,5 +1,5 @@
 import AppStore
-import Database
+import Store
 import EntitleStage
 import Entitlements
 import LinkStage

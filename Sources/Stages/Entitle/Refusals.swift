@@ -1,5 +1,5 @@
 import AppStore
-import Database
+import Store
 import Entitlements
 import Postgres
 import Worker

@@ -1,5 +1,5 @@
 import AppStore
-import Database
+import Store
 package import Entitlements
 import Holdings
 package import Kafka

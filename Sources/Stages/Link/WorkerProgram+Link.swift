@@ -1,4 +1,4 @@
-import Database
+import Store
 import Records
 import Settings
 package import Worker

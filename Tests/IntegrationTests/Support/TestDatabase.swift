@@ -1,4 +1,4 @@
-import Database
+import Store
 import Demonstration
 import Simulation
 import Operations

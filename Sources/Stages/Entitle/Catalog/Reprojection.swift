@@ -1,4 +1,4 @@
-import Database
+import Store
 import Entitlements
 import Postgres
 import Worker

@@ -1,4 +1,4 @@
-import Database
+import Store
 import Postgres
 import Settings
 import Testing

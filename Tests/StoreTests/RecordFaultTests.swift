@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@testable import Database
+@testable import Store
 
 @Suite struct RecordFaultTests {
     private static let fault = PostgresError(
