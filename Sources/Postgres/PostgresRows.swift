@@ -1,4 +1,5 @@
 import CLibPQ
+import Foundation
 
 /// What a statement returned: rows in libpq's own memory, read in place.
 ///
@@ -34,7 +35,15 @@ package final class PostgresRows: @unchecked Sendable {
         unsafe PQcmdStatus(result).map { unsafe String(cString: $0) } ?? ""
     }
 
-    func type(ofColumn column: Int) -> PostgresType {
+    /// Whether these are the columns, in this order and no others.
+    package func hasColumns(named names: some Collection<String>) -> Bool {
+        guard names.count == columnCount else { return false }
+        return zip(0..., names).allSatisfy { column, name in
+            unsafe PQfname(result, Int32(column)).map { unsafe strcmp($0, name) == 0 } ?? false
+        }
+    }
+
+    package func type(ofColumn column: Int) -> PostgresType {
         PostgresType(oid: unsafe PQftype(result, Int32(column)))
     }
 

@@ -5,9 +5,16 @@
 package struct PostgresStatement: Sendable {
     package let sql: String
     package let parameters: [PostgresValue]
+    let types: [PostgresType]
 
     package init(_ sql: String, _ parameters: [PostgresValue] = []) {
+        self.init(sql, parameters, types: parameters.map(\.type))
+    }
+
+    /// - Parameter types: of the parameters, for those that are null too.
+    package init(_ sql: String, _ parameters: [PostgresValue], types: [PostgresType]) {
         self.sql = sql
         self.parameters = parameters
+        self.types = types
     }
 }

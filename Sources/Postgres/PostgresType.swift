@@ -25,6 +25,22 @@ package struct PostgresType: Hashable, Sendable {
     package static let timestamptz = PostgresType(oid: 1184)
     package static let periods = PostgresType(oid: 4534)
 
+    /// The type's name in SQL.
+    package var sqlName: String {
+        guard let name = Self.sqlNames[oid] else {
+            preconditionFailure("PostgresType.sqlNames does not know this type")
+        }
+        return name
+    }
+
+    /// The array type over this one.
+    package var array: PostgresType {
+        guard let arrayType else {
+            preconditionFailure("PostgresType.arrayOIDs does not know this type")
+        }
+        return arrayType
+    }
+
     /// The array type over this one, or nil where the wrapper has no use for it.
     var arrayType: PostgresType? {
         Self.arrayOIDs[oid].map(PostgresType.init(oid:))
@@ -41,6 +57,11 @@ package struct PostgresType: Hashable, Sendable {
     }
 
     private static let firstUserDefined: UInt32 = 16_384
+
+    private static let sqlNames: [UInt32: String] = [
+        16: "bool", 17: "bytea", 20: "int8", 25: "text", 114: "json", 701: "float8",
+        1184: "timestamptz", 4534: "tstzmultirange",
+    ]
 
     private static let arrayOIDs: [UInt32: UInt32] = [
         16: 1000, 17: 1001, 20: 1016, 25: 1009, 114: 199, 701: 1022, 1184: 1185, 4534: 6153,

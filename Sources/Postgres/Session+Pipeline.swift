@@ -48,10 +48,7 @@ extension Session {
             steps.append(.forget)
         }
         for statement in statements {
-            let key = PreparedStatements.Key(
-                sql: statement.sql,
-                types: statement.parameters.map(\.type)
-            )
+            let key = PreparedStatements.Key(sql: statement.sql, types: statement.types)
             let name: String
             if let known = preparedStatements.name(of: key) ?? named[key] {
                 name = known

@@ -1,0 +1,212 @@
+package import AppStore
+package import Entitlements
+package import OpenSSL
+package import Postgres
+
+/// A value of one column: its type in PostgreSQL, how it is sent and how it is read.
+package protocol ColumnValue: SendableMetatype {
+    static var columnType: PostgresType { get }
+
+    func append(to array: inout PostgresArray)
+    var parameter: PostgresValue { get }
+
+    /// Traps where the column is of another type, or NULL and the value not optional.
+    static func read(_ row: PostgresRow, _ position: Int) -> Self
+}
+
+extension Optional: ColumnValue where Wrapped: ColumnValue {
+    package static var columnType: PostgresType { Wrapped.columnType }
+
+    package func append(to array: inout PostgresArray) {
+        if let self { self.append(to: &array) } else { array.appendNull() }
+    }
+
+    package var parameter: PostgresValue { self?.parameter ?? .null }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Wrapped? {
+        row.isNull(position) ? nil : Wrapped.read(row, position)
+    }
+}
+
+extension String: ColumnValue {
+    package static var columnType: PostgresType { .text }
+    package func append(to array: inout PostgresArray) { array.append(self) }
+    package var parameter: PostgresValue { .text(self) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> String {
+        row.text(position)
+    }
+}
+
+extension Bool: ColumnValue {
+    package static var columnType: PostgresType { .bool }
+    package func append(to array: inout PostgresArray) { array.append(self) }
+    package var parameter: PostgresValue { .bool(self) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Bool {
+        row.bool(position)
+    }
+}
+
+extension Int64: ColumnValue {
+    package static var columnType: PostgresType { .int8 }
+    package func append(to array: inout PostgresArray) { array.append(self) }
+    package var parameter: PostgresValue { .int8(self) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Int64 {
+        row.int8(position)
+    }
+}
+
+extension Int: ColumnValue {
+    package static var columnType: PostgresType { .int8 }
+    package func append(to array: inout PostgresArray) { array.append(Int64(self)) }
+    package var parameter: PostgresValue { .int8(Int64(self)) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Int {
+        Int(row.int8(position))
+    }
+}
+
+extension Int32: ColumnValue {
+    package static var columnType: PostgresType { .int8 }
+    package func append(to array: inout PostgresArray) { array.append(Int64(self)) }
+    package var parameter: PostgresValue { .int8(Int64(self)) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Int32 {
+        Int32(truncatingIfNeeded: row.int8(position))
+    }
+}
+
+extension Double: ColumnValue {
+    package static var columnType: PostgresType { .float8 }
+    package func append(to array: inout PostgresArray) {
+        preconditionFailure("no statement takes an array of float8")
+    }
+    package var parameter: PostgresValue { .float8(self) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Double {
+        row.float8(position)
+    }
+}
+
+/// The UTF-8 of a column of type `json`.
+package struct JSONText: ColumnValue, Hashable, Sendable {
+    package let bytes: ArraySlice<UInt8>
+
+    package init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+    }
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes[...]
+    }
+
+    package static var columnType: PostgresType { .json }
+    package func append(to array: inout PostgresArray) { array.append(bytes) }
+    package var parameter: PostgresValue { .json(Array(bytes)) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> JSONText {
+        JSONText(row.bytes(position))
+    }
+}
+
+/// The bytes of a column of type `bytea`.
+package struct ByteString: ColumnValue, Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package static var columnType: PostgresType { .bytea }
+    package func append(to array: inout PostgresArray) { array.append(bytes) }
+    package var parameter: PostgresValue { .bytea(bytes) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> ByteString {
+        ByteString(row.bytes(position))
+    }
+}
+
+extension SHA256Digest: ColumnValue {
+    package static var columnType: PostgresType { .bytea }
+    package func append(to array: inout PostgresArray) { array.append(bytes) }
+    package var parameter: PostgresValue { .bytea(bytes) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> SHA256Digest {
+        guard let digest = SHA256Digest(row.bytes(position)) else {
+            preconditionFailure("the schema lets no digest be other than 32 bytes")
+        }
+        return digest
+    }
+}
+
+/// A column of type `timestamptz`, in whole UNIX milliseconds.
+package struct StoredTime: ColumnValue, Hashable, Sendable {
+    package let milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package static var columnType: PostgresType { .timestamptz }
+    package func append(to array: inout PostgresArray) {
+        array.append(timestampMilliseconds: milliseconds)
+    }
+    package var parameter: PostgresValue { .timestamptz(milliseconds: milliseconds) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> StoredTime {
+        StoredTime(milliseconds: row.timestamp(position))
+    }
+}
+
+/// Apple's dates are kept as they are: UNIX milliseconds in columns named `..._ms`.
+extension Timestamp: ColumnValue {
+    package static var columnType: PostgresType { .int8 }
+    package func append(to array: inout PostgresArray) { array.append(milliseconds) }
+    package var parameter: PostgresValue { .int8(milliseconds) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Timestamp {
+        Timestamp(milliseconds: row.int8(position))
+    }
+}
+
+/// A column of type `tstzmultirange`, as it is.
+extension Array: ColumnValue where Element == PostgresPeriod {
+    package static var columnType: PostgresType { .periods }
+    package func append(to array: inout PostgresArray) { array.append(self) }
+    package var parameter: PostgresValue { .periods(self) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> [PostgresPeriod] {
+        row.periods(position)
+    }
+}
+
+/// A column of type `tstzmultirange`.
+extension PeriodSet: ColumnValue {
+    package static var columnType: PostgresType { .periods }
+    package func append(to array: inout PostgresArray) { array.append(stored) }
+    package var parameter: PostgresValue { .periods(stored) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> PeriodSet {
+        PeriodSet(row.periods(position).map { Period($0) })
+    }
+
+    private var stored: [PostgresPeriod] {
+        periods.map { period in
+            PostgresPeriod(
+                startMilliseconds: period.start.milliseconds,
+                endMilliseconds: period.end?.milliseconds
+            )
+        }
+    }
+}
+
+extension Period {
+    fileprivate init(_ period: PostgresPeriod) {
+        self.init(
+            start: Timestamp(milliseconds: period.startMilliseconds),
+            end: period.endMilliseconds.map { Timestamp(milliseconds: $0) }
+        )
+    }
+}

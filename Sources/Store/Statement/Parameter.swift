@@ -1,0 +1,91 @@
+package import Postgres
+
+/// What a statement is given under one name, and how it stands in the SQL.
+///
+/// `$name` is a value, an array of values, or the relation `unnest(…) AS name (columns)` of given
+/// rows; `$name.columns` is the list of those columns, and `$name.arrays` the `unnest(…)` alone.
+package struct Parameter<Input>: Sendable {
+    package let name: String
+    /// Those of the server's parameters, one for each column of rows.
+    package let types: [ParameterType]
+    private let columnNames: [String]
+    let bind: @Sendable (Input) -> [PostgresValue]
+
+    package struct ParameterType: Hashable, Sendable {
+        package let element: PostgresType
+        package let isArray: Bool
+
+        var sql: String { element.sqlName + (isArray ? "[]" : "") }
+    }
+
+    /// One value.
+    package static func value<Value: ColumnValue>(
+        _ name: String,
+        _ value: @escaping @Sendable (Input) -> Value
+    ) -> Parameter {
+        Parameter(
+            name: name,
+            types: [ParameterType(element: Value.columnType, isArray: false)],
+            columnNames: [],
+            bind: { [value($0).parameter] }
+        )
+    }
+
+    /// Many values in one array, for `= ANY ($name)`.
+    package static func values<Value: ColumnValue>(
+        _ name: String,
+        _ values: @escaping @Sendable (Input) -> [Value]
+    ) -> Parameter {
+        let columns: Columns<Value> = [Column(name) { $0 }]
+        return Parameter(
+            name: name,
+            types: [ParameterType(element: Value.columnType, isArray: true)],
+            columnNames: [],
+            bind: { columns.arrays(values($0)) }
+        )
+    }
+
+    /// Many rows, one array for each column.
+    package static func rows<Element, Rows: Collection<Element> & SendableMetatype>(
+        _ name: String,
+        _ columns: Columns<Element>,
+        _ rows: @escaping @Sendable (Input) -> Rows
+    ) -> Parameter {
+        Parameter(
+            name: name,
+            types: columns.columns.map { ParameterType(element: $0.type, isArray: true) },
+            columnNames: columns.columns.map(\.name),
+            bind: { columns.arrays(rows($0)) }
+        )
+    }
+
+    /// - Parameters:
+    ///   - suffix: what follows the name behind a dot; empty for nothing.
+    ///   - first: the number of the server's first parameter of this one.
+    func sql(suffix: Substring, first: Int) -> String {
+        let list = columnNames.joined(separator: ", ")
+        let casts = types.enumerated().map { "$\(first + $0)::\($1.sql)" }
+            .joined(separator: ", ")
+        switch (suffix, columnNames.isEmpty) {
+        case ("", true): return casts
+        case ("", false): return "unnest(\(casts)) AS \(name) (\(list))"
+        case ("columns", false): return list
+        case ("arrays", false): return "unnest(\(casts))"
+        default: preconditionFailure("a statement asks for $\(name).\(suffix)")
+        }
+    }
+}
+
+extension Parameter where Input: ColumnValue {
+    /// The only value that the statement is given.
+    package static func value(_ name: String) -> Parameter {
+        value(name) { $0 }
+    }
+}
+
+extension Parameter where Input: Collection & SendableMetatype {
+    /// The only rows that the statement is given.
+    package static func rows(_ name: String, _ columns: Columns<Input.Element>) -> Parameter {
+        rows(name, columns) { $0 }
+    }
+}

@@ -1,0 +1,71 @@
+package import Postgres
+
+/// How one row of an answer is read: its columns by name, each at the position of its declaration.
+///
+///     RowReader { columns in
+///         let user = columns("user_id", String.self)
+///         let version = columns("version", Int64.self)
+///         return { row in UserVersion(userID: row[user], version: row[version]) }
+///     }
+///
+/// The answer's columns are compared with the declared names before any row is read.
+package struct RowReader<Row>: Sendable {
+    package let columns: [RowColumn]
+    let read: @Sendable (PostgresRow) -> Row
+
+    package init(_ declare: (inout RowColumns) -> @Sendable (PostgresRow) -> Row) {
+        var columns = RowColumns()
+        read = declare(&columns)
+        self.columns = columns.columns
+    }
+
+    /// The list of a `SELECT`: `known.a, known.b`.
+    package func names(of relation: String) -> String {
+        columns.map { "\(relation).\($0.name)" }.joined(separator: ", ")
+    }
+}
+
+extension RowReader where Row: ColumnValue & Sendable {
+    /// A row of one column.
+    package init(_ name: String) {
+        self.init { columns in
+            let column = columns(name, Row.self)
+            return { row in row[column] }
+        }
+    }
+}
+
+/// The name and the type of one column of an answer.
+package struct RowColumn: Hashable, Sendable {
+    package let name: String
+    package let type: PostgresType
+}
+
+/// The columns of a row while they are declared.
+package struct RowColumns {
+    fileprivate private(set) var columns: [RowColumn] = []
+
+    /// Declares the next column.
+    package mutating func callAsFunction<Value: ColumnValue>(
+        _ name: String,
+        _: Value.Type
+    ) -> RowField<Value> {
+        columns.append(RowColumn(name: name, type: Value.columnType))
+        return RowField(position: columns.count - 1)
+    }
+}
+
+/// One declared column, by which a row is asked for its value.
+package struct RowField<Value: ColumnValue>: Sendable {
+    fileprivate let position: Int
+}
+
+extension PostgresRow {
+    package subscript<Value>(_ field: RowField<Value>) -> Value {
+        Value.read(self, field.position)
+    }
+
+    package func isNull<Value>(_ field: RowField<Value>) -> Bool {
+        isNull(field.position)
+    }
+}

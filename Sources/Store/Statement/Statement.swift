@@ -1,0 +1,92 @@
+package import Postgres
+
+/// SQL, what it is given and what it answers, declared together.
+///
+/// Parameters are named in the SQL (see `Parameter`), so that their order stands nowhere. A name
+/// that is not declared, or one that is declared and not used, traps when the statement is first
+/// used; a test uses all of them.
+package struct Statement<Input, Row>: Sendable {
+    /// With the server's own `$1`.
+    package let sql: String
+    package let parameters: [Parameter<Input>]
+    let types: [PostgresType]
+    let row: RowReader<Row>?
+
+    package init(
+        _ parameters: [Parameter<Input>],
+        returning row: RowReader<Row>,
+        _ sql: String
+    ) {
+        self.init(parameters, row: row, sql)
+    }
+
+    private init(_ parameters: [Parameter<Input>], row: RowReader<Row>?, _ sql: String) {
+        self.parameters = parameters
+        self.row = row
+        types = parameters.flatMap(\.types).map { $0.isArray ? $0.element.array : $0.element }
+        self.sql = Self.numbered(sql, parameters)
+    }
+
+    /// The statement with its values, as it is sent.
+    func bound(to input: Input) -> PostgresStatement {
+        PostgresStatement(sql, parameters.flatMap { $0.bind(input) }, types: types)
+    }
+
+    /// Puts the server's numbers in the place of names.
+    private static func numbered(_ sql: String, _ parameters: [Parameter<Input>]) -> String {
+        var first: [Substring: Int] = [:]
+        var count = 1
+        for parameter in parameters {
+            first[parameter.name[...]] = count
+            count += parameter.types.count
+        }
+        var used: Set<Substring> = []
+        let numbered = sql.replacing(/\$([a-z_]+)(?:\.(columns|arrays))?/) { match in
+            guard let parameter = parameters.first(where: { $0.name[...] == match.1 }),
+                let number = first[match.1]
+            else { preconditionFailure("a statement does not declare its $\(match.1)") }
+            used.insert(match.1)
+            return parameter.sql(suffix: match.2 ?? "", first: number)
+        }
+        precondition(
+            used.count == parameters.count,
+            "a statement does not use all that it declares: \(first.keys.sorted())"
+        )
+        return numbered
+    }
+}
+
+extension Statement where Row == Void {
+    /// A statement of whose answer nothing is read but how many rows it touched.
+    package init(_ parameters: [Parameter<Input>], _ sql: String) {
+        self.init(parameters, row: nil, sql)
+    }
+}
+
+extension Statement where Input == Void {
+    package init(returning row: RowReader<Row>, _ sql: String) {
+        self.init([], returning: row, sql)
+    }
+}
+
+extension Statement where Input == Void, Row == Void {
+    package init(_ sql: String) {
+        self.init([], sql)
+    }
+}
+
+/// A statement of whatever parameters and rows, for those who look at its declaration.
+package protocol DeclaredStatement: Sendable {
+    var sql: String { get }
+    var parameterTypes: [(element: PostgresType, isArray: Bool)] { get }
+    /// Empty where nothing is read.
+    var columns: [RowColumn] { get }
+}
+
+extension Statement: DeclaredStatement {
+    package var parameterTypes: [(element: PostgresType, isArray: Bool)] {
+        parameters.flatMap(\.types).map { ($0.element, $0.isArray) }
+    }
+
+    package var columns: [RowColumn] { row?.columns ?? [] }
+}

@@ -1,0 +1,73 @@
+package import AppStore
+package import Entitlements
+package import Postgres
+
+/// A value that a column of type `text` holds by its name.
+package protocol TextColumnValue: ColumnValue {
+    var columnText: String { get }
+
+    /// Nil for a text that was never written for such a value.
+    init?(columnText: String)
+}
+
+extension TextColumnValue {
+    package static var columnType: PostgresType { .text }
+    package func append(to array: inout PostgresArray) { array.append(columnText) }
+    package var parameter: PostgresValue { .text(columnText) }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> Self {
+        guard let value = Self(columnText: row.text(position)) else {
+            preconditionFailure("the column holds a text that no \(Self.self) is written as")
+        }
+        return value
+    }
+}
+
+extension TextColumnValue where Self: RawRepresentable, RawValue == String {
+    package var columnText: String { rawValue }
+
+    package init?(columnText: String) {
+        self.init(rawValue: columnText)
+    }
+}
+
+extension Environment: TextColumnValue {}
+
+extension Track: TextColumnValue {}
+
+extension NotificationMeaning: TextColumnValue {}
+
+/// A rule that only a later version of the program knows reads as `unlinked`.
+extension OwnershipRule: TextColumnValue {
+    package init?(columnText: String) {
+        self = OwnershipRule(rawValue: columnText) ?? .unlinked
+    }
+}
+
+extension OwnershipPolicy: TextColumnValue {}
+
+extension ImmutableField: TextColumnValue {}
+
+extension Trust: TextColumnValue {
+    package var columnText: String { text }
+
+    package init?(columnText: String) {
+        self.init(text: columnText)
+    }
+}
+
+extension ProductType: TextColumnValue {
+    package var columnText: String { rawValue }
+
+    package init?(columnText: String) {
+        self.init(rawValue: columnText)
+    }
+}
+
+extension AccountToken: TextColumnValue {
+    package var columnText: String { canonical }
+
+    package init?(columnText: String) {
+        self.init(columnText)
+    }
+}
