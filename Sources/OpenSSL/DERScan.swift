@@ -6,7 +6,7 @@
 struct DERScan {
     private static let depthMax = 24
     /// Apple's certificates have up to about a hundred and ten; a parser's work grows with them.
-    static let elementsMax = 224
+    static let elementsMax = 192
 
     enum Outcome {
         case canonical

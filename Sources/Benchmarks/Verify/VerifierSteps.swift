@@ -61,7 +61,7 @@ struct VerifierSteps {
             "certificates",
             "DERScan, Certificate",
             "each byte once, then what a parser makes of the elements",
-            "3 x \(limits.certificateBytesMax) bytes, 224 elements each"
+            "3 x \(limits.certificateBytesMax) bytes, 192 elements each"
         ),
         Step("chain", "ChainPolicy", "each configured root by name", "the settings' roots"),
         Step("signatures", "CertificateSignatures, P256Verifier", "two and one at most"),

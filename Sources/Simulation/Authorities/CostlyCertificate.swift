@@ -11,7 +11,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     case manyExtensions = "360 extensions"
     case manyPlaces = "825 distribution points"
     /// As many elements as are allowed, in all three certificates.
-    case namesAllowed = "140 names in each certificate"
+    case namesAllowed = "108 names in each certificate"
 
     /// Whether the certificate is refused for what it is, whoever has issued it.
     package var isMalformed: Bool {
@@ -55,7 +55,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
             let point: [UInt8] = [0x30, 0x06, 0xA0, 0x04, 0xA0, 0x02, 0x82, 0x00]
             blueprint.intermediate.extensions = [Self.filled("2.5.29.31", with: point)]
         case .namesAllowed:
-            let names = Self.list("2.5.29.17", [0x82, 0x01, 0x61], 140)
+            let names = Self.list("2.5.29.17", [0x82, 0x01, 0x61], 108)
             blueprint.leaf.extensions.append(names)
             blueprint.intermediate.extensions.append(names)
             blueprint.root.extensions.append(names)
