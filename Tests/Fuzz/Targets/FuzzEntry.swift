@@ -21,6 +21,11 @@ enum FuzzEntry {
             }
         }
         self.rig = rig
+        guard target == .signature else { return }
+        atexit {
+            let count = FuzzEntry.rig?.comparisonsCount ?? 0
+            FileHandle.standardError.write(Data("comparisons: \(count)\n".utf8))
+        }
     }
 }
 

@@ -11,10 +11,14 @@ final class FuzzRig {
     private let receipts: CertificateAuthority
     private let warm: Verifier
     private let cold: Verifier
-    private let signatures = SignatureComparison()
+    private let signatures: SignatureComparison?
+
+    /// How many signatures were verified in both ways.
+    var comparisonsCount: Int { signatures?.comparisonsCount ?? 0 }
 
     init(_ target: FuzzTarget) throws {
         self.target = target
+        signatures = target == .signature ? SignatureComparison() : nil
         authority = try CertificateAuthority(name: "Fuzz")
         receipts = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Fuzz"))
         let roots = try [authority.root, receipts.root].map { try Certificate(der: $0) }
@@ -34,20 +38,20 @@ final class FuzzRig {
         cold = Verifier(configuration: VerifierConfiguration(apps: apps, limits: limits))
     }
 
-    /// Puts one input through the target; whatever it is, it ends in a verdict.
+    /// Runs one input through the target; any input is either accepted or refused.
     func run(_ input: [UInt8]) {
         switch target {
-        case .body: judge(input, warm)
-        case .jws: judge(input, cold)
+        case .body: verify(input, warm)
+        case .jws: verify(input, cold)
         case .payload:
             guard let body = try? authority.sign(input) else { return }
-            judge(body, warm)
+            verify(body, warm)
         case .certificate: runCertificate(input)
-        case .signature: signatures.run(input)
+        case .signature: signatures?.run(input)
         case .receipt:
-            judge(Base64Text.standard(input), warm)
+            verify(Base64Text.standard(input), warm)
             guard let body = try? receipts.receiptContentText(input) else { return }
-            judge(body, warm)
+            verify(body, warm)
         }
     }
 
@@ -61,18 +65,18 @@ final class FuzzRig {
             _ = certificate.issuance(by: certificate)
         }
         let chain = [authority.leaf, authority.intermediate, authority.root]
-        for place in chain.indices {
+        for index in chain.indices {
             var other = chain
-            other[place] = der
+            other[index] = der
             let header = CertificateAuthority.headerSegment(certificates: other)
             if let body = try? authority.sign(Array("{}".utf8), headerSegment: header) {
-                judge(body, cold)
+                verify(body, cold)
             }
         }
     }
 
     /// What is accepted has to be an observation that the next stage reads.
-    private func judge(_ body: [UInt8], _ verifier: Verifier) {
+    private func verify(_ body: [UInt8], _ verifier: Verifier) {
         guard case .success(.items(let items)) = verifier.verify(body) else { return }
         for (index, item) in items.enumerated() {
             let source = ObservationSource(

@@ -1,4 +1,4 @@
-/// The ways into the verifier, each fuzzed by itself.
+/// The ways into the verifier, each fuzzed separately.
 enum FuzzTarget: String, CaseIterable {
     /// Whole bodies, as they stand in the topic.
     case body
@@ -6,10 +6,10 @@ enum FuzzTarget: String, CaseIterable {
     case jws
     /// What Apple signs: the input is signed by a good chain before it is verified.
     case payload
-    /// One certificate in DER, by itself and at each place of a chain.
+    /// One certificate in DER, by itself and at each position in a chain.
     case certificate
     /// The content of a receipt, which is signed before it is verified; and whole messages.
     case receipt
-    /// A signature under a key, judged by OpenSSL and by a table of the key: alike, or it fails.
+    /// Signatures, each verified by OpenSSL and by a table of the key: the results are equal.
     case signature
 }
