@@ -4,17 +4,13 @@ import PackageDescription
 
 // No outside package: the toolchain's modules and the system's C libraries are all it builds on.
 
-let upcoming: [SwiftSetting] = [
+let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
-
-/// A build in which deploy/mutate.sh can leave out a check of the verifier's policy.
-let mutates = Context.environment["POLICY_MUTATION"] != nil
-let strict = upcoming + (mutates ? [.define("POLICY_MUTATION")] : [])
 
 /// The wrappers touch C pointers, so every unsafe expression in them has to be marked.
 let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
@@ -254,15 +250,4 @@ if Context.environment["FUZZING"] != nil {
     package.products.append(
         .library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])
     )
-}
-
-if mutates {
-    // Nothing that could be deployed is ever built so: the policy, its tests and what those need.
-    let needed: Set = [
-        "AppStore", "AppStoreTests", "CLibPQ", "CMalloc", "CMicroHTTPD", "COpenSSL", "CRDKafka",
-        "DeadLetters", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "OpenSSLTests",
-        "Postgres", "Records", "Settings", "Simulation", "Store", "TestSupport", "Threads",
-        "Worker",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
 }

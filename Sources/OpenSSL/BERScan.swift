@@ -21,8 +21,7 @@ struct BERScan {
     static func outcome(of bytes: [UInt8]) -> Outcome {
         var scan = BERScan(bytes: bytes)
         guard scan.scan() else { return .malformed }
-        let isWhole = scan.offset == bytes.count || PolicyCheck.receiptEnd.isLeftOut
-        return isWhole ? .certificates(scan.certificates) : .trailingBytes
+        return scan.offset == bytes.count ? .certificates(scan.certificates) : .trailingBytes
     }
 
     /// Where an element stands in a ContentInfo of SignedData (RFC 2315 §7, §9.1).
@@ -90,9 +89,7 @@ struct BERScan {
     /// Steps into a constructed element, over a primitive one.
     private mutating func take(_ element: Element, in frame: Frame) -> Bool {
         elementsCount += 1
-        guard elementsCount <= Self.elementsMax || PolicyCheck.receiptBounds.isLeftOut else {
-            return false
-        }
+        guard elementsCount <= Self.elementsMax else { return false }
         if frame.stringDepth > 0 {
             guard element.tag & ~0x20 == Tag.octetString else { return false }
         }
@@ -108,14 +105,12 @@ struct BERScan {
     private mutating func push(_ element: Element) -> Bool {
         let isUniversal = element.tag & 0xC0 == 0
         let isString = element.tag == Tag.octetString | 0x20
-        guard frames.count < Self.depthMax || PolicyCheck.receiptBounds.isLeftOut,
+        guard frames.count < Self.depthMax,
             !isUniversal || isString || element.tag == Tag.sequence || element.tag == Tag.set
         else { return false }
         let parent = frames.last
         let stringDepth = isString ? (parent?.stringDepth ?? 0) + 1 : 0
-        guard stringDepth <= Self.stringDepthMax || PolicyCheck.receiptStringDepth.isLeftOut else {
-            return false
-        }
+        guard stringDepth <= Self.stringDepthMax else { return false }
         let role = role(of: element)
         if !frames.isEmpty {
             frames[frames.count - 1].childrenCount += 1

@@ -39,21 +39,15 @@ package final class Certificate: Sendable {
     package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
-        case .trailingBytes where PolicyCheck.certificateEnd.isLeftOut: break
         case .trailingBytes: throw .trailingBytes
         case .tooManyElements: throw .tooManyElements
-        case .malformed where PolicyCheck.certificateForm.isLeftOut: break
         case .malformed: throw .notDER
         }
         guard let outline = ParsedCertificate(der: der, in: .null) else { throw .notACertificate }
-        guard
-            outline.version == 3 || acceptsOldVersions || PolicyCheck.certificateVersion.isLeftOut
-        else { throw .unsupportedVersion }
+        guard outline.version == 3 || acceptsOldVersions else { throw .unsupportedVersion }
         guard let validity = outline.validity else { throw .invalidDate }
         guard let extensions = outline.extensions else { throw .invalidExtension }
-        guard outline.hasPointOfItsCurve || PolicyCheck.publicPoint.isLeftOut else {
-            throw .invalidKey
-        }
+        guard outline.hasPointOfItsCurve else { throw .invalidKey }
         self.der = der
         fingerprint = SHA256.digest(der)
         self.validity = validity

@@ -39,9 +39,7 @@ struct DERScan {
     private var offset = 0
     private var elementsCount = 0
 
-    private var isWithinBound: Bool {
-        elementsCount <= Self.elementsMax || PolicyCheck.certificateElements.isLeftOut
-    }
+    private var isWithinBound: Bool { elementsCount <= Self.elementsMax }
 
     private init(bytes: [UInt8]) {
         self.bytes = bytes

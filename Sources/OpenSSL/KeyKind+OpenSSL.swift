@@ -7,8 +7,7 @@ extension KeyKind {
         let kind = unsafe KeyKind(of: key)
         switch kind {
         case .p256, .p384:
-            let isSound = unsafe Self.isPublicKey(key) || PolicyCheck.publicKey.isLeftOut
-            self = isSound ? kind : .malformed
+            self = unsafe Self.isPublicKey(key) ? kind : .malformed
         case .otherCurve, .rsa, .malformed, .other: self = kind
         }
     }

@@ -19,16 +19,10 @@ package struct MessageOutline: Sendable {
         case .malformed: throw .notBER
         case .trailingBytes: throw .trailingBytes
         case .certificates(let ranges):
-            guard
-                certificateCounts.contains(ranges.count)
-                    || (ranges.count > 3 && PolicyCheck.receiptCertificateCount.isLeftOut)
-            else {
+            guard certificateCounts.contains(ranges.count) else {
                 throw .certificateCount(ranges.count)
             }
-            guard
-                ranges.allSatisfy({ $0.count <= certificateBytesMax })
-                    || PolicyCheck.receiptCertificateSize.isLeftOut
-            else {
+            guard ranges.allSatisfy({ $0.count <= certificateBytesMax }) else {
                 throw .certificateTooLarge
             }
             self.ber = ber

@@ -54,11 +54,8 @@ package struct OCSPAnswer: Hashable, Sendable {
         guard let identifier = unsafe Handle<Resource.OCSPIdentifier>(takingOwnershipOf: named)
         else { throw OCSPError(.aboutAnother, "the certificate cannot be named") }
         self = try unsafe OCSPAnswer(in: basic.pointer, about: identifier.pointer)
-        let isFromFuture =
-            thisUpdate > now + Self.clockSkewMax && !PolicyCheck.answerFuture.isLeftOut
-        let isStale =
-            (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
-            && !PolicyCheck.answerAge.isLeftOut
+        let isFromFuture = thisUpdate > now + Self.clockSkewMax
+        let isStale = (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
         guard !isFromFuture, !isStale, thisUpdate <= nextUpdate ?? .max else {
             throw OCSPError(.outOfWindow, isStale ? "the answer is out of date" : "from the future")
         }
@@ -109,7 +106,7 @@ package struct OCSPAnswer: Hashable, Sendable {
             guard let start = buffer.baseAddress else { return nil }
             var position: UnsafePointer<UInt8>? = unsafe start
             let made = unsafe d2i_OCSP_RESPONSE(nil, &position, buffer.count)
-            isWhole = unsafe position == start + buffer.count || PolicyCheck.answerEnd.isLeftOut
+            isWhole = unsafe position == start + buffer.count
             return unsafe made
         }
         guard let response = unsafe Handle<Resource.OCSPResponse>(takingOwnershipOf: made),

@@ -84,7 +84,6 @@ package enum OCSPResponder {
         let path: String
 
         init(_ address: String) throws(OCSPError) {
-            var isEncrypted: Int32 = 0
             var host: UnsafeMutablePointer<CChar>?
             var port: UnsafeMutablePointer<CChar>?
             var path: UnsafeMutablePointer<CChar>?
@@ -95,7 +94,7 @@ package enum OCSPResponder {
             }
             let isParsed = unsafe OSSL_HTTP_parse_url(
                 address,
-                &isEncrypted,
+                nil,
                 nil,
                 &host,
                 &port,
@@ -104,8 +103,7 @@ package enum OCSPResponder {
                 nil,
                 nil
             )
-            guard address.hasPrefix("http://") || PolicyCheck.plainHTTP.isLeftOut, isParsed == 1,
-                isEncrypted == 0 || PolicyCheck.plainHTTP.isLeftOut,
+            guard address.hasPrefix("http://"), isParsed == 1,
                 let host = unsafe host, let port = unsafe port, let path = unsafe path
             else { throw OCSPError(.notAsked, "the responder's address is not one of HTTP") }
             self.host = unsafe String(cString: host)

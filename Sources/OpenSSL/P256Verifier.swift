@@ -45,7 +45,7 @@ package final class P256Verifier {
 
     private static func fault(of signature: Span<UInt8>) -> SignatureCheck? {
         guard signature.count == P256Signature.byteCount else { return .wrongLength }
-        guard P256Signature.isInRange(signature) || PolicyCheck.signatureRange.isLeftOut else {
+        guard P256Signature.isInRange(signature) else {
             return .outOfRange
         }
         return nil

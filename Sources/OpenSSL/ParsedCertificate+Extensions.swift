@@ -4,8 +4,7 @@ extension ParsedCertificate {
     /// Nil where an extension that OpenSSL knows is malformed or occurs twice.
     var extensions: Extensions? {
         let flags = unsafe X509_get_extension_flags(object.pointer)
-        guard flags & UInt32(EXFLAG_INVALID) == 0 || PolicyCheck.certificateExtensions.isLeftOut
-        else { return nil }
+        guard flags & UInt32(EXFLAG_INVALID) == 0 else { return nil }
         let pathLength = unsafe X509_get_pathlen(object.pointer)
         let hasKeyUsage = flags & UInt32(EXFLAG_KUSAGE) != 0
         let bits = hasKeyUsage ? unsafe X509_get_key_usage(object.pointer) : 0

@@ -57,10 +57,10 @@ extension SignedMessage {
         switch unsafe OBJ_obj2nid(digestAlgorithm.pointee.algorithm) {
         case NID_sha1:
             let isRSA = signature == NID_rsaEncryption || signature == NID_sha1WithRSAEncryption
-            return isRSA || PolicyCheck.receiptAlgorithm.isLeftOut ? .sha1 : nil
+            return isRSA ? .sha1 : nil
         case NID_sha256:
             let isRSA = signature == NID_rsaEncryption || signature == NID_sha256WithRSAEncryption
-            return isRSA || PolicyCheck.receiptAlgorithm.isLeftOut ? .sha256 : nil
+            return isRSA ? .sha256 : nil
         default:
             return nil
         }

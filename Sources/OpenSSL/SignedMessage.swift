@@ -18,9 +18,7 @@ package final class SignedMessage {
         defer { ERR_clear_error() }
         guard let message = Self.parse(outline.ber) else { throw .notSignedData }
         let signersCount = unsafe Self.signersCount(of: message.pointer)
-        guard signersCount == 1 || (signersCount > 1 && PolicyCheck.signersCount.isLeftOut) else {
-            throw .signerCount(signersCount)
-        }
+        guard signersCount == 1 else { throw .signerCount(signersCount) }
         guard let content = unsafe Self.content(of: message.pointer) else { throw .noContent }
         self.content = content
         digest = unsafe Self.digest(of: message.pointer)

@@ -1,5 +1,3 @@
-import OpenSSL
-
 /// What a body is by its first bytes and its alphabet.
 enum BodyForm {
     case json([UInt8])
@@ -8,7 +6,7 @@ enum BodyForm {
 
     init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
         guard let body else { throw Fault(.bodyUnrecognized, "null") }
-        guard body.count <= limits.bodyBytesMax || PolicyCheck.bodySize.isLeftOut else {
+        guard body.count <= limits.bodyBytesMax else {
             throw Fault(
                 .payloadTooLarge,
                 "the body has \(body.count) bytes, \(limits.bodyBytesMax) are allowed"
@@ -58,14 +56,13 @@ enum BodyForm {
         return text.contains(dot)
             && text.allSatisfy {
                 isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-")
-                    || $0 == UInt8(ascii: "_") || PolicyCheck.segmentAlphabet.isLeftOut
+                    || $0 == UInt8(ascii: "_")
             }
     }
 
     private static func isReceiptCharacter(_ byte: UInt8) -> Bool {
         isAlphanumeric(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
             || byte == UInt8(ascii: "=") || byte == 0x0A || byte == 0x0D
-            || PolicyCheck.receiptAlphabet.isLeftOut
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

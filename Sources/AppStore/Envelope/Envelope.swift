@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// A body taken apart by its shape, before anything in it is verified.
 struct Envelope {
@@ -32,7 +31,7 @@ struct Envelope {
         case .json(let bytes):
             let root: JSONValue
             do throws(JSONError) {
-                root = try limits.read(bytes, .envelopeForm)
+                root = try limits.read(bytes)
             } catch {
                 throw Fault(.envelopeMalformed, "the body is no acceptable JSON: \(error)")
             }

@@ -35,17 +35,11 @@ struct ItemAgreement {
         _ item: SignedStatement,
         with notification: SignedStatement
     ) throws(Fault) {
-        guard
-            item.environment == notification.environment
-                || PolicyCheck.itemEnvironment.isLeftOut
-        else {
+        guard item.environment == notification.environment else {
             throw Fault(.itemMismatch, "an item is of another environment than its notification")
         }
         guard let app = item.app, let named = notification.app else { return }
-        guard
-            Array(app.bundleID.utf8) == Array(named.bundleID.utf8)
-                || PolicyCheck.itemBundle.isLeftOut
-        else {
+        guard Array(app.bundleID.utf8) == Array(named.bundleID.utf8) else {
             throw Fault(.itemMismatch, "an item is of another app than its notification")
         }
     }
@@ -57,20 +51,13 @@ struct ItemAgreement {
         guard let purchase = transaction.fields.originalTransactionID,
             renewal.fields.originalTransactionID?.bytes == purchase.bytes
         else {
-            if PolicyCheck.itemPurchase.isLeftOut { return }
             throw Fault(.itemMismatch, "transaction and renewal info are of two purchases")
         }
-        guard
-            transaction.statement.environment == renewal.statement.environment
-                || PolicyCheck.pairEnvironment.isLeftOut
-        else {
+        guard transaction.statement.environment == renewal.statement.environment else {
             throw Fault(.itemMismatch, "transaction and renewal info are of two environments")
         }
         let trust = transaction.statement.anchor.trust
-        guard
-            renewal.statement.chain.anchors.contains(where: { $0.trust == trust })
-                || PolicyCheck.pairTrust.isLeftOut
-        else {
+        guard renewal.statement.chain.anchors.contains(where: { $0.trust == trust }) else {
             throw Fault(.itemMismatch, "transaction and renewal info have two roots")
         }
     }

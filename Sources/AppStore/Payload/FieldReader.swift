@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// Reads members leniently: a value of another type or out of bounds is absent, and counted.
 ///
@@ -16,9 +15,7 @@ struct FieldReader {
 
     mutating func identifier(_ value: JSONValue) -> PayloadText? {
         let text = PayloadText(value)
-        let isBounded =
-            text.map { Self.identifierBytes.contains($0.byteCount) } ?? false
-            || PolicyCheck.identifierLength.isLeftOut
+        let isBounded = text.map { Self.identifierBytes.contains($0.byteCount) } ?? false
         return accept(isBounded ? text : nil, value)
     }
 

@@ -34,7 +34,7 @@ struct ReceiptAttribute: Equatable {
             }
             if attribute.number == ReceiptField.inAppRecord {
                 recordsCount += 1
-                guard recordsCount <= recordsMax || PolicyCheck.recordsCount.isLeftOut else {
+                guard recordsCount <= recordsMax else {
                     throw Fault(
                         .payloadTooLarge,
                         "the receipt holds more than \(recordsMax) in-app records"
@@ -42,10 +42,7 @@ struct ReceiptAttribute: Equatable {
                 }
             }
             attributes.append(attribute)
-            guard
-                attributes.count - recordsCount <= countMax
-                    || PolicyCheck.attributesCount.isLeftOut
-            else {
+            guard attributes.count - recordsCount <= countMax else {
                 throw Fault(.receiptMalformed, "there are more than \(countMax) attributes")
             }
         }

@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// Writes the attributes of a receipt, or of one record, as members of a JSON object.
 struct ReceiptObject {
@@ -17,9 +16,7 @@ struct ReceiptObject {
         self.fields = fields
         self.attributes = attributes.sorted { $0.precedes($1) }
         for (attribute, next) in zip(self.attributes, self.attributes.dropFirst())
-        where attribute.number == next.number && fields[next.number] != nil
-            && !PolicyCheck.attributeTwice.isLeftOut
-        {
+        where attribute.number == next.number && fields[next.number] != nil {
             throw Fault(.receiptMalformed, "attribute \(next.number) is there twice")
         }
     }

@@ -81,14 +81,13 @@ extension Verifier {
         of message: SignedMessage,
         _ certificates: [Certificate]
     ) throws(Fault) -> (leaf: Certificate, chain: VerifiedChain) {
-        let unnamed = PolicyCheck.signerNamed.isLeftOut ? certificates.indices.first : nil
-        guard let place = certificates.firstIndex(where: message.isSigned(in:)) ?? unnamed else {
+        guard let index = certificates.firstIndex(where: message.isSigned(in:)) else {
             throw Fault(.receiptMalformed, "none of the certificates is the signer's")
         }
-        let leaf = certificates[place]
+        let leaf = certificates[index]
         guard certificates.count == 3 else { return (leaf, try verifyLocal(leaf, .receipts)) }
         var issuers = certificates
-        issuers.remove(at: place)
+        issuers.remove(at: index)
         if leaf.issuance(by: issuers[0]) == .nameMismatch,
             leaf.issuance(by: issuers[1]) != .nameMismatch
         {
@@ -108,8 +107,6 @@ extension Verifier {
     private func check(_ message: SignedMessage, _ leaf: Certificate) throws(Fault) {
         switch message.check(with: leaf) {
         case .valid: break
-        case .wrongAttributes where PolicyCheck.signedAttributes.isLeftOut: break
-        case .invalid where PolicyCheck.receiptSignature.isLeftOut: break
         case .invalid:
             throw Fault(.receiptSignatureInvalid, "the leaf's key has not signed the receipt")
         case .wrongAttributes:

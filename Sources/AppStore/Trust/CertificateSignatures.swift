@@ -31,14 +31,10 @@ struct CertificateSignatures {
     /// It is of version 3: an intermediate is read only so, and a root is pinned or configured.
     func certificate(of der: [UInt8]) -> Certificate? {
         for fact in facts {
-            if isCertificate(fact.intermediate, der) { return fact.intermediate }
-            if isCertificate(fact.root, der) { return fact.root }
+            if fact.intermediate.der == der { return fact.intermediate }
+            if fact.root.der == der { return fact.root }
         }
         return nil
-    }
-
-    private func isCertificate(_ certificate: Certificate, _ der: [UInt8]) -> Bool {
-        certificate.der == der || PolicyCheck.knownCertificate.isLeftOut
     }
 
     /// Whether the intermediate has signed a leaf: computed each time.
@@ -59,7 +55,7 @@ struct CertificateSignatures {
         }
         computedCount += 1
         let isSigned = intermediate.isSigned(by: root)
-        if isSigned || PolicyCheck.knownSignature.isLeftOut {
+        if isSigned {
             remember(Fact(intermediate: intermediate, root: root))
         }
         return isSigned
@@ -67,9 +63,8 @@ struct CertificateSignatures {
 
     private func index(of intermediate: Certificate, _ root: Certificate) -> Int? {
         facts.firstIndex { fact in
-            (fact.intermediate.fingerprint == intermediate.fingerprint
-                || PolicyCheck.knownIntermediate.isLeftOut)
-                && (fact.root.fingerprint == root.fingerprint || PolicyCheck.knownRoot.isLeftOut)
+            fact.intermediate.fingerprint == intermediate.fingerprint
+                && fact.root.fingerprint == root.fingerprint
         }
     }
 

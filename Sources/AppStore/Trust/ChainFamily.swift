@@ -40,8 +40,7 @@ enum ChainFamily {
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
-            let isNamed = leaf.hasNamedCurve || PolicyCheck.namedCurve.isLeftOut
-            return isNamed && leaf.p256Key != nil
+            return leaf.hasNamedCurve && leaf.p256Key != nil
                 ? nil : "the leaf's key is not on P-256 as a named curve"
         case .receipts:
             if case .rsa(let bits) = leaf.keyKind, bits >= Self.rsaBitsMin { return nil }

@@ -14,7 +14,7 @@ struct ChainPolicy {
     /// whatever stands in third place.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
         var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
-        let isPinned = presentedRoot.fingerprint == family.pin || PolicyCheck.pin.isLeftOut
+        let isPinned = presentedRoot.fingerprint == family.pin
         if isPinned && !candidates.contains(where: { $0.fingerprint == family.pin }) {
             candidates.append(presentedRoot)
         }
@@ -29,7 +29,7 @@ struct ChainPolicy {
         _ signatures: inout CertificateSignatures
     ) throws(Fault) -> [Anchor] {
         let candidates = candidates(chainRoots)
-        guard !candidates.isEmpty || PolicyCheck.anchorNamed.isLeftOut else {
+        guard !candidates.isEmpty else {
             throw Fault(.rootUntrusted, "no configured root has issued the intermediate")
         }
         try checkLeafAndIntermediate()
@@ -43,9 +43,7 @@ struct ChainPolicy {
             }
         }
         if anchors.isEmpty, let firstFault { throw firstFault }
-        guard
-            signatures.isSigned(leaf, by: intermediate) || PolicyCheck.leafSignature.isLeftOut
-        else {
+        guard signatures.isSigned(leaf, by: intermediate) else {
             throw Fault(.chainInvalid, "the intermediate has not signed the leaf")
         }
         guard leaf.keyKind != .malformed else { throw Self.malformedKey(of: "leaf") }
@@ -61,8 +59,7 @@ struct ChainPolicy {
         try Self.checkIssuance(of: leaf, "leaf", by: intermediate)
         try Self.checkIssuer(intermediate, "intermediate")
         for (certificate, name) in [(leaf, "leaf"), (intermediate, "intermediate")] {
-            guard family.allows(certificate.signatureDigest) || PolicyCheck.digest.isLeftOut
-            else {
+            guard family.allows(certificate.signatureDigest) else {
                 throw Fault(.chainInvalid, "the \(name) is signed over a weak digest")
             }
             try Self.checkExtensions(of: certificate, name)
@@ -76,15 +73,10 @@ struct ChainPolicy {
         try Self.checkIssuance(of: intermediate, "intermediate", by: root)
         try Self.checkIssuer(root, "root")
         try Self.checkExtensions(of: root, "root")
-        if let pathLengthMax = root.pathLengthMax, pathLengthMax < 1,
-            !PolicyCheck.pathLength.isLeftOut
-        {
+        if let pathLengthMax = root.pathLengthMax, pathLengthMax < 1 {
             throw Fault(.chainInvalid, "the root allows no intermediate")
         }
-        guard
-            signatures.isSigned(intermediate, byRoot: root)
-                || PolicyCheck.intermediateSignature.isLeftOut
-        else {
+        guard signatures.isSigned(intermediate, byRoot: root) else {
             throw Fault(.chainInvalid, "the root has not signed the intermediate")
         }
         guard let trust = family.trust(inRoot: root.fingerprint) else {
@@ -100,8 +92,6 @@ struct ChainPolicy {
     ) throws(Fault) {
         switch certificate.issuance(by: issuer) {
         case .named: break
-        case .nameMismatch where PolicyCheck.issuerName.isLeftOut: break
-        case .keyIdentifierMismatch where PolicyCheck.keyIdentifier.isLeftOut: break
         case .nameMismatch:
             throw Fault(.chainInvalid, "the \(name) names another issuer")
         case .keyIdentifierMismatch:
@@ -110,17 +100,14 @@ struct ChainPolicy {
     }
 
     private static func checkIssuer(_ issuer: Certificate, _ name: String) throws(Fault) {
-        guard issuer.isCA || PolicyCheck.issuerIsCA.isLeftOut else {
+        guard issuer.isCA else {
             throw Fault(.chainInvalid, "the \(name) is no CA")
         }
-        if let keyUsage = issuer.keyUsage, !keyUsage.contains(.keyCertSign),
-            !PolicyCheck.issuerKeyUsage.isLeftOut
-        {
+        if let keyUsage = issuer.keyUsage, !keyUsage.contains(.keyCertSign) {
             throw Fault(.chainInvalid, "the \(name) may not sign certificates")
         }
         switch issuer.keyKind {
         case .p256, .p384: break
-        case _ where PolicyCheck.issuerKey.isLeftOut: break
         case .rsa(let bits) where bits >= ChainFamily.rsaBitsMin: break
         case .rsa: throw Fault(.chainInvalid, "the \(name) has an RSA key below 2048 bits")
         case .malformed: throw Self.malformedKey(of: name)
@@ -134,32 +121,23 @@ struct ChainPolicy {
         _ name: String
     ) throws(Fault) {
         let unknown = certificate.unknownCriticalExtensions.filter { !MarkerOID.all.contains($0) }
-        guard unknown.isEmpty || PolicyCheck.criticalExtensions.isLeftOut else {
+        guard unknown.isEmpty else {
             throw Fault(.chainInvalid, "the \(name) has an unknown critical extension")
         }
     }
 
     /// Why the certificates are not for signing transactions; nil where they are.
     var purposeFault: String? {
-        guard
-            leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1
-                || PolicyCheck.leafMarker.isLeftOut
-        else {
+        guard leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1 else {
             return "the leaf has not once the extension \(MarkerOID.receiptSigning)"
         }
-        guard
-            intermediate.occurrences(ofExtension: MarkerOID.developerRelations) > 0
-                || PolicyCheck.intermediateMarker.isLeftOut
-        else {
+        guard intermediate.occurrences(ofExtension: MarkerOID.developerRelations) > 0 else {
             return "the intermediate has no extension \(MarkerOID.developerRelations)"
         }
-        guard !leaf.isCA || PolicyCheck.leafIsNoCA.isLeftOut else { return "the leaf is a CA" }
-        guard
-            leaf.keyUsage?.contains(.digitalSignature) ?? true
-                || PolicyCheck.leafKeyUsage.isLeftOut
-        else {
+        guard !leaf.isCA else { return "the leaf is a CA" }
+        guard leaf.keyUsage?.contains(.digitalSignature) ?? true else {
             return "the leaf's key usage lacks digitalSignature"
         }
-        return PolicyCheck.leafKey.isLeftOut ? nil : family.keyFault(of: leaf)
+        return family.keyFault(of: leaf)
     }
 }

@@ -51,15 +51,10 @@ final class VerifiedChain {
 
     /// The anchors that were valid at a time, where leaf and intermediate were; both ends count.
     func anchors(validAt seconds: Int64) -> [Anchor] {
-        guard
-            certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) })
-                || PolicyCheck.signersValidity.isLeftOut
-        else {
+        guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else {
             return []
         }
-        return anchors.filter {
-            $0.validity.contains(seconds) || PolicyCheck.anchorValidity.isLeftOut
-        }
+        return anchors.filter { $0.validity.contains(seconds) }
     }
 
     /// Notes a good signature, and gives the key a table once it has made enough of them.

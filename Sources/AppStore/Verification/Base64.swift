@@ -1,5 +1,3 @@
-import OpenSSL
-
 /// The two encodings of RFC 4648 that Apple uses, read strictly: no whitespace, no line breaks, no
 /// foreign alphabet, and unused bits are zero, so that no two texts decode to the same bytes.
 package struct Base64: Sendable {
@@ -83,14 +81,10 @@ package struct Base64: Sendable {
         let second = values[Int(text[range.lowerBound + 1])]
         output[start] = first << 2 | second >> 4
         guard range.count == 3 else {
-            return (1, first | second < 0x40 && isZero(second & 0x0F))
+            return (1, first | second < 0x40 && second & 0x0F == 0)
         }
         let third = values[Int(text[range.lowerBound + 2])]
         output[start + 1] = second << 4 | third >> 2
-        return (2, first | second | third < 0x40 && isZero(third & 0x03))
-    }
-
-    private static func isZero(_ unusedBits: UInt8) -> Bool {
-        unusedBits == 0 || PolicyCheck.unusedBits.isLeftOut
+        return (2, first | second | third < 0x40 && third & 0x03 == 0)
     }
 }

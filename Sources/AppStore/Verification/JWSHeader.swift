@@ -14,18 +14,13 @@ struct JWSHeader {
         limits: VerifierLimits
     ) throws(Fault) {
         let root = try Self.object(bytes, limits)
-        guard root["alg"]?.isString("ES256") == true || PolicyCheck.algorithm.isLeftOut else {
+        guard root["alg"]?.isString("ES256") == true else {
             throw Fault(.algorithmNotAllowed, "the header's alg is not ES256")
         }
         guard let chain = root["x5c"], chain.kind == .array else {
             throw Fault(.x5cMissing, "the header has no x5c array")
         }
-        guard
-            chain.count == 3
-                || (chain.count == 1
-                    && (acceptsSingleCertificate || PolicyCheck.localEntry.isLeftOut))
-                || (chain.count > 3 && PolicyCheck.certificateCount.isLeftOut)
-        else {
+        guard chain.count == 3 || (chain.count == 1 && acceptsSingleCertificate) else {
             throw Fault(.x5cLength, "x5c holds \(chain.count) certificates instead of 3")
         }
         var certificates: [[UInt8]] = []
@@ -41,17 +36,17 @@ struct JWSHeader {
     ) throws(Fault) -> JSONValue {
         let root: JSONValue
         do throws(JSONError) {
-            root = try limits.read(bytes, .headerForm)
+            root = try limits.read(bytes)
         } catch {
             throw Fault(.jwsMalformed, "the header is no acceptable JSON: \(error)")
         }
         guard root.kind == .object else {
             throw Fault(.jwsMalformed, "the header is no JSON object")
         }
-        guard root["crit"] == nil || PolicyCheck.criticalMember.isLeftOut else {
+        guard root["crit"] == nil else {
             throw Fault(.jwsMalformed, "the header has crit, and no extension is understood")
         }
-        guard root["b64"] == nil || PolicyCheck.unencodedPayload.isLeftOut else {
+        guard root["b64"] == nil else {
             throw Fault(.jwsMalformed, "the header has b64, which changes what is signed")
         }
         return root
@@ -64,17 +59,13 @@ struct JWSHeader {
         guard let text = entry.stringBytes else {
             throw Fault(.certificateMalformed, "an entry of x5c is no string")
         }
-        guard
-            text.count <= (limits.certificateBytesMax + 2) / 3 * 4
-                || PolicyCheck.certificateSize.isLeftOut
-        else {
+        guard text.count <= (limits.certificateBytesMax + 2) / 3 * 4 else {
             throw Fault(.certificateMalformed, "a certificate is too large")
         }
         guard let der = Base64.standard.decode(text.span) else {
             throw Fault(.certificateMalformed, "an entry of x5c is no standard base64")
         }
-        guard der.count <= limits.certificateBytesMax || PolicyCheck.certificateSize.isLeftOut
-        else {
+        guard der.count <= limits.certificateBytesMax else {
             throw Fault(.certificateMalformed, "a certificate is too large")
         }
         return der

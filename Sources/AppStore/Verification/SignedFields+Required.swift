@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 extension SignedFields {
     /// Refuses a payload without the fields that make it what it is.
@@ -21,14 +20,14 @@ extension SignedFields {
             try Self.require(fields.bundleID != nil || Self.lacksBundle(payload), "bundleId")
         case .notification(let fields):
             try Self.require(fields.type != nil, "notificationType")
-            guard !fields.hasUnreadableItem || PolicyCheck.innerItems.isLeftOut else {
+            guard !fields.hasUnreadableItem else {
                 throw Fault(.payloadMalformed, "an item inside the notification is no string")
             }
         }
     }
 
     private static func require(_ isPresent: Bool, _ name: StaticString) throws(Fault) {
-        guard isPresent || PolicyCheck.requiredFields.isLeftOut else {
+        guard isPresent else {
             throw Fault(.payloadMalformed, "\(name) is missing or not as it must be")
         }
     }

@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// A payload read as what it is.
 enum SignedFields {
@@ -19,8 +18,7 @@ enum SignedFields {
         let isRenewal =
             Self.has("autoRenewStatus", payload) || Self.has("autoRenewProductId", payload)
         switch (isTransaction, isRenewal, isAppTransaction, isNotification) {
-        case (true, false, false, false),
-            (true, _, _, _) where PolicyCheck.oneKind.isLeftOut:
+        case (true, false, false, false):
             self = .transaction(TransactionPayload(payload))
         case (false, true, false, false):
             self = .renewalInfo(RenewalPayload(payload))

@@ -60,16 +60,12 @@ extension Verifier {
         appAppleID: Int64?? = nil
     ) throws(Fault) -> Vouching {
         guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
-        guard configuration.hasBundle(bundleID) || PolicyCheck.bundle.isLeftOut else {
+        guard configuration.hasBundle(bundleID) else {
             throw Fault(.bundleMismatch, "no app of this bundle ID is configured")
         }
-        var index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
-        if PolicyCheck.environment.isLeftOut { index = index ?? 0 }
+        let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
         if let index, let appAppleID, environment == .production {
-            guard
-                appAppleID == configuration.apps[index].appAppleID
-                    || PolicyCheck.appAppleID.isLeftOut
-            else {
+            guard appAppleID == configuration.apps[index].appAppleID else {
                 let detail = appAppleID == nil ? "absent" : "another than the configured one"
                 throw Fault(.appMismatch, detail)
             }
@@ -77,10 +73,7 @@ extension Verifier {
         guard let index else {
             throw Fault(.environmentMismatch, "not configured for the app")
         }
-        let unasked = PolicyCheck.appAnchor.isLeftOut ? anchors.first : nil
-        guard
-            let anchor = configuration.anchor(of: anchors, family, forAppAt: index) ?? unasked
-        else {
+        guard let anchor = configuration.anchor(of: anchors, family, forAppAt: index) else {
             throw Fault(.rootUntrusted, "the root may not vouch for this app and environment")
         }
         return Vouching(
@@ -97,10 +90,7 @@ extension Verifier {
         guard let environment else {
             throw Fault(.environmentMismatch, "not configured for any app")
         }
-        let unasked = PolicyCheck.renewalAnchor.isLeftOut ? anchors.first : nil
-        guard
-            let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) ?? unasked
-        else {
+        guard let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) else {
             throw Fault(.rootUntrusted, "the root may not vouch for any app of this environment")
         }
         return Vouching(anchor: anchor, environment: environment, app: nil)

@@ -60,7 +60,7 @@ extension Verifier {
         let isConfigured = configuration.localCertificates.contains {
             $0.fingerprint == certificate.fingerprint
         }
-        guard isConfigured || PolicyCheck.localCertificate.isLeftOut else {
+        guard isConfigured else {
             throw Fault(.rootUntrusted, "the single certificate is not a configured one")
         }
         return VerifiedChain(local: certificate, family)

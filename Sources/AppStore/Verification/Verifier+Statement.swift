@@ -17,7 +17,7 @@ extension Verifier {
         let payload = try decode(jws.payload, token, "payload")
         trail.note(decoded: payload)
         let signature = try decode(jws.signature, token, "signature")
-        guard signature.count == 64 || PolicyCheck.signatureLength.isLeftOut else {
+        guard signature.count == 64 else {
             throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
         }
         let chain: VerifiedChain
@@ -37,12 +37,11 @@ extension Verifier {
         let json = try parse(payload)
         trail.note(payload: json)
         let fields = try SignedFields(json)
-        let unsaid = PolicyCheck.signedDate.isLeftOut ? Timestamp(milliseconds: 0) : nil
-        guard let signedDate = fields.signedDate ?? unsaid else {
+        guard let signedDate = fields.signedDate else {
             throw Fault(.payloadMalformed, "the payload has no signed date")
         }
         let anchors = try anchors(of: chain, at: signedDate)
-        if let kind, kind != fields.kind, !PolicyCheck.kindOfPlace.isLeftOut {
+        if let kind, kind != fields.kind {
             throw Fault(
                 .payloadMalformed,
                 "holds a \(fields.kind.rawValue) in the place of a \(kind.rawValue)"
@@ -83,10 +82,7 @@ extension Verifier {
     }
 
     private func decodeHeader(_ jws: CompactJWS, _ token: Token) throws(Fault) -> [UInt8] {
-        guard
-            jws.header.count <= configuration.limits.headerSegmentBytesMax
-                || PolicyCheck.headerSize.isLeftOut
-        else {
+        guard jws.header.count <= configuration.limits.headerSegmentBytesMax else {
             throw Fault(.jwsMalformed, "the header segment is too large")
         }
         return try decode(jws.header, token, "header")
@@ -120,7 +116,6 @@ extension Verifier {
     ) throws(Fault) {
         switch chain.check(jws, of: token, signature: signature) {
         case .valid: chain.countSignature(configuration)
-        case _ where PolicyCheck.signature.isLeftOut: break
         case .outOfRange, .wrongLength:
             throw Fault(.signatureInvalid, "r or s of the signature is out of range")
         case .invalid:

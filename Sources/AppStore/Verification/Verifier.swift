@@ -43,7 +43,7 @@ package final class Verifier {
         do throws(Fault) {
             let verified = try verified(body)
             guard !awaited.isEmpty else { return .success(verified) }
-            if revocations?.isHard == true, !PolicyCheck.revocationHard.isLeftOut {
+            if revocations?.isHard == true {
                 return .success(.undetermined(awaited))
             }
             passedUnknown += 1

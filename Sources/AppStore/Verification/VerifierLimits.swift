@@ -59,20 +59,13 @@ package struct VerifierLimits: Sendable, Equatable {
     /// The most levels that an observation leaves to what it embeds.
     package static let payloadDepthMax = JSONLimits.standard.depthMax - 4
 
-    /// Reads an envelope or a header by the strict reader within the bounds.
-    ///
-    /// - Parameter check: that it is of this form.
-    func read(_ bytes: [UInt8], _ check: PolicyCheck) throws(JSONError) -> JSONValue {
-        var limits = json
-        if PolicyCheck.jsonDepth.isLeftOut { limits.depthMax = .max }
-        let policy = check.isLeftOut ? JSONPolicy.grammar : .strict
-        return try JSONDocument(parsing: bytes, limits: limits, policy: policy).root
+    /// Reads an envelope or a header with the strict reader, within the bounds.
+    func read(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
+        try JSONDocument(parsing: bytes, limits: json, policy: .strict).root
     }
 
     /// Reads what was signed.
     func read(payload bytes: [UInt8]) throws(JSONError) -> JSONValue {
-        let limits = PolicyCheck.payloadBounds.isLeftOut ? json : payload
-        let policy = PolicyCheck.payloadForm.isLeftOut ? JSONPolicy.grammar : .strict
-        return try JSONDocument(parsing: bytes, limits: limits, policy: policy).root
+        try JSONDocument(parsing: bytes, limits: payload, policy: .strict).root
     }
 }

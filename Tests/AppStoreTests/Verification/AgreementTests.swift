@@ -119,6 +119,14 @@ struct AgreementTests {
         #expect(verifier.reason(statuses) == .claimMismatch)
     }
 
+    @Test func `an empty claim contradicts an empty signed field`() throws {
+        let verifier = try Minted.verifier()
+        let tokens = [try Minted.transaction { $0.offerIdentifier = "" }]
+        #expect(verifier.reason(Body.history(tokens, members: ["revision": #""x""#])) == nil)
+        let body = Body.history(tokens, members: ["offerIdentifier": #""""#])
+        #expect(verifier.reason(body) == .claimMismatch)
+    }
+
     @Test func `an app's number beside an app transaction or a notification is compared`() throws {
         let verifier = try Minted.verifier()
         let app = String(decoding: try Minted.appTransaction(), as: UTF8.self)

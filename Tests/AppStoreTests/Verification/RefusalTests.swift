@@ -104,6 +104,7 @@ struct RefusalTests {
         #expect(verifier.reason(#"{"signedTransactions":[\#(many)],}"#) == .envelopeMalformed)
         let group = #"{"lastTransactions":[\#(many)]}"#
         #expect(verifier.reason(#"{"data":[\#(group)]}"#) == .payloadTooLarge)
+        #expect(verifier.reason(#"{"notificationHistory":[\#(many)]}"#) == .payloadTooLarge)
     }
 
     @Test func `the outer JWS is judged before the inner, and items before claims`() throws {

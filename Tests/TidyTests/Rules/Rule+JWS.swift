@@ -14,6 +14,7 @@ extension Rule {
             ],
             without: [
                 "segmentCount", "unusedBits", "signatureLength", "signatureRange", "signature",
+                "base64Alphabet", "unusedBitsOfThree", "signatureOfTable",
             ]
         ),
         Rule(
@@ -24,7 +25,7 @@ extension Rule {
                 "a huge header is refused before it is decoded",
                 "doubled keys are refused in header, payload and envelope",
             ],
-            without: ["headerForm", "headerSize"]
+            without: ["headerForm", "headerSize", "headerObject"]
         ),
         Rule(
             "JWS 2.2",
@@ -39,7 +40,7 @@ extension Rule {
             "JWS 2.3",
             "no critical extension",
             ["any crit and any b64 member refuses the header"],
-            without: ["criticalMember"]
+            without: ["criticalMember", "criticalNull"]
         ),
         Rule(
             "JWS 2.4",
@@ -59,7 +60,7 @@ extension Rule {
                 "x5c is an array of exactly three strings", "standard base64 has one spelling",
                 "x5c of four, and of the right three in another order", "1,000 certificates",
             ],
-            without: ["certificateCount"]
+            without: ["certificateCount", "chainArray", "base64Padding"]
         ),
     ]
 
@@ -80,7 +81,7 @@ extension Rule {
             ],
             without: [
                 "certificateForm", "certificateEnd", "certificateVersion", "certificateSize",
-                "certificateExtensions",
+                "certificateExtensions", "certificateLengths", "certificateDepth",
             ]
         ),
         Rule(
@@ -91,7 +92,8 @@ extension Rule {
         Rule(
             "Certificates 1.3",
             "dates in their one form",
-            ["a date has the one form of RFC 5280", defects]
+            ["a date has the one form of RFC 5280", defects],
+            without: ["dateYear", "dateZone", "dateDay"]
         ),
         Rule(
             "Certificates 1.4",
@@ -115,19 +117,22 @@ extension Rule {
                 "what one root has signed is not known of another",
                 "a chain takes two signatures, the next leaf one, a known chain none",
             ],
-            without: ["knownCertificate", "knownIntermediate", "knownRoot", "knownSignature"]
+            without: [
+                "knownCertificate", "knownIntermediate", "knownRoot", "knownSignature",
+                "knownHeader",
+            ]
         ),
         Rule(
             "Certificates 2.2",
             "no weak digest under a JWS",
             [defects, receiptDefects],
-            without: ["digest"]
+            without: ["digest", "digestOfJWS"]
         ),
         Rule(
             "Certificates 2.3",
             "RSA with 2048 bits may issue",
             [defects, receiptDefects, "what was made to cost is refused for what it is"],
-            without: ["issuerKey"]
+            without: ["issuerKey", "issuerKeyBits"]
         ),
         Rule(
             "Certificates 3.1",
@@ -136,13 +141,18 @@ extension Rule {
                 defects, receiptDefects, "a leaf on P-384 is not for this purpose",
                 "the leaf has its marker once, the intermediate has it at all",
             ],
-            without: ["leafIsNoCA", "leafKeyUsage", "leafKey", "namedCurve", "leafMarker"]
+            without: [
+                "leafIsNoCA", "leafKeyUsage", "leafKey", "namedCurve", "leafMarker",
+                "leafMarkerOnce", "leafKeyOfReceipt",
+            ]
         ),
         Rule(
             "Certificates 3.2",
             "what an intermediate is",
             [defects, "the leaf has its marker once, the intermediate has it at all"],
-            without: ["issuerIsCA", "issuerKeyUsage", "pathLength", "intermediateMarker"]
+            without: [
+                "issuerIsCA", "issuerKeyUsage", "pathLength", "intermediateMarker", "rootIsIssuer",
+            ]
         ),
         Rule(
             "Certificates 3.3",
@@ -151,7 +161,10 @@ extension Rule {
                 "what is critical and enforced by nobody refuses each certificate of the chain",
                 defects,
             ],
-            without: ["criticalExtensions"]
+            without: [
+                "criticalExtensions", "criticalExtensionsOfRoot", "criticalMarker",
+                "nameConstraints",
+            ]
         ),
         Rule(
             "Certificates 3.4",
@@ -161,7 +174,7 @@ extension Rule {
                 "a key that is no point of its curve is refused with its certificate",
                 "a key at infinity is none", defects,
             ],
-            without: ["publicKey", "publicPoint"]
+            without: ["publicKey", "publicPoint", "pointAtInfinity", "leafKeyMalformed"]
         ),
         Rule("Certificates 3.5", "extended key usage is free", [defects]),
         Rule(

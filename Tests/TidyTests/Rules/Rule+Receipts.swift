@@ -13,7 +13,10 @@ extension Rule {
                 "constructed octet strings are taken to a depth of four",
                 "SHA-1 and SHA-256, with and without signed attributes, DER and BER are taken",
             ],
-            without: ["receiptEnd", "receiptBounds", "receiptStringDepth"]
+            without: [
+                "receiptEnd", "receiptBounds", "receiptStringDepth", "receiptDepth",
+                "receiptStringContent",
+            ]
         ),
         Rule(
             "Receipts 2.1",
@@ -31,7 +34,9 @@ extension Rule {
             ],
             without: [
                 "signersCount", "signerNamed", "receiptCertificateCount", "receiptAlgorithm",
-                "receiptSignature", "signedAttributes",
+                "receiptSignature", "signedAttributes", "signerSerialNumber", "receiptDigest",
+                "receiptContent", "attributesType", "attributesDigest", "attributesOnce",
+                "attributesOneValue",
             ]
         ),
         Rule(
@@ -44,12 +49,17 @@ extension Rule {
                 "a record without its IDs, product or date refuses the receipt",
                 "equal records are one, different ones of an ID refuse the receipt",
             ],
-            without: ["attributeTwice", "recordFields", "recordsDiffer"]
+            without: [
+                "attributeTwice", "recordFields", "recordsDiffer", "receiptSetEnd", "attributeEnd",
+                "recordTransactionID", "recordOriginalTransactionID", "recordProduct",
+                "recordPurchaseDate",
+            ]
         ),
         Rule(
             "Receipts 3.2",
             "the app's number where it is not zero",
-            ["the app's number counts in Production where it is not zero"]
+            ["the app's number counts in Production where it is not zero"],
+            without: ["receiptAppNumber"]
         ),
         Rule(
             "Receipts 3.3",
@@ -62,12 +72,14 @@ extension Rule {
             [
                 "a receipt's date reads as RFC 3339", "other forms are no date of a receipt",
                 "a receipt needs a creation date",
-            ]
+            ],
+            without: ["receiptDate"]
         ),
         Rule(
             "Receipts 5.1",
             "the style of iOS 6 is known and not verified",
-            ["a receipt in the style of iOS 6 is known, with a detail that says what to do"]
+            ["a receipt in the style of iOS 6 is known, with a detail that says what to do"],
+            without: ["legacyReceipt"]
         ),
     ]
 
@@ -92,7 +104,7 @@ extension Rule {
                 "what was made to cost is refused for what it is",
                 "in a receipt it is refused likewise",
             ],
-            without: ["certificateElements"]
+            without: ["certificateElements", "elementsInStrings"]
         ),
         Rule(
             "Bounds 3.1",
@@ -100,7 +112,8 @@ extension Rule {
             [
                 "a header comes in only with a good signature under it",
                 "however many forged chains come, the good one stays known",
-            ]
+            ],
+            without: ["signatureBeforeMemory"]
         ),
     ]
 
@@ -122,7 +135,7 @@ extension Rule {
                 "what holds for a JWS holds for a receipt",
                 "soft: the unknown passes and is counted, what is revoked is refused from then on",
             ],
-            without: ["revocation"]
+            without: ["revocation", "revocationSecond"]
         ),
         Rule(
             "Responders 2.2",
@@ -155,7 +168,10 @@ extension Rule {
                 "an answer about another certificate or of another issuer is none",
                 "a flipped bit, a byte more or less changes no status",
             ],
-            without: ["answerSigner", "answerDigest", "answerAge", "answerFuture", "answerEnd"]
+            without: [
+                "answerSigner", "answerDigest", "answerAge", "answerFuture", "answerEnd",
+                "answerStatus", "answerOrder",
+            ]
         ),
         Rule(
             "Responders 4.1",
@@ -174,7 +190,8 @@ extension Rule {
             [
                 "a question is put once per certificate and interval",
                 "what is no answer ends within the deadline",
-            ]
+            ],
+            without: ["answerSize"]
         ),
     ]
 }

@@ -6,8 +6,8 @@ struct Rule: Sendable {
     let says: String
     /// The tests' own names, at least one.
     let tests: [String]
-    /// What `deploy/mutate.sh` takes out, by the names of `PolicyCheck`; none where the sentence
-    /// allows something, or where nothing is left to go on with without the check.
+    /// The mutations that break it, by their names in `Tests/Mutations`; none where the sentence
+    /// allows something, or where nothing could go on without the check.
     let checks: [String]
 
     init(_ place: String, _ says: String, _ tests: [String], without checks: [String] = []) {

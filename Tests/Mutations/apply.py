@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Makes every mutation of the tables beside this file a switch in a copy of the sources.
+
+apply.py ROOT prints a line for each row: its name, a tab, the tests that have to notice it. It is
+meant for a copy of the repository, whose sources it changes: deploy/mutate.sh calls it.
+
+A row of a table is
+
+    name path/of/a/file.swift
+        text that is found once, with the part that changes between « and »
+        => what takes the place of that part
+
+with as many pairs of text and replacement as the row needs. Any white space in the text stands for
+any other. The part is an expression; where the replacement is in braces the part is a statement,
+and {} leaves it out. `tests` sets the test targets, or filters of them, for the rows below it.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+SWITCH = """\
+import Glibc
+
+/// The number of the mutation that the environment names; 0 where it names none.
+private let mutationInForce: Int =
+    unsafe getenv("MUTATION").flatMap { Int(unsafe String(cString: $0)) } ?? 0
+
+func isMutated(_ number: Int) -> Bool { mutationInForce == number }
+"""
+
+
+def rows(folder):
+    """Yields name, tests, path and pairs of text and replacement of each row."""
+    for table in sorted(folder.glob("*.txt")):
+        tests, row = "", None
+        for line in table.read_text().splitlines() + ["end end"]:
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if not line[0].isspace():
+                if row:
+                    yield row
+                row = None
+                if words[0] == "tests":
+                    tests = " ".join(words[1:])
+                else:
+                    row = (words[0], tests, words[1], [])
+            elif words[0] == "=>":
+                row[3][-1][1] = line.strip()[2:].strip()
+            else:
+                row[3].append([line.strip(), ""])
+
+
+def found(name, source, text):
+    """The range of the marked part in the source, where the text is found exactly once."""
+    before, part, after = re.fullmatch("(.*?)«(.*)»(.*)", text).groups()
+
+    def flexible(piece):
+        return r"\s+".join(re.escape(word) for word in piece.split())
+
+    gap_before = r"\s*" if before[-1:].isspace() or not before else ""
+    gap_after = r"\s*" if after[:1].isspace() or not after else ""
+    pattern = f"{flexible(before)}{gap_before}({flexible(part)}){gap_after}{flexible(after)}"
+    matches = list(re.finditer(pattern, source))
+    if len(matches) != 1:
+        sys.exit(f"{name}: the text is found {len(matches)} times: {text}")
+    return matches[0].span(1)
+
+
+def switched(number, part, replacement):
+    if not replacement.startswith("{") or not replacement.endswith("}"):
+        return f"(isMutated({number}) ? ({replacement}) : ({part}))"
+    return f"if isMutated({number}) {replacement} else {{ {part} }}"
+
+
+def target(path):
+    """The folder of the target that a source file belongs to."""
+    parts = Path(path).parts
+    return Path(*parts[: 3 if parts[1] == "Stages" else 2])
+
+
+def main(root):
+    changes, targets = {}, set()
+    for number, (name, tests, path, pairs) in enumerate(rows(root / "Tests/Mutations"), 1):
+        print(name, number, tests, sep="\t")
+        source = (root / path).read_text()
+        targets.add(target(path))
+        for text, replacement in pairs:
+            places = changes.setdefault(path, {})
+            places.setdefault(found(name, source, text), []).append((number, name, replacement))
+    for path, places in changes.items():
+        source = (root / path).read_text()
+        following = len(source)
+        for (start, end), mutations in sorted(places.items(), reverse=True):
+            part = source[start:end]
+            for number, name, replacement in mutations:
+                if end > following:
+                    sys.exit(f"{name}: another mutation changes a part of the same text")
+                part = switched(number, part, replacement)
+            source = source[:start] + part + source[end:]
+            following = start
+        (root / path).write_text(source)
+    for folder in targets:
+        (root / folder / "Mutation.swift").write_text(SWITCH)
+
+
+main(Path(sys.argv[1]))
