@@ -91,6 +91,7 @@ let package = Package(
             "Store",
             ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Settings"]
         ),
+        library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
         library(
             "Holdings",
             ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Records", "Worker"],
@@ -100,7 +101,7 @@ let package = Package(
             "VerifyStage",
             [
                 "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
-                "Threads", "Worker",
+                "Threads", "Topology", "Worker",
             ],
             path: "Sources/Stages/Verify"
         ),
@@ -108,7 +109,7 @@ let package = Package(
             "DedupeStage",
             [
                 "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Worker",
+                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
@@ -116,7 +117,7 @@ let package = Package(
             "LinkStage",
             [
                 "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Worker",
+                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
@@ -124,7 +125,7 @@ let package = Package(
             "EntitleStage",
             [
                 "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Worker",
+                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -133,8 +134,9 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "DeadLetters", "EntitleStage", "Entitlements", "Holdings", "JSON",
-                "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Store", "Worker",
+                "AppStore", "DeadLetters", "Entitlements", "EntitleStage", "Holdings", "JSON",
+                "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Store", "Topology",
+                "Worker",
             ]
         ),
 
@@ -145,14 +147,14 @@ let package = Package(
             "Demonstration",
             [
                 "AppStore", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres", "Settings",
-                "Simulation", "Store", "Worker",
+                "Simulation", "Store", "Topology", "Worker",
             ]
         ),
         library(
             "Benchmarks",
             [
                 "AppStore", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Worker",
+                "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
             ]
         ),
 
@@ -206,23 +208,23 @@ let package = Package(
         tests(
             "StagesTests",
             [
-                "AppStore", "DeadLetters", "DedupeStage", "EntitleStage", "Entitlements",
+                "AppStore", "DeadLetters", "DedupeStage", "Entitlements", "EntitleStage",
                 "Holdings", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "VerifyStage", "Worker",
+                "Records", "Settings", "Simulation", "Store", "Topology", "VerifyStage", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
                 "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Settings", "Simulation",
-                "Store", "Worker",
+                "Store", "Topology", "Worker",
             ]
         ),
         tests(
             "DemonstrationTests",
             [
                 "AppStore", "Demonstration", "JSON", "Kafka", "Operations", "Postgres", "Settings",
-                "Simulation", "Store", "Worker",
+                "Simulation", "Store", "Topology", "Worker",
             ]
         ),
         tests(
@@ -230,7 +232,7 @@ let package = Package(
             [
                 "AppStore", "DeadLetters", "Demonstration", "Entitlements", "JSON", "Kafka",
                 "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "Worker",
+                "Topology", "Worker",
             ]
         ),
         tests("TidyTests", []),

@@ -1,6 +1,7 @@
 import AppStore
 import Operations
 import Simulation
+import Topology
 import Worker
 
 /// What a demo has found, to be shown and judged.

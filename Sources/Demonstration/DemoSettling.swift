@@ -1,5 +1,6 @@
 package import Operations
 import Settings
+import Topology
 import Worker
 
 /// Decides how long a demo waits for its workers: to the last record, but not for ever.
@@ -43,13 +44,13 @@ package struct DemoSettling: Sendable {
     /// The stages whose workers do not go on.
     package struct Standstill: Error {
         let lasted: Duration
-        let waiting: [(stage: StageName, count: Int64)]
+        let waiting: [(stage: StageDescription, count: Int64)]
 
         /// - Parameter words: what the stage's worker said last.
-        func told(words: (StageName) -> [String]) -> CommandError {
+        func told(words: (StageDescription) -> [String]) -> CommandError {
             let stages = waiting.map { stage, count in
                 let said = words(stage).map { "\n    \($0)" }.joined()
-                return "\n  \(stage.rawValue) has \(Quantity.grouped(count)) waiting"
+                return "\n  \(stage.name) has \(Quantity.grouped(count)) waiting"
                     + (said.isEmpty ? "" : ", its worker said last:\(said)")
             }
             return CommandError(
@@ -62,7 +63,7 @@ package struct DemoSettling: Sendable {
     /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
     static func state(of reconciliation: Reconciliation) -> String {
         reconciliation.stages.map { stage in
-            "\(stage.stage.rawValue) \(Quantity.grouped(stage.settled)) of "
+            "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of "
                 + Quantity.grouped(stage.end)
         }
         .joined(separator: ", ")

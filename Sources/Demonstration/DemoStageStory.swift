@@ -1,5 +1,6 @@
 import Operations
 import Settings
+import Topology
 import Worker
 
 /// What became of every record, told so that a reader can add it up.
@@ -19,17 +20,16 @@ enum DemoStageStory {
 
     private static func lines(of stage: StageAccount) -> [String] {
         var table = TextTable([.init("", .right), .init(""), .init("")])
-        for disposition in Disposition.allCases {
-            guard let count = stage.counts[disposition] else { continue }
+        for (disposition, count) in stage.stage.sorted(stage.counts) {
             table.add([
                 "\(Quantity.grouped(count))", disposition.phrase,
                 meaning(of: disposition, in: stage),
             ])
         }
         let what = stage.stage == .verify ? "bodies" : "observations"
-        let heading = "\(stage.stage.rawValue): \(Quantity.grouped(stage.settled)) \(what) in"
-        let destination = StageName.allCases.first { $0.inputTopic == stage.stage.outputTopic }
-        let on = destination.map { ", \(Quantity.grouped(stage.forwarded)) on to \($0.rawValue)" }
+        let heading = "\(stage.stage.name): \(Quantity.grouped(stage.settled)) \(what) in"
+        let destination = Topology.stages.first { $0.inputTopic == stage.stage.outputTopic }
+        let on = destination.map { ", \(Quantity.grouped(stage.forwarded)) on to \($0.name)" }
         return [heading + (on ?? "")] + table.lines(indent: 2)
     }
 
@@ -37,18 +37,9 @@ enum DemoStageStory {
         switch disposition {
         case .forwarded where stage.stage == .verify:
             "as \(Quantity.grouped(stage.forwarded)) observations, one for each transaction"
-        case .forwarded: "say something new"
-        case .ignored: "responses without items"
-        case .refreshed: "the same state, signed anew; the date goes on"
-        case .superseded: "older than what is known; goes on as history"
         case .duplicate: answered(stage)
-        case .resolved: "the user is known"
-        case .unresolved: "nobody is linked to the purchase yet"
-        case .applied: "rows became different"
-        case .unchanged: "known to the database already"
-        case .recorded: "history alone, no fact in them"
         case .deadLettered: "refused, see 4"
-        case .skipped: "offsets without a record"
+        default: disposition.meaning
         }
     }
 

@@ -2,12 +2,13 @@ import Foundation
 import Operations
 import Settings
 import Simulation
+import Topology
 import Worker
 
 /// The four workers, each a process of its own as in production.
 struct WorkerFleet: Sendable {
     private struct Member {
-        let stage: StageName
+        let stage: StageDescription
         let process: ChildProcess
     }
 
@@ -37,7 +38,7 @@ struct WorkerFleet: Sendable {
             Self.inherited.contains(name) || prefixes.contains(where: name.hasPrefix)
         }
         self.folder = folder
-        members = try StageName.allCases.map { stage in
+        members = try Topology.stages.map { stage in
             let log = ChildProcess.Output.file(path: folder.path(of: Self.log(of: stage)))
             return Member(
                 stage: stage,
@@ -52,7 +53,7 @@ struct WorkerFleet: Sendable {
         }
     }
 
-    static func log(of stage: StageName) -> String {
+    static func log(of stage: StageDescription) -> String {
         "\(stage.program).log"
     }
 
@@ -67,18 +68,18 @@ struct WorkerFleet: Sendable {
     }
 
     /// The last lines of a worker's log.
-    func lastWords(of stage: StageName) -> [String] {
+    func lastWords(of stage: StageDescription) -> [String] {
         folder.lastLines(of: Self.log(of: stage), count: 5)
     }
 
     /// Tells all to finish and waits for them.
     ///
     /// - Returns: the stages whose worker did not end as it should.
-    func stop() async -> [StageName] {
+    func stop() async -> [StageDescription] {
         for member in members {
             member.process.terminate()
         }
-        var failed: [StageName] = []
+        var failed: [StageDescription] = []
         for member in members {
             let end = try? await member.process.stop(grace: Self.stopGrace)
             if end != .exited(code: 0) {
@@ -89,7 +90,7 @@ struct WorkerFleet: Sendable {
     }
 
     private static func requirePrograms(in folder: String) throws(CommandError) {
-        let missing = StageName.allCases.map(\.program).filter { program in
+        let missing = Topology.stages.map(\.program).filter { program in
             !FileManager.default.isExecutableFile(atPath: "\(folder)/\(program)")
         }
         guard missing.isEmpty else {

@@ -1,6 +1,7 @@
 import AppStore
 import Testing
 import Simulation
+import Topology
 import Worker
 
 @testable import Demonstration

@@ -1,4 +1,5 @@
 import Testing
+import Topology
 import Worker
 
 @testable import Demonstration

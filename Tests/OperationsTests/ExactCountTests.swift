@@ -1,5 +1,6 @@
 import Settings
 import Testing
+import Topology
 import Worker
 
 @testable import Operations

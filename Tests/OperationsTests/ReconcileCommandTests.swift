@@ -2,6 +2,7 @@ import Kafka
 import Operations
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 @Suite struct ReconcileCommandTests {
@@ -77,11 +78,11 @@ import Worker
 
     private func commit(
         _ cluster: KafkaCluster,
-        _ stage: StageName,
+        _ stage: StageDescription,
         offset: Int64,
         _ metadata: String
     ) async throws {
-        let group = "\(cluster.name("g")).\(stage.rawValue)"
+        let group = "\(cluster.name("g")).\(stage.name)"
         let configuration = cluster.client.merging(["group.id": group]) { $1 }
         let consumer = try KafkaConsumer(configuration: configuration)
         let topic = "\(cluster.name("r")).\(stage == .verify ? "raw" : "verified")"

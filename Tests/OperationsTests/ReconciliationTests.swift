@@ -1,5 +1,6 @@
 import Operations
 import Testing
+import Topology
 import Worker
 
 @Suite struct ReconciliationTests {

@@ -5,6 +5,7 @@ import Records
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 /// App transactions: a person's download of an app, recorded, and granting nothing.

@@ -8,6 +8,7 @@ import Settings
 import Synchronization
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 @testable import DedupeStage

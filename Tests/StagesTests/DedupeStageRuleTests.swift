@@ -6,6 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 @testable import DedupeStage

@@ -3,6 +3,7 @@ import Entitlements
 import Records
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// Every genuine notification goes through, whatever it is called and whatever it carries.

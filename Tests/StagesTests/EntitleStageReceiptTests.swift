@@ -4,6 +4,7 @@ import Entitlements
 import Postgres
 import Records
 import Testing
+import Topology
 import Worker
 
 /// Receipts that bring a revocation, late ones and those that are silent about it, in all orders.

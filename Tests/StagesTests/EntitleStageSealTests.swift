@@ -5,6 +5,7 @@ import Postgres
 import Records
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// Long subscriptions, whose oldest transactions are sealed: no row may ever tell.

@@ -5,6 +5,7 @@ import Postgres
 import Records
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 struct EntitleStageTests {

@@ -7,6 +7,7 @@ import Records
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 @testable import LinkStage

@@ -10,6 +10,7 @@ import Postgres
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import VerifyStage
 import Worker
 

@@ -2,6 +2,7 @@ import AppStore
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import VerifyStage
 import Worker
 

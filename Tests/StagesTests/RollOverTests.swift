@@ -3,6 +3,7 @@ import OpenSSL
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import VerifyStage
 import Worker
 

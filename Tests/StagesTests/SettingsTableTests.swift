@@ -25,6 +25,11 @@ import Worker
         #expect(text.contains(Self.table), "the table has to be:\n\(Self.table)")
     }
 
+    @Test(arguments: programs)
+    func `help fits a terminal`(program: WorkerProgram) {
+        #expect(program.schema.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
     @Test func `what an entry of apps holds is documented as it is read`() throws {
         let text = try Self.text(of: "deploy/SETTINGS.md")
         #expect(

@@ -3,6 +3,7 @@ import Kafka
 import Postgres
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 @testable import DedupeStage

@@ -10,6 +10,7 @@ import Records
 import Synchronization
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// Old and new workers side by side.
@@ -53,8 +54,6 @@ import Worker
 
     /// The worker that comes with the newer schema.
     private struct NewStage: Stage {
-        let name = StageName.dedupe
-
         func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
             records.map { _ in Verdict(.duplicate) }
         }
@@ -81,6 +80,7 @@ import Worker
 
         func start(_ stage: any Stage) throws -> Health {
             var configuration = WorkerConfiguration(
+                stage: .dedupe,
                 inputTopics: [topic],
                 outputTopics: [cluster.name("unique")],
                 deadLetterTopic: cluster.name("letters"),

@@ -3,6 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 import VerifyStage
+import Topology
 import Worker
 
 /// What the breaker against wrong settings makes of real signatures.

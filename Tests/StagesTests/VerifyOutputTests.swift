@@ -7,6 +7,7 @@ import Simulation
 import TestSupport
 import Testing
 import VerifyStage
+import Topology
 import Worker
 
 /// What a body brings out, against what it is.

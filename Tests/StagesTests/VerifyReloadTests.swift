@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Simulation
 import VerifyStage
+import Topology
 import Worker
 
 /// What `verify-worker` takes up while it runs, and what it does not.

@@ -71,6 +71,19 @@ import Testing
         }
     }
 
+    @Test func `the loop of all stages names none of them`() {
+        let named = /(?i)\b(verify|dedupe|link|entitle)(-?(worker|stage|settings|metrics))?\b/
+        let topics = /"(raw|verified|unique|linked|entitlements\.\w+)"/
+        for file in Self.sources where file.path.hasPrefix("Sources/Worker/") {
+            for (number, line) in file.lines.enumerated() {
+                #expect(
+                    line.firstMatch(of: named) == nil && line.firstMatch(of: topics) == nil,
+                    "\(file.path):\(number + 1): \(line)"
+                )
+            }
+        }
+    }
+
     @Test func `an executable only assembles`() throws {
         let mains = Self.sources.filter { $0.path.hasSuffix("/main.swift") }
         #expect(mains.count == 8)

@@ -6,17 +6,17 @@ import Worker
     private let start = ContinuousClock.now
 
     private func breaker(distinctMax: Int = 3) -> Breaker {
-        Breaker(settings: "a", distinctMax: distinctMax, window: .seconds(60))
+        Breaker(settings: "a", bounds: .init(distinctMax: distinctMax))
     }
 
     private func record(
         _ value: UInt8,
         _ bundleID: String? = "com.example.typo",
         _ environment: String? = "Production"
-    ) -> RefusedRecord {
-        RefusedRecord(
-            payload: SHA256.digest([value]),
-            app: RefusedRecord.App(bundleID: bundleID, environment: environment)
+    ) -> Breaker.Refused {
+        Breaker.Refused(
+            content: SHA256.digest([value]),
+            subject: "\(bundleID ?? "no bundle ID") in \(environment ?? "no environment")"
         )
     }
 

@@ -2,6 +2,8 @@ import Testing
 import Worker
 
 @Suite struct TallyTests {
+    private static let dispositions = StageDescription.fake.dispositions
+
     @Test func `the commit's text comes back as it went, unknown words included`() {
         let tally = StageTally(
             began: 120,
@@ -18,16 +20,16 @@ import Worker
                 == "v1 began=120 out=40 forwarded=30 dead_lettered=2 skipped=1 accepted=cd34 "
                 + "head=ab12 z="
         )
-        #expect(CommitMetadata(metadata.text) == metadata)
+        #expect(CommitMetadata(metadata.text, counting: Self.dispositions) == metadata)
     }
 
     @Test(arguments: ["", "v1", "v1 ", "v2 began=1", "v1 began=x", "v1 began", "began=1", "{}"])
     func `a text of another kind is none`(text: String) {
-        #expect(CommitMetadata(text) == nil)
+        #expect(CommitMetadata(text, counting: Self.dispositions) == nil)
     }
 
     @Test func `the text is within its limit with every count at its largest`() {
-        let counts = Disposition.allCases.map { ($0, Int64.max / 100) }
+        let counts = Self.dispositions.map { ($0, Int64.max / 100) }
         let tally = StageTally(
             began: .max,
             counts: Dictionary(uniqueKeysWithValues: counts),

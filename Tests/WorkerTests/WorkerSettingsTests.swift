@@ -7,7 +7,7 @@ import Worker
         _ environment: [String: String],
         file: String = "{}"
     ) throws -> SettingsValues {
-        try WorkerSettings.schema(adding: []).read(
+        try WorkerSettings.schema(adding: [], otherSections: ["apps", "linking"]).read(
             environment: ["KAFKA_BOOTSTRAP": "a:1,b:2"].merging(environment) { $1 },
             file: SettingsFile(path: "settings.json", bytes: Array(file.utf8))
         )
@@ -17,7 +17,7 @@ import Worker
         let properties = try values([
             "KAFKA_INSTANCE_ID": "verify-1", "KAFKA_SESSION_TIMEOUT": "6s",
             "RDKAFKA_SECURITY_PROTOCOL": "SSL",
-        ]).consumerProperties(.verify)
+        ]).consumerProperties(.fake("verify"))
         #expect(
             properties == [
                 "bootstrap.servers": "a:1,b:2", "client.id": "verify-1",
@@ -29,7 +29,7 @@ import Worker
     }
 
     @Test func `without an instance ID a worker is no static member`() throws {
-        let properties = try values([:]).consumerProperties(.dedupe)
+        let properties = try values([:]).consumerProperties(.fake("dedupe"))
         #expect(properties["group.instance.id"] == nil)
         #expect(properties["client.id"] == "dedupe-worker")
         #expect(properties["session.timeout.ms"] == "45000")
@@ -51,7 +51,7 @@ import Worker
     }
 
     @Test func `help fits a terminal`() {
-        let help = WorkerSettings.schema(adding: WorkerSettings.breakerDeclarations).help
+        let help = WorkerSettings.schema(adding: []).help
         #expect(help.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 }

@@ -5,6 +5,7 @@ import Records
 import Simulation
 import OpenSSL
 import Operations
+import Topology
 import Worker
 import Settings
 

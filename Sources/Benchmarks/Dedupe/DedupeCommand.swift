@@ -1,5 +1,6 @@
 import Operations
 import Settings
+import Topology
 import Worker
 
 /// `bench dedupe`.

@@ -2,6 +2,7 @@ import AppStore
 import Kafka
 import Operations
 import Records
+import Topology
 import Worker
 
 /// How old the raw records were when each stage wrote what it made of them.
@@ -13,10 +14,10 @@ enum HopLatency {
         _ rig: PipelineRig,
         since: Int64,
         deadline: Duration
-    ) async throws -> [StageName: [Double]] {
+    ) async throws -> [StageDescription: [Double]] {
         let reader = TopicReader(rig.kafka)
-        var ages: [StageName: [Double]] = [:]
-        for stage in StageName.allCases.dropFirst() {
+        var ages: [StageDescription: [Double]] = [:]
+        for stage in Topology.stages.dropFirst() {
             let topic = rig.layout.prefix + stage.inputTopic
             ages[stage] = try await reader.records(of: topic, deadline: deadline)
                 .compactMap { age($0, since: since) }

@@ -3,6 +3,7 @@ import Kafka
 import Simulation
 import Operations
 import Postgres
+import Topology
 import Worker
 import Settings
 
@@ -53,7 +54,7 @@ struct PipelineBenchmark {
     }
 
     private struct Usage {
-        let workers: [StageName: Double]
+        let workers: [StageDescription: Double]
         let broker: Double?
         let postgres: Double?
     }

@@ -6,11 +6,11 @@ struct PipelineMeasurement {
     let recordCount: Int
     let recordsPerSecond: Double
     /// Processor time per record, in microseconds.
-    let workerMicroseconds: [StageName: Double]
+    let workerMicroseconds: [StageDescription: Double]
     let brokerMicroseconds: Double?
     let postgresMicroseconds: Double?
     /// The most that was ever resident, in bytes.
-    let residentBytesMax: [StageName: Int]
+    let residentBytesMax: [StageDescription: Int]
     let latency: Latency?
 
     /// From publishing to commit, in milliseconds.
@@ -19,7 +19,7 @@ struct PipelineMeasurement {
         let p50: Double
         let p99: Double
         /// From publishing to the topic that a stage reads, by that stage, sorted.
-        let hops: [StageName: [Double]]
+        let hops: [StageDescription: [Double]]
     }
 
     var allWorkersMicroseconds: Double {

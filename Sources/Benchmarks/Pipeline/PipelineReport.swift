@@ -1,5 +1,6 @@
 import JSON
 import Operations
+import Topology
 import Worker
 import Settings
 
@@ -71,7 +72,7 @@ struct PipelineReport {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("MiB resident", .right),
         ])
-        for stage in StageName.allCases {
+        for stage in Topology.stages {
             table.add([
                 stage.program,
                 FixedPoint.text(item.workerMicroseconds[stage] ?? .nan, digits: 1),
@@ -103,7 +104,7 @@ struct PipelineReport {
     }
 
     private func hopLines(_ latency: PipelineMeasurement.Latency) -> [String] {
-        StageName.allCases.compactMap { stage in
+        Topology.stages.compactMap { stage in
             guard let ages = latency.hops[stage], !ages.isEmpty else { return nil }
             let p50 = FixedPoint.text(ages[ages.count / 2], digits: 0)
             let p99 = FixedPoint.text(ages[ages.count * 99 / 100], digits: 0)
@@ -140,7 +141,7 @@ struct PipelineReport {
         writer.double(item.recordsPerSecond.rounded())
         writer.key("cpu_microseconds_per_record")
         writer.beginObject()
-        for stage in StageName.allCases {
+        for stage in Topology.stages {
             number(stage.program, item.workerMicroseconds[stage], &writer)
         }
         number("broker", item.brokerMicroseconds, &writer)
@@ -148,7 +149,7 @@ struct PipelineReport {
         writer.endObject()
         writer.key("resident_bytes_max")
         writer.beginObject()
-        for stage in StageName.allCases {
+        for stage in Topology.stages {
             number(stage.program, item.residentBytesMax[stage].map(Double.init), &writer)
         }
         writer.endObject()

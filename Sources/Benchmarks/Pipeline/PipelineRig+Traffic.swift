@@ -9,7 +9,7 @@ extension PipelineRig {
     /// Publishes a record for each index and waits until the broker has taken them all.
     func publish(
         _ indices: Range<Int>,
-        to stage: StageName,
+        to stage: StageDescription,
         _ record: (Int, _ topic: String) throws -> ProducerRecord
     ) async throws {
         let topic = layout.prefix + stage.inputTopic
@@ -26,7 +26,7 @@ extension PipelineRig {
     }
 
     /// Waits until a stage has committed so many records.
-    func waitUntilSettled(_ count: Int, by stage: StageName) async throws {
+    func waitUntilSettled(_ count: Int, by stage: StageDescription) async throws {
         let admin = try KafkaAdmin(configuration: kafka)
         defer { Task { await admin.close() } }
         let topic = layout.prefix + stage.inputTopic

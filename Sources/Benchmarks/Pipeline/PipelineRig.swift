@@ -6,6 +6,7 @@ import Operations
 import OpenSSL
 import Postgres
 import Settings
+import Topology
 import Worker
 
 /// Everything that one run of `bench pipeline` or `bench dedupe` measures on, and the end of it.
@@ -15,7 +16,7 @@ final class PipelineRig: Sendable {
     let kafka: [String: String]
     let layout: TopicLayout
     let database: PostgresOptions
-    let workers: [StageName: ChildProcess]
+    let workers: [StageDescription: ChildProcess]
     /// Of a server of our own; nil for one that was there.
     let postmaster: Int32?
     private let server: PrivatePostgres?
@@ -27,7 +28,7 @@ final class PipelineRig: Sendable {
         kafka: [String: String],
         layout: TopicLayout,
         database: PostgresOptions,
-        workers: [StageName: ChildProcess],
+        workers: [StageDescription: ChildProcess],
         server: PrivatePostgres?,
         postmaster: Int32?,
         folder: URL
@@ -51,7 +52,7 @@ final class PipelineRig: Sendable {
         bootstrap: String,
         postgres: String? = nil,
         _ setup: PipelineOptions.Setup,
-        stages: [StageName] = StageName.allCases,
+        stages: [StageDescription] = Topology.stages,
         console: Console
     ) async throws -> PipelineRig {
         let prefix = "bench-\(String(UInt32.random(in: .min ... .max), radix: 16))."
@@ -124,10 +125,10 @@ final class PipelineRig: Sendable {
     }
 
     private static func startWorkers(
-        _ stages: [StageName],
+        _ stages: [StageDescription],
         _ settings: String,
         logs: URL
-    ) throws -> [StageName: ChildProcess] {
+    ) throws -> [StageDescription: ChildProcess] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         // Properties of librdkafka go on to the workers, so that they can be tuned by measuring.
         let properties = ProcessInfo.processInfo.environment

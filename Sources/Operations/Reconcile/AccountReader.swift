@@ -1,5 +1,6 @@
 package import Kafka
 package import Settings
+import Topology
 import Worker
 
 /// Reads from Kafka how far each stage has come and what it has counted.
@@ -21,8 +22,8 @@ package struct AccountReader: Sendable {
     /// however busy the workers are meanwhile.
     package func read() async throws -> Reconciliation {
         let topics = try await partitions()
-        var commits: [StageName: [TopicPartition: CommittedOffset]] = [:]
-        for stage in StageName.allCases {
+        var commits: [StageDescription: [TopicPartition: CommittedOffset]] = [:]
+        for stage in Topology.stages {
             commits[stage] = try await admin.committedOffsets(
                 group: settings.group(stage),
                 topics[stage.inputTopic] ?? [],
@@ -33,7 +34,7 @@ package struct AccountReader: Sendable {
             topics.values.flatMap(\.self),
             deadline: Self.deadline
         )
-        let stages = StageName.allCases.map { stage in
+        let stages = Topology.stages.map { stage in
             account(
                 stage,
                 topics[stage.inputTopic] ?? [],
@@ -63,7 +64,7 @@ package struct AccountReader: Sendable {
     }
 
     private func account(
-        _ stage: StageName,
+        _ stage: StageDescription,
         _ partitions: [TopicPartition],
         _ commits: [TopicPartition: CommittedOffset],
         _ marks: [TopicPartition: Watermarks]
@@ -77,7 +78,7 @@ package struct AccountReader: Sendable {
                 return PartitionAccount(
                     partition: partition.partition,
                     held: held ?? 0..<0,
-                    standing: PartitionAccount.Standing(commits[partition])
+                    standing: PartitionAccount.Standing(commits[partition], of: stage)
                 )
             }
         )
@@ -116,12 +117,12 @@ package struct AccountReader: Sendable {
 }
 
 extension PartitionAccount.Standing {
-    fileprivate init(_ commit: CommittedOffset?) {
+    fileprivate init(_ commit: CommittedOffset?, of stage: StageDescription) {
         guard let commit, let offset = commit.offset else {
             self = .notBegun
             return
         }
-        if let metadata = CommitMetadata(commit.metadata) {
+        if let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions) {
             self = .counted(committed: offset, tally: metadata.tally)
         } else {
             self = .withoutTally(committed: offset)

@@ -19,7 +19,7 @@ package struct ExactCount: Hashable, Sendable {
         }
     }
 
-    package let writer: StageName
+    package let writer: StageDescription
     /// The topic that the writer reads.
     package let input: String
     package let partitions: [Partition]
@@ -29,7 +29,7 @@ package struct ExactCount: Hashable, Sendable {
     package let removed: Int64
 
     package init(
-        writer: StageName,
+        writer: StageDescription,
         input: String,
         partitions: [Partition],
         repeated: Int64,
@@ -56,7 +56,7 @@ package struct ExactCount: Hashable, Sendable {
     package func problems(_ topic: String) -> [String] {
         guard removed == 0 else { return [] }
         return partitions.filter { $0.found < $0.counted }.map { partition in
-            "\(topic): \(writer.rawValue) counted "
+            "\(topic): \(writer.name) counted "
                 + "\(Quantity.counted(partition.counted, "record")) written for "
                 + "\(input)[\(partition.partition)], and \(Quantity.grouped(partition.found)) are "
                 + "there: \(Quantity.grouped(partition.counted - partition.found)) lost"
@@ -72,7 +72,7 @@ package struct ExactCount: Hashable, Sendable {
         let rest =
             beyond == 0
             ? "" : "; \(Quantity.grouped(beyond)) that are not counted could hide losses"
-        return "\(topic) from \(writer.rawValue): \(Quantity.grouped(found)) distinct, "
+        return "\(topic) from \(writer.name): \(Quantity.grouped(found)) distinct, "
             + "\(Quantity.grouped(repeated)) written again" + rest
     }
 }

@@ -21,9 +21,9 @@ struct ExactCounter {
         _ topic: String,
         by stages: [StageAccount],
         counted: (StageTally) -> Int64,
-        position: (ConsumerRecord) -> (stage: StageName, input: InputPosition)?
+        position: (ConsumerRecord) -> (stage: StageDescription, input: InputPosition)?
     ) async throws -> [ExactCount] {
-        var sets: [StageName: [Int32: PositionSet]] = [:]
+        var sets: [StageDescription: [Int32: PositionSet]] = [:]
         for stage in stages {
             sets[stage.stage] = Dictionary(
                 uniqueKeysWithValues: stage.partitions.map { partition in
@@ -31,7 +31,7 @@ struct ExactCounter {
                 }
             )
         }
-        var repeated: [StageName: Int64] = [:]
+        var repeated: [StageDescription: Int64] = [:]
         let removed = try await reader.visit(topic, deadline: Self.deadline) { record in
             guard let (stage, input) = position(record),
                 sets[stage]?[input.partition]?.contains(offset: input.offset) == true
@@ -87,14 +87,14 @@ extension ExactCounter {
     private static func deadLettered(
         _ record: ConsumerRecord,
         _ stages: [StageAccount]
-    ) -> (stage: StageName, input: InputPosition)? {
+    ) -> (stage: StageDescription, input: InputPosition)? {
         func text(_ name: String) -> String? {
             record.headers.last { $0.name == name }?.value
                 .map { String(decoding: $0, as: UTF8.self) }
         }
-        guard let stage = text(DeadLetterHeader.stage).flatMap(StageName.init(rawValue:)),
+        guard let name = text(DeadLetterHeader.stage),
             let topic = text(DeadLetterHeader.sourceTopic),
-            stages.contains(where: { $0.stage == stage && $0.topic == topic }),
+            let stage = stages.first(where: { $0.stage.name == name && $0.topic == topic })?.stage,
             let partition = text(DeadLetterHeader.sourcePartition).flatMap({ Int32($0) }),
             let offset = text(DeadLetterHeader.sourceOffset).flatMap({ Int64($0) })
         else { return nil }

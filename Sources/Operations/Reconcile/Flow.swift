@@ -6,7 +6,7 @@ package import Worker
 /// commit writes again, and link observations answer no record. Less would be a loss; as many
 /// losses as there is more are seen by the exact count alone.
 package struct Flow: Hashable, Sendable {
-    package let writers: [StageName]
+    package let writers: [StageDescription]
     package let topic: String
     /// What the writers' tallies have counted.
     package let counted: Int64
@@ -21,7 +21,7 @@ package struct Flow: Hashable, Sendable {
     package var exact: [ExactCount] = []
 
     package init(
-        writers: [StageName],
+        writers: [StageDescription],
         topic: String,
         counted: Int64,
         given: Int64,
@@ -47,7 +47,7 @@ package struct Flow: Hashable, Sendable {
 
     package var problem: String? {
         guard given < counted else { return nil }
-        let names = writers.map(\.rawValue).joined(separator: ", ")
+        let names = writers.map(\.name).joined(separator: ", ")
         return "\(topic): \(names) counted \(Quantity.counted(counted, "record")) written, but it "
             + "was given \(Quantity.grouped(given))"
     }

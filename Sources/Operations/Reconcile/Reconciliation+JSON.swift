@@ -34,17 +34,17 @@ extension Reconciliation {
 extension StageAccount {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("stage", stage.rawValue)
+            writer.member("stage", stage.name)
             writer.member("group", group)
             writer.member("topic", topic)
             writer.member("settled", settled)
             writer.member("waiting", lag)
             writer.key("dispositions")
-            writer.dispositions(counts)
+            writer.dispositions(counts, of: stage)
             writer.key("partitions")
             writer.array { writer in
                 for partition in partitions {
-                    partition.write(to: &writer)
+                    partition.write(to: &writer, stage)
                 }
             }
         }
@@ -52,7 +52,7 @@ extension StageAccount {
 }
 
 extension PartitionAccount {
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, _ stage: StageDescription) {
         writer.object { writer in
             writer.member("partition", partition)
             writer.member("low", held.lowerBound)
@@ -68,7 +68,7 @@ extension PartitionAccount {
             writer.member("began", tally.began)
             writer.member("unaccounted", unaccounted ?? 0)
             writer.key("dispositions")
-            writer.dispositions(tally.counts)
+            writer.dispositions(tally.counts, of: stage)
         }
     }
 }
@@ -78,7 +78,7 @@ extension Flow {
         writer.object { writer in
             writer.member("topic", topic)
             writer.key("writers")
-            writer.strings(writers.map(\.rawValue))
+            writer.strings(writers.map(\.name))
             writer.member("given", given)
             writer.member("counted", counted)
             writer.member("isCountedFromStart", isCountedFromStart)
@@ -87,7 +87,7 @@ extension Flow {
             writer.array { writer in
                 for count in exact {
                     writer.object { writer in
-                        writer.member("writer", count.writer.rawValue)
+                        writer.member("writer", count.writer.name)
                         writer.member("distinct", count.found)
                         writer.member("repeated", count.repeated)
                         writer.member("beyond", count.beyond)
@@ -100,11 +100,10 @@ extension Flow {
 }
 
 extension JSONWriter {
-    mutating func dispositions(_ counts: [Disposition: Int64]) {
+    mutating func dispositions(_ counts: [Disposition: Int64], of stage: StageDescription) {
         object { writer in
-            for disposition in Disposition.allCases {
-                guard let count = counts[disposition] else { continue }
-                writer.key(disposition.rawValue)
+            for (disposition, count) in stage.sorted(counts) {
+                writer.key(disposition.name)
                 writer.int(count)
             }
         }

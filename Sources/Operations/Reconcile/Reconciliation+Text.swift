@@ -10,18 +10,21 @@ extension Reconciliation {
         ])
         for stage in stages {
             table.add([
-                stage.stage.rawValue, stage.topic, Quantity.grouped(stage.settled),
-                Self.sum(stage.counts), Quantity.grouped(stage.lag),
+                stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
+                Self.sum(stage.counts, of: stage.stage), Quantity.grouped(stage.lag),
             ])
             guard showingPartitions else { continue }
             for partition in stage.partitions {
-                table.add(Self.row(partition))
+                table.add(Self.row(partition, of: stage.stage))
             }
         }
         return table.lines() + [""] + flowLines + verdict
     }
 
-    private static func row(_ partition: PartitionAccount) -> [String] {
+    private static func row(
+        _ partition: PartitionAccount,
+        of stage: StageDescription
+    ) -> [String] {
         let settled: String
         let sum: String
         switch partition.standing {
@@ -31,15 +34,17 @@ extension Reconciliation {
         case .notBegun: (settled, sum) = ("0", "nothing committed yet")
         case .withoutTally: (settled, sum) = ("?", "committed without a tally")
         case .counted(let committed, let tally):
-            (settled, sum) = (Quantity.grouped(committed - tally.began), Self.sum(tally.counts))
+            (settled, sum) = (
+                Quantity.grouped(committed - tally.began), Self.sum(tally.counts, of: stage)
+            )
         }
         return ["", "  partition \(partition.partition)", settled, sum, "\(partition.lag)"]
     }
 
     /// `1,872 forwarded + 3 ignored`, the dispositions in their order.
-    static func sum(_ counts: [Disposition: Int64]) -> String {
-        let terms = Disposition.allCases.compactMap { disposition in
-            counts[disposition].map { "\(Quantity.grouped($0)) \(disposition.phrase)" }
+    static func sum(_ counts: [Disposition: Int64], of stage: StageDescription) -> String {
+        let terms = stage.sorted(counts).map { disposition, count in
+            "\(Quantity.grouped(count)) \(disposition.phrase)"
         }
         return terms.isEmpty ? "0" : terms.joined(separator: " + ")
     }
@@ -82,7 +87,7 @@ extension Reconciliation {
     private var withoutRecords: [String] {
         stages.compactMap { stage in
             guard let count = stage.counts[.skipped] else { return nil }
-            return "\(stage.stage.rawValue): \(Quantity.counted(count, "offset")) of "
+            return "\(stage.stage.name): \(Quantity.counted(count, "offset")) of "
                 + "\(stage.topic) held no record: removed by retention before they were read, or "
                 + "control records of transactions."
         }
@@ -91,6 +96,6 @@ extension Reconciliation {
 
 extension Disposition {
     package var phrase: String {
-        rawValue.split(separator: "_").joined(separator: "-")
+        name.split(separator: "_").joined(separator: "-")
     }
 }

@@ -19,7 +19,7 @@ package struct Reconciliation: Hashable, Sendable {
     /// Whether nothing is left to do for any stage.
     package var isSettled: Bool { stages.allSatisfy(\.isSettled) }
 
-    package subscript(stage: StageName) -> StageAccount? {
+    package subscript(stage: StageDescription) -> StageAccount? {
         stages.first { $0.stage == stage }
     }
 }

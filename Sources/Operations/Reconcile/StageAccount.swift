@@ -2,14 +2,14 @@ package import Worker
 
 /// What one stage has done with all of its input, partition by partition.
 package struct StageAccount: Hashable, Sendable {
-    package let stage: StageName
+    package let stage: StageDescription
     package let group: String
     /// The topic it reads.
     package let topic: String
     package let partitions: [PartitionAccount]
 
     package init(
-        stage: StageName,
+        stage: StageDescription,
         group: String,
         topic: String,
         partitions: [PartitionAccount]
@@ -58,7 +58,7 @@ package struct StageAccount: Hashable, Sendable {
     /// Why the account does not add up; empty when it does.
     package var problems: [String] {
         partitions.compactMap { partition in
-            let place = "\(stage.rawValue): \(topic)[\(partition.partition)]"
+            let place = "\(stage.name): \(topic)[\(partition.partition)]"
             if case .withoutTally(let committed) = partition.standing {
                 return "\(place): offset \(committed) is committed without a tally, so what "
                     + "became of the records below it is not known"

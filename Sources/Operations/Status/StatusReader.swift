@@ -32,9 +32,9 @@ struct StatusReader {
     /// The time at which the first record that waits for a stage was written.
     private func oldestWaiting(
         _ reconciliation: Reconciliation
-    ) async throws -> [StageName: Int64] {
+    ) async throws -> [StageDescription: Int64] {
         let reader = TopicReader(settings.kafkaConfiguration)
-        var oldest: [StageName: Int64] = [:]
+        var oldest: [StageDescription: Int64] = [:]
         for stage in reconciliation.stages where stage.lag > 0 {
             let waiting = stage.partitions.filter { $0.lag > 0 }
             let offsets = Dictionary(

@@ -6,7 +6,7 @@ import Settings
 struct StatusReport: Sendable {
     let reconciliation: Reconciliation
     /// UNIX milliseconds of the oldest record that waits for each stage; none where nothing waits.
-    let oldestWaiting: [StageName: Int64]
+    let oldestWaiting: [StageDescription: Int64]
     /// What the dead-letter topic holds.
     let deadLettersHeld: Int64
     /// Settings of topics by which records would be refused or lost.
@@ -23,9 +23,9 @@ struct StatusReport: Sendable {
         ])
         for stage in reconciliation.stages {
             table.add([
-                stage.stage.rawValue, stage.topic, Quantity.grouped(stage.settled),
+                stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
                 Quantity.grouped(stage.lag), age(of: stage.stage),
-                Reconciliation.sum(stage.counts),
+                Reconciliation.sum(stage.counts, of: stage.stage),
             ])
         }
         let counted = reconciliation.stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) }
@@ -62,7 +62,7 @@ struct StatusReport: Sendable {
 
     private func write(_ stage: StageAccount, _ writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("stage", stage.stage.rawValue)
+            writer.member("stage", stage.stage.name)
             writer.member("group", stage.group)
             writer.member("topic", stage.topic)
             writer.member("settled", stage.settled)
@@ -71,11 +71,11 @@ struct StatusReport: Sendable {
                 writer.member("oldestWaitingMilliseconds", max(0, now - oldest))
             }
             writer.key("dispositions")
-            writer.dispositions(stage.counts)
+            writer.dispositions(stage.counts, of: stage.stage)
         }
     }
 
-    private func age(of stage: StageName) -> String {
+    private func age(of stage: StageDescription) -> String {
         guard let oldest = oldestWaiting[stage] else { return "-" }
         return Quantity.span(milliseconds: max(0, now - oldest))
     }

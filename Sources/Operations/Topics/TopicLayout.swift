@@ -1,4 +1,5 @@
 import Records
+import Topology
 import Worker
 
 /// All topics of one pipeline, from the few numbers that an operator chooses.
@@ -9,7 +10,7 @@ package struct TopicLayout: Hashable, Sendable {
     package static let deadLetterRecordBytesMax = 3 * 1_048_576
 
     /// The topics that stages read, in the order of the flow, without the prefix.
-    package static let flow = StageName.allCases.map(\.inputTopic)
+    package static let flow = Topology.stages.map(\.inputTopic)
     /// What workers write besides.
     package static let written = [deadLetter, outcomes, changed, current]
     package static let raw = Topic.raw

@@ -6,6 +6,7 @@ package import Kafka
 package import Postgres
 import Records
 import Synchronization
+import Topology
 package import Worker
 
 /// Drops what says nothing new about a transaction, a subscription's renewal or an app transaction.
@@ -14,8 +15,6 @@ package import Worker
 /// acknowledged, so a crash between the two forwards twice and loses nothing. Of what ends as a
 /// dead letter nothing is remembered, so that it goes on when it is published again.
 package final class DedupeStage: Stage {
-    package let name = StageName.dedupe
-
     private let memory: RevisionMemory
     private let pruning: RevisionPruning
     private let answers: RefusalAnswers

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import Kafka
 import Records
+import Topology
 import Worker
 
 extension Verdict {

@@ -1,6 +1,7 @@
 import Store
 import Records
 import Settings
+import Topology
 package import Worker
 
 extension WorkerProgram {
@@ -9,12 +10,13 @@ extension WorkerProgram {
         .dedupe,
         summary: "Drops what says nothing new about a transaction.",
         declarations: DatabaseSettings.declarations + DedupeSettings.declarations,
-        hasDatabase: true,
+        otherSections: SharedSettings.sections,
+        dependency: .database,
         make: { parts in
             DedupeStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.dedupe.program,
+                    applicationName: StageDescription.dedupe.program,
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 uniqueTopic: parts.settings.topic(Topic.unique),

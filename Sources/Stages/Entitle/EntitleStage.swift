@@ -5,13 +5,13 @@ import Holdings
 package import Kafka
 package import Postgres
 import Records
+import Topology
 package import Worker
 
 /// The last stage: records facts, projects entitlements from them and writes both at once.
 ///
 /// Idempotent for ever: whatever is replayed, a fact counts once and its rows are what they were.
 package final class EntitleStage: Stage {
-    package let name = StageName.entitle
     package let outboxes: [any Outbox]
     package let upkeep: (any Upkeep)?
 

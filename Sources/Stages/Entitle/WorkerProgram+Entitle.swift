@@ -1,6 +1,7 @@
 import Store
 import Records
 import Settings
+import Topology
 package import Worker
 
 extension WorkerProgram {
@@ -9,12 +10,13 @@ extension WorkerProgram {
         .entitle,
         summary: "Records facts and projects from them what each user may use.",
         declarations: DatabaseSettings.declarations + EntitleSettings.declarations,
-        hasDatabase: true,
+        otherSections: SharedSettings.sections,
+        dependency: .database,
         make: { parts in
             EntitleStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.entitle.program,
+                    applicationName: StageDescription.entitle.program,
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 lanes: min(

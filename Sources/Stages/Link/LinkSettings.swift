@@ -1,6 +1,6 @@
 package import Entitlements
 package import Settings
-import Worker
+import Topology
 
 /// The settings of `link-worker` alone.
 package enum LinkSettings {
@@ -29,14 +29,14 @@ package enum LinkSettings {
     )
 
     package static let declarations = [
-        mode.declaration, WorkerSettings.trustsIngestUser.declaration, policy.declaration,
+        mode.declaration, SharedSettings.trustsIngestUser.declaration, policy.declaration,
     ]
 
     package static func rules(_ values: SettingsValues) -> OwnershipRules {
         OwnershipRules(
             policy: values[policy],
             tokensAreUserIDs: values[mode] == .identity,
-            trustsIngestion: values[WorkerSettings.trustsIngestUser]
+            trustsIngestion: values[SharedSettings.trustsIngestUser]
         )
     }
 }

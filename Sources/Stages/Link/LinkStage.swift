@@ -5,6 +5,7 @@ import Holdings
 package import Kafka
 package import Postgres
 import Records
+import Topology
 package import Worker
 
 /// Finds the user behind each purchase.
@@ -14,7 +15,6 @@ package import Worker
 /// owns goes on like anything else. A purchase that gets another owner is marked in the same
 /// transaction, and the outbox sends observations of it until a projection has removed the mark.
 package final class LinkStage: Stage {
-    package let name = StageName.link
     package let outboxes: [any Outbox]
 
     private let linking: Linking

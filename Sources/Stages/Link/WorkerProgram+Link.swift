@@ -1,6 +1,7 @@
 import Store
 import Records
 import Settings
+import Topology
 package import Worker
 
 extension WorkerProgram {
@@ -9,12 +10,13 @@ extension WorkerProgram {
         .link,
         summary: "Finds the user behind each purchase.",
         declarations: DatabaseSettings.declarations + LinkSettings.declarations,
-        hasDatabase: true,
+        otherSections: SharedSettings.sections,
+        dependency: .database,
         make: { parts in
             LinkStage(
                 client: DatabaseSettings.client(
                     parts.settings,
-                    applicationName: StageName.link.program,
+                    applicationName: StageDescription.link.program,
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
                 rules: LinkSettings.rules(parts.settings),

@@ -94,6 +94,20 @@ package enum VerifySettings {
         "How long one such answer may take, in whole seconds."
     )
 
+    package static let breakerRefusedMax = Setting(
+        "breaker.refused_max",
+        .int(1...1_000_000),
+        default: 1000,
+        "Distinct signed payloads refused only by the settings, before these have accepted any, at "
+            + "which the worker settles nothing more: the settings are taken to be wrong."
+    )
+    package static let breakerArmedMax = Setting(
+        "breaker.armed_max",
+        .duration(.seconds(1)...(.seconds(86_400))),
+        default: .seconds(60),
+        "How long after the first batch such records are held back and counted."
+    )
+
     /// Those that decide what is refused.
     package static let decisive = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
@@ -107,5 +121,6 @@ package enum VerifySettings {
         itemsMax.declaration, outputBytesMax.declaration, chainsCachedMax.declaration,
         keyTablesMax.declaration, threads.declaration, revocation.declaration,
         revocationInterval.declaration, revocationDeadline.declaration,
+        breakerRefusedMax.declaration, breakerArmedMax.declaration,
     ]
 }

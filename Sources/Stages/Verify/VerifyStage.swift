@@ -3,15 +3,15 @@ import DeadLetters
 package import Kafka
 import OpenSSL
 import Records
+import Settings
 import Synchronization
+import Topology
 package import Worker
 
 /// The first of the four stages: only what Apple signed for a configured app goes on.
 ///
 /// Stateless but for the verified chains, so a record may be given again at any time.
 package final class VerifyStage: Stage {
-    package let name = StageName.verify
-
     private let topic: String
     private let threadsMax: Int
     private let trustsIngestUser: Bool
@@ -121,16 +121,16 @@ package final class VerifyStage: Stage {
             return Verdict(.ignored)
         case .success(.ignored(let reason)):
             metrics.ignored(reason)
-            return Verdict(.ignored)
+            return Verdict(.ignored, outcome: Outcome(.ignored))
         case .success(.items(let items)):
             guard let outputs = outputs(items, of: record) else {
                 return .deadLettered(tooMuch(items))
             }
             metrics.verified(items)
             leaves.signed(items)
-            return Verdict(.forwarded, outputs: outputs)
+            return Verdict(.forwarded, outputs: outputs, evidence: .accepted)
         case .failure(let refusal):
-            return .deadLettered(DeadLetterFacts(refusal))
+            return .deadLettered(DeadLetterFacts(refusal), evidence: refusal.evidence)
         }
     }
 
@@ -186,6 +186,25 @@ package final class VerifyStage: Stage {
             reason: .payloadTooLarge,
             detail: "its \(items.count) observations are more than \(bodyOutputBytesMax) bytes"
         )
+    }
+}
+
+extension Refusal {
+    /// What only the settings refuse is evidence against them: its signatures are good.
+    fileprivate var evidence: Breaker.Evidence? {
+        signedPayload.map { payload in
+            .refused(
+                Breaker.Refused(
+                    content: payload,
+                    subject: "\(Self.named(unverified.bundleID, "no bundle ID")) in "
+                        + Self.named(unverified.environment, "no environment")
+                )
+            )
+        }
+    }
+
+    private static func named(_ text: String?, _ absent: String) -> String {
+        text.map { Printable.line($0, lengthMax: 100) } ?? absent
     }
 }
 

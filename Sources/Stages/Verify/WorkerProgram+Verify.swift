@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import Records
 import Settings
+import Topology
 package import Worker
 
 extension WorkerProgram {
@@ -9,13 +10,20 @@ extension WorkerProgram {
     package static let verify = WorkerProgram(
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",
-        declarations: VerifySettings.declarations + [WorkerSettings.trustsIngestUser.declaration],
+        declarations: VerifySettings.declarations + [
+            SharedSettings.trustsIngestUser.declaration
+        ],
+        otherSections: SharedSettings.sections,
         decisive: VerifySettings.decisive,
-        reloadable: VerifySettings.declarations + WorkerSettings.breakerDeclarations,
+        reloadable: VerifySettings.declarations,
         files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
-        hasDatabase: false,
-        hasBreaker: true,
-        asksResponders: true,
+        dependency: .revocation,
+        breaker: { settings in
+            Breaker.Bounds(
+                distinctMax: settings[VerifySettings.breakerRefusedMax],
+                window: settings[VerifySettings.breakerArmedMax]
+            )
+        },
         problems: { settings in
             do throws(SettingsError) {
                 _ = try VerifierConfiguration(settings)
@@ -32,7 +40,7 @@ extension WorkerProgram {
             return VerifyStage(
                 configuration: configuration,
                 topic: parts.settings.topic(Topic.verified),
-                trustsIngestUser: parts.settings[WorkerSettings.trustsIngestUser],
+                trustsIngestUser: parts.settings[SharedSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
                 bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax],
                 metrics: metrics,
@@ -63,4 +71,9 @@ extension WorkerProgram {
     private static let now: @Sendable () -> Timestamp = {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
+}
+
+extension HealthCondition {
+    /// No record waits to learn whether its certificates are revoked.
+    package static let revocation = HealthCondition("revocation")
 }

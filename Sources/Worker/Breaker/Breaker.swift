@@ -1,4 +1,5 @@
-import OpenSSL
+package import OpenSSL
+import Settings
 
 /// The breaker against wrong settings: pure, told the time.
 ///
@@ -7,6 +8,20 @@ import OpenSSL
 /// a topic into the dead letters; whoever can post foreign tokens must not be able to stop a worker
 /// whose settings have accepted a record.
 package struct Breaker: Sendable {
+    /// When it trips, and when it is disarmed.
+    package struct Bounds: Sendable {
+        /// Distinct contents refused at which it trips.
+        package let distinctMax: Int
+        /// After this long without tripping it is disarmed.
+        package let window: Duration
+
+        package init(distinctMax: Int = 1_000, window: Duration = .seconds(60)) {
+            precondition(distinctMax > 0, "a breaker that trips at nothing stops every worker")
+            self.distinctMax = distinctMax
+            self.window = window
+        }
+    }
+
     package enum State: Sendable, Equatable {
         case armed
         case disarmed
@@ -14,14 +29,36 @@ package struct Breaker: Sendable {
         case tripped
     }
 
+    /// What a record shows of the settings.
+    package enum Evidence: Hashable, Sendable {
+        /// They are right: they have accepted it.
+        case accepted
+        /// Only they refuse it.
+        case refused(Refused)
+    }
+
+    /// A record that only the settings refuse.
+    package struct Refused: Hashable, Sendable {
+        /// By which it is counted once, however often it comes.
+        package let content: SHA256Digest
+        /// What the settings would have to name for it to be accepted, such as an app.
+        package let subject: String
+
+        /// - Parameter subject: may hold what strangers wrote; kept bounded and fit for a log.
+        package init(content: SHA256Digest, subject: String) {
+            self.content = content
+            self.subject = Printable.line(subject, lengthMax: 220)
+        }
+    }
+
     /// What one batch means for it.
     package struct Findings: Sendable {
         /// The batch held a record that was accepted.
         package var hasAccepted: Bool
         /// Those that only the settings refuse.
-        package var refused: [RefusedRecord]
+        package var refused: [Refused]
 
-        package init(hasAccepted: Bool = false, refused: [RefusedRecord] = []) {
+        package init(hasAccepted: Bool = false, refused: [Refused] = []) {
             self.hasAccepted = hasAccepted
             self.refused = refused
         }
@@ -43,24 +80,15 @@ package struct Breaker: Sendable {
     package private(set) var hasAccepted = false
     /// The hash of the settings that decide what is refused.
     package let settings: String
-    /// Distinct signed payloads refused at which it trips.
-    package let distinctMax: Int
-    /// After this long without tripping it is disarmed.
-    package let window: Duration
+    package let bounds: Bounds
     /// When the first batch was judged: a wait for brokers or partitions is none of the window.
     private var firstBatchAt: ContinuousClock.Instant?
-    private var payloads: Set<SHA256Digest> = []
-    private var refusedByApp: [RefusedRecord.App: Int] = [:]
+    private var contents: Set<SHA256Digest> = []
+    private var refusedBySubject: [String: Int] = [:]
 
-    package init(
-        settings: String,
-        distinctMax: Int = 1_000,
-        window: Duration = .seconds(60)
-    ) {
-        precondition(distinctMax > 0, "a breaker that trips at nothing stops every worker")
+    package init(settings: String, bounds: Bounds = Bounds()) {
         self.settings = settings
-        self.distinctMax = distinctMax
-        self.window = window
+        self.bounds = bounds
     }
 
     /// Judges a batch as a whole: one acceptance in it shows that the settings are right.
@@ -79,7 +107,7 @@ package struct Breaker: Sendable {
         firstBatchAt = firstBatchAt ?? now
         guard !findings.refused.isEmpty else { return .pass }
         findings.refused.forEach { count($0) }
-        guard payloads.count >= distinctMax else { return .hold }
+        guard contents.count >= bounds.distinctMax else { return .hold }
         state = .tripped
         return .holdAll
     }
@@ -92,40 +120,44 @@ package struct Breaker: Sendable {
 
     /// Lets time pass; true when that has disarmed it.
     package mutating func tick(_ now: ContinuousClock.Instant) -> Bool {
-        guard state == .armed, let firstBatchAt, now - firstBatchAt >= window else { return false }
+        guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.window else {
+            return false
+        }
         return disarm()
     }
 
-    /// The apps and environments of the distinct payloads refused, each with their number, the most
-    /// frequent first and bounded: `com.example.app in Sandbox: 17`.
+    /// The subjects of the distinct records refused, each with its number, the most frequent first,
+    /// bounded: `com.example.app in Sandbox: 17`.
     package var report: [String] {
-        let sorted = refusedByApp.sorted { left, right in
-            left.value != right.value ? left.value > right.value : left.key.text < right.key.text
+        let sorted = refusedBySubject.sorted { left, right in
+            left.value != right.value ? left.value > right.value : left.key < right.key
         }
-        let named = sorted.prefix(Self.appsNamedMax)
-        let rest = payloads.count - named.reduce(0) { $0 + $1.value }
-        return named.map { "\($0.key.text): \($0.value)" } + (rest > 0 ? ["others: \(rest)"] : [])
+        let named = sorted.prefix(Self.subjectsNamedMax)
+        let rest = contents.count - named.reduce(0) { $0 + $1.value }
+        return named.map { "\($0.key): \($0.value)" } + (rest > 0 ? ["others: \(rest)"] : [])
     }
 
-    /// How many apps are kept apart, and how many of these are named.
-    private static let appsKeptMax = 1_000
-    private static let appsNamedMax = 20
+    /// How many subjects are kept apart, and how many of these are named.
+    private static let subjectsKeptMax = 1_000
+    private static let subjectsNamedMax = 20
 
-    private mutating func count(_ record: RefusedRecord) {
-        guard payloads.count < distinctMax, payloads.insert(record.payload).inserted else {
+    private mutating func count(_ record: Refused) {
+        guard contents.count < bounds.distinctMax, contents.insert(record.content).inserted else {
             return
         }
-        guard refusedByApp[record.app] != nil || refusedByApp.count < Self.appsKeptMax else {
+        guard
+            refusedBySubject[record.subject] != nil || refusedBySubject.count < Self.subjectsKeptMax
+        else {
             return
         }
-        refusedByApp[record.app, default: 0] += 1
+        refusedBySubject[record.subject, default: 0] += 1
     }
 
     private mutating func disarm() -> Bool {
         guard state != .disarmed else { return false }
         state = .disarmed
-        payloads = []
-        refusedByApp = [:]
+        contents = []
+        refusedBySubject = [:]
         return true
     }
 }

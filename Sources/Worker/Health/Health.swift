@@ -66,7 +66,10 @@ package final class Health: Sendable {
     }
 
     private func update(_ condition: HealthCondition, reason: String?) -> Bool {
-        precondition(conditions.contains(condition), "this worker has no condition \(condition)")
+        precondition(
+            conditions.contains(condition),
+            "this worker has no condition \(condition.name)"
+        )
         return state.withLock { state in
             guard state.reasons[condition] != reason else { return false }
             state.reasons[condition] = reason

@@ -1,13 +1,18 @@
 /// What has to hold before a worker is ready.
-package enum HealthCondition: String, Sendable, CaseIterable {
+package struct HealthCondition: Hashable, Sendable {
+    /// One word, as readiness and its metric spell it.
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
     /// The consumer group has given this worker its partitions, be they none.
-    case assigned
+    package static let assigned = HealthCondition("assigned")
     /// The broker answers.
-    case broker
+    package static let broker = HealthCondition("broker")
     /// The database answers.
-    case database
+    package static let database = HealthCondition("database")
     /// The breaker against wrong settings has not tripped.
-    case breaker
-    /// No record waits to learn whether its certificates are revoked.
-    case revocation
+    package static let breaker = HealthCondition("breaker")
 }

@@ -11,7 +11,7 @@ package enum HealthRoutes {
         )
         metrics.beforeExposition {
             for condition in health.conditions {
-                isReady[condition.rawValue].set(health.reason(condition) == nil ? 1 : 0)
+                isReady[condition.name].set(health.reason(condition) == nil ? 1 : 0)
             }
         }
         return [
@@ -40,7 +40,7 @@ package enum HealthRoutes {
             writer.key("conditions")
             writer.object { writer in
                 for (condition, reason) in reasons {
-                    writer.key(condition.rawValue)
+                    writer.key(condition.name)
                     writer.string(reason ?? "ok")
                 }
             }

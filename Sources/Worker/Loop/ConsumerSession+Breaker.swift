@@ -54,10 +54,10 @@ extension ConsumerSession {
     private func findings(_ judged: JudgedBatch) -> Breaker.Findings {
         var findings = Breaker.Findings()
         for verdict in judged.verdicts {
-            if verdict.disposition == .forwarded {
-                findings.hasAccepted = true
-            } else if let record = verdict.refusedBySettings {
-                findings.refused.append(record)
+            switch verdict.evidence {
+            case .accepted: findings.hasAccepted = true
+            case .refused(let record): findings.refused.append(record)
+            case nil: break
             }
         }
         return findings
@@ -142,13 +142,14 @@ extension ConsumerSession {
     }
 
     private func sayTripped() {
-        guard let (limit, refused) = loop.breaker?.withLock({ ($0.distinctMax, $0.report) }) else {
+        guard let (limit, refused) = loop.breaker?.withLock({ ($0.bounds.distinctMax, $0.report) })
+        else {
             return
         }
         loop.metrics.breaker.set(1)
         let isNew = loop.health.notReady(
             .breaker,
-            "breaker tripped: the settings refuse what is signed for "
+            "breaker tripped: the settings refuse "
                 + refused.prefix(3).joined(separator: ", ")
         )
         guard isNew else { return }
@@ -159,5 +160,13 @@ extension ConsumerSession {
                 "breaker.refused": .array(refused.map { .string($0) }),
             ]
         )
+    }
+}
+
+extension Verdict {
+    /// Only the settings refuse the record.
+    fileprivate var isRefusedBySettings: Bool {
+        guard case .refused = evidence else { return false }
+        return true
     }
 }

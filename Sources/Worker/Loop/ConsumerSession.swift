@@ -10,7 +10,7 @@ final class ConsumerSession: Sendable {
     let loop: WorkerLoop
     let cluster: String
     let consumer: KafkaConsumer
-    let book = Mutex(PartitionBook())
+    let book: Mutex<PartitionBook>
     let polling = Mutex(PollingState())
     /// Rung when there is room for a batch, something to answer, or the end.
     let turnBell = Doorbell()
@@ -29,6 +29,7 @@ final class ConsumerSession: Sendable {
     init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
         self.loop = loop
         self.cluster = cluster
+        book = Mutex(PartitionBook(counting: loop.configuration.stage.dispositions))
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties,
@@ -43,7 +44,7 @@ final class ConsumerSession: Sendable {
     var configuration: WorkerConfiguration { loop.configuration }
     /// Nil where nobody is answered.
     var outcomes: OutcomeWriter? {
-        configuration.outcomesTopic.map { OutcomeWriter(topic: $0, stage: loop.stage.name) }
+        configuration.outcomesTopic.map { OutcomeWriter(topic: $0, stage: configuration.stage) }
     }
     var log: Log { loop.log }
     var mustAbort: Bool { isAborted.load(ordering: .acquiring) }

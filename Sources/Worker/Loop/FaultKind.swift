@@ -3,12 +3,12 @@ enum FaultKind: String, Sendable, CaseIterable {
     case probe, process, deliver, acknowledge, commit, offsets, connection, outbox, publish
     case upkeep
 
-    /// What is not reachable while it fails.
-    func condition(among conditions: [HealthCondition]) -> HealthCondition {
+    /// What does not hold while it fails.
+    ///
+    /// - Parameter dependency: what the stage's own steps depend on.
+    func condition(_ dependency: HealthCondition) -> HealthCondition {
         switch self {
-        case .process where conditions.contains(.revocation): .revocation
-        case .probe, .process, .acknowledge, .outbox, .upkeep:
-            conditions.contains(.database) ? .database : .broker
+        case .probe, .process, .acknowledge, .outbox, .upkeep: dependency
         case .deliver, .commit, .offsets, .connection, .publish: .broker
         }
     }

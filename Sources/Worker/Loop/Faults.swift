@@ -6,8 +6,11 @@ final class Faults: Sendable {
     private let log: Log
     private let health: Health
     private let metrics: WorkerMetrics
+    private let dependency: HealthCondition
 
-    init(log: Log, health: Health, metrics: WorkerMetrics) {
+    /// - Parameter dependency: what the stage's own steps depend on.
+    init(log: Log, health: Health, metrics: WorkerMetrics, dependency: HealthCondition) {
+        self.dependency = dependency
         self.log = log
         self.health = health
         self.metrics = metrics
@@ -50,6 +53,6 @@ final class Faults: Sendable {
     }
 
     private func condition(_ kind: FaultKind) -> HealthCondition {
-        kind.condition(among: health.conditions)
+        kind.condition(dependency)
     }
 }

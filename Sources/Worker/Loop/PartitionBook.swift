@@ -6,10 +6,16 @@ import Kafka
 /// in any order, and each partition's offset moves only over what is settled without a hole.
 struct PartitionBook: Sendable {
     private(set) var partitions: [TopicPartition: PartitionState] = [:]
+    /// What the stage counts.
+    private let dispositions: [Disposition]
     private var lastEpoch: UInt64 = 0
     private var lastBatch = 0
     /// Given up or lost with work in hand, and the stage not yet told.
     private var abandoned: Set<TopicPartition> = []
+
+    init(counting dispositions: [Disposition]) {
+        self.dispositions = dispositions
+    }
 
     /// Takes up partitions, whose committed offsets have to be asked for.
     mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
@@ -23,7 +29,7 @@ struct PartitionBook: Sendable {
     /// Begins at what was committed; nil when the claim is none any more.
     mutating func begin(_ claim: PartitionClaim, _ committed: CommittedOffset) -> TallyStart? {
         guard isCurrent(claim) else { return nil }
-        return partitions[claim.partition]?.begin(committed)
+        return partitions[claim.partition]?.begin(committed, counting: dispositions)
     }
 
     func isCurrent(_ claim: PartitionClaim) -> Bool {

@@ -48,11 +48,17 @@ struct PartitionState: Sendable {
 
     /// Begins where the last owner committed, else at the start of the log: what retention has
     /// removed of it is then skipped like any other gap.
-    mutating func begin(_ committed: CommittedOffset) -> TallyStart {
+    ///
+    /// - Parameter dispositions: what the stage counts.
+    mutating func begin(
+        _ committed: CommittedOffset,
+        counting dispositions: [Disposition]
+    ) -> TallyStart {
         beginAnew(at: committed.offset ?? 0)
         guard let offset = committed.offset else { return .first }
         self.committed = offset
-        guard let metadata = CommitMetadata(committed.metadata) else {
+        guard let metadata = CommitMetadata(committed.metadata, counting: dispositions)
+        else {
             return .begunAnew(at: offset, metadata: committed.metadata)
         }
         acceptedSettings = metadata.acceptedSettings
@@ -154,7 +160,8 @@ struct PartitionState: Sendable {
     /// The broker has confirmed a commit.
     mutating func confirm(_ commit: OffsetCommit) {
         committed = commit.offset
-        committedAcceptedSettings = CommitMetadata(commit.metadata)?.acceptedSettings
+        committedAcceptedSettings =
+            CommitMetadata(commit.metadata, counting: [])?.acceptedSettings
     }
 
     /// Nothing is in work and all that is settled is committed.

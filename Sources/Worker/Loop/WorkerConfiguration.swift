@@ -1,5 +1,8 @@
 /// What the loop has to know; its bounds and its topics.
 package struct WorkerConfiguration: Sendable {
+    package var stage: StageDescription
+    /// What does not hold while the stage's own steps fail, such as the database.
+    package var dependency = HealthCondition.broker
     /// What is read.
     package var inputTopics: [String]
     /// What is written, the dead letters not among them; for the checks at start.
@@ -34,12 +37,14 @@ package struct WorkerConfiguration: Sendable {
     package var closeDeadline = Duration.seconds(5)
 
     package init(
+        stage: StageDescription,
         inputTopics: [String],
         outputTopics: [String],
         deadLetterTopic: String,
         consumerProperties: [String: String],
         producerProperties: [String: String]
     ) {
+        self.stage = stage
         self.inputTopics = inputTopics
         self.outputTopics = outputTopics
         self.deadLetterTopic = deadLetterTopic

@@ -47,15 +47,19 @@ package final class WorkerLoop: Sendable {
         self.judging = Mutex(judging)
         self.health = health
         self.log = log
-        self.metrics = WorkerMetrics(metrics)
-        faults = Faults(log: log, health: health, metrics: self.metrics)
+        self.metrics = WorkerMetrics(metrics, configuration.stage.dispositions)
+        faults = Faults(
+            log: log,
+            health: health,
+            metrics: self.metrics,
+            dependency: configuration.dependency
+        )
         deliverer = try Deliverer(
             properties: configuration.producerProperties,
             handlers: KafkaLogging.handlers(log, client: "producer") { _ in },
             log: log
         )
         if breaker != nil { health.ready(.breaker) }
-        if health.conditions.contains(.revocation) { health.ready(.revocation) }
     }
 
     /// Runs until `stop()`, then finishes what is in hand within the budget and leaves the group.

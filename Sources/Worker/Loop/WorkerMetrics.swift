@@ -17,7 +17,8 @@ final class WorkerMetrics: Sendable {
     /// Kept apart from their family, because they are counted record by record.
     private let byDisposition: [Disposition: Counter]
 
-    init(_ registry: MetricsRegistry) {
+    /// - Parameter dispositions: those of the stage.
+    init(_ registry: MetricsRegistry, _ dispositions: [Disposition]) {
         records = registry.counter(
             "records",
             "Records settled, by how they ended.",
@@ -67,13 +68,16 @@ final class WorkerMetrics: Sendable {
             "1 while the settings are taken to be wrong and nothing is settled."
         )
         byDisposition = Dictionary(
-            uniqueKeysWithValues: Disposition.allCases.map { [records] in ($0, records[$0.rawValue])
-            }
+            uniqueKeysWithValues: dispositions.map { [records] in ($0, records[$0.name]) }
         )
     }
 
     func settled(_ increment: TallyIncrement) {
         for (disposition, count) in increment.counts {
+            precondition(
+                byDisposition[disposition] != nil,
+                "the stage's description does not list the disposition \(disposition)"
+            )
             byDisposition[disposition]?.increment(by: Int(count))
         }
     }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Has the settings read again when somebody asks for it or a file has come to hold something else.
 ///
-/// Files are compared by what they hold, at an interval: that notices a file that was replaced, a
-/// link that leads elsewhere (as a Kubernetes volume has them) and a file system that tells nobody.
+/// Files are compared by what they hold, at an interval: that notices a file that was replaced,
+/// a symlink with a new target (as a Kubernetes volume has them) and a file system without events.
 final class SettingsWatch: Sendable {
     private typealias Contents = [String: SHA256Digest?]
 

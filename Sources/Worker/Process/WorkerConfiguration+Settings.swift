@@ -2,11 +2,12 @@ import Records
 import Settings
 
 extension WorkerConfiguration {
-    init(_ settings: SettingsValues, _ stage: StageName) {
+    init(_ settings: SettingsValues, _ stage: StageDescription) {
         self.init(
+            stage: stage,
             inputTopics: [settings.topic(stage.inputTopic)],
-            outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics)
-                .map { settings.topic($0) },
+            outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics
+                + [Topic.outcomes]).map { settings.topic($0) },
             deadLetterTopic: settings.topic(Topic.deadLetter),
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)

@@ -10,15 +10,12 @@ extension WorkerProgram {
         Judging(
             stage: try make(parts),
             deadLetters: deadLetters(parts.settings),
-            breaker: hasBreaker ? breaker(parts.settings) : nil
-        )
-    }
-
-    private func breaker(_ settings: SettingsValues) -> Breaker {
-        Breaker(
-            settings: decisiveHash(settings).hex,
-            distinctMax: settings[WorkerSettings.breakerRefusedMax],
-            window: settings[WorkerSettings.breakerArmedMax]
+            breaker: breaker.map { bounds in
+                Breaker(
+                    settings: decisiveHash(parts.settings).hex,
+                    bounds: bounds(parts.settings)
+                )
+            }
         )
     }
 
@@ -44,8 +41,8 @@ extension WorkerProgram {
                 DeadLetterContext(
                     cluster: cluster,
                     topic: topic,
-                    stage: stage.rawValue,
-                    readsObservations: stage != .verify,
+                    stage: stage.name,
+                    readsObservations: stage.readsObservations,
                     worker: worker,
                     verifierVersion: Verifier.version,
                     configuration: configuration

@@ -1,6 +1,6 @@
 package import Settings
 
-/// What makes one of the four workers out of the common parts.
+/// What makes a worker of one stage out of the common parts.
 package struct WorkerProgram: Sendable {
     /// What a stage gets to build itself from.
     package struct Parts: Sendable {
@@ -13,11 +13,13 @@ package struct WorkerProgram: Sendable {
         package var predecessor: (any Stage)?
     }
 
-    package let stage: StageName
+    package let stage: StageDescription
     /// What the executable does, in a sentence.
     package let summary: String
     /// The stage's own settings.
     package let declarations: [SettingDeclaration]
+    /// The sections of a JSON file that belong to other executables.
+    package let otherSections: Set<String>
     /// Those that decide what is refused; `dlq.config.sha256` is made of them.
     package let decisive: [SettingDeclaration]
     /// Those that are taken up while the worker runs; the stage is then made anew, so that only a
@@ -25,11 +27,14 @@ package struct WorkerProgram: Sendable {
     package let reloadable: [SettingDeclaration]
     /// The files that these settings name, a change of which is a change of the settings.
     package let files: @Sendable (SettingsValues) -> [String]
-    /// Whether readiness means a database too.
-    package let hasDatabase: Bool
-    package let hasBreaker: Bool
-    /// Whether records may have to wait for what authorities say of their certificates.
-    package let asksResponders: Bool
+    /// What the stage needs beside the broker to be ready, such as a database; nil for nothing.
+    ///
+    /// It does not hold while a step of the stage fails.
+    package let dependency: HealthCondition?
+    /// The bounds of the stage's breaker against wrong settings; nil for a stage without one.
+    ///
+    /// The verdicts of a stage with a breaker carry evidence.
+    package let breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)?
     /// What only the settings together show to be wrong, beside what all workers look at.
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
     /// Builds the stage; waits for nothing.
@@ -38,39 +43,36 @@ package struct WorkerProgram: Sendable {
     package let make: @Sendable (Parts) throws(SettingsError) -> any Stage
 
     package init(
-        _ stage: StageName,
+        _ stage: StageDescription,
         summary: String,
         declarations: [SettingDeclaration],
+        otherSections: Set<String> = [],
         decisive: [SettingDeclaration] = [],
         reloadable: [SettingDeclaration] = [],
         files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
-        hasDatabase: Bool,
-        hasBreaker: Bool = false,
-        asksResponders: Bool = false,
+        dependency: HealthCondition? = nil,
+        breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)? = nil,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] },
         make: @escaping @Sendable (Parts) throws(SettingsError) -> any Stage
     ) {
         self.stage = stage
         self.summary = summary
         self.declarations = declarations
+        self.otherSections = otherSections
         self.decisive = decisive
         self.reloadable = reloadable
         self.files = files
-        self.hasDatabase = hasDatabase
-        self.hasBreaker = hasBreaker
-        self.asksResponders = asksResponders
+        self.dependency = dependency
+        self.breaker = breaker
         self.problems = problems
         self.make = make
     }
 
     package var schema: SettingsSchema {
-        WorkerSettings.schema(
-            adding: declarations + (hasBreaker ? WorkerSettings.breakerDeclarations : [])
-        )
+        WorkerSettings.schema(adding: declarations, otherSections: otherSections)
     }
 
     var conditions: [HealthCondition] {
-        [.assigned, .broker] + (hasDatabase ? [.database] : []) + (hasBreaker ? [.breaker] : [])
-            + (asksResponders ? [.revocation] : [])
+        [.assigned, .broker] + [dependency].compactMap(\.self) + (breaker == nil ? [] : [.breaker])
     }
 }

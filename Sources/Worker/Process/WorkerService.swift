@@ -28,14 +28,15 @@ package final class WorkerService: Sendable {
         log handler: any LogHandler
     ) throws {
         let stage = program.stage
-        log = Log(handler, metadata: ["stage": .string(stage.rawValue)])
-        metrics = MetricsRegistry(labels: ["stage": stage.rawValue])
+        log = Log(handler, metadata: ["stage": .string(stage.name)])
+        metrics = MetricsRegistry(labels: ["stage": stage.name])
         ProcessMetrics.declare(in: metrics)
         health = Health(
             conditions: program.conditions,
             stallMax: settings[WorkerSettings.stallMax]
         )
-        let configuration = WorkerConfiguration(settings, stage)
+        var configuration = WorkerConfiguration(settings, stage)
+        configuration.dependency = program.dependency ?? .broker
         let parts = WorkerProgram.Parts(
             settings: settings,
             metrics: metrics,

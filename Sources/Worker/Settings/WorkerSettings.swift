@@ -100,25 +100,6 @@ package enum WorkerSettings {
         "Events below this level are not written."
     )
 
-    package static let breakerRefusedMax = Setting(
-        "breaker.refused_max",
-        .int(1...1_000_000),
-        default: 1000,
-        "Distinct signed payloads refused only by the settings, before these have accepted any, at "
-            + "which the worker settles nothing more: the settings are taken to be wrong."
-    )
-    package static let breakerArmedMax = Setting(
-        "breaker.armed_max",
-        .duration(.seconds(1)...(.seconds(86_400))),
-        default: .seconds(60),
-        "How long after the first batch such records are held back and counted."
-    )
-
-    /// What the stage with the breaker against wrong settings adds.
-    package static let breakerDeclarations = [
-        breakerRefusedMax.declaration, breakerArmedMax.declaration,
-    ]
-
     package static let declarations = [
         bootstrap.declaration, topicPrefix.declaration, groupPrefix.declaration,
         instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
@@ -128,17 +109,16 @@ package enum WorkerSettings {
         logLevel.declaration,
     ]
 
-    /// The sections of one JSON file that may serve all executables; each ignores the others'.
-    package static let sections: Set<String> = [
-        "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http",
-        "kafka", "linking", "log", "retry", "settings", "shutdown", "verify",
-    ]
-
     /// A worker's schema: what all have, and what its stage adds.
-    package static func schema(adding stage: [SettingDeclaration]) -> SettingsSchema {
+    ///
+    /// - Parameter otherSections: those of a JSON file that belong to other executables.
+    package static func schema(
+        adding stage: [SettingDeclaration],
+        otherSections: Set<String> = []
+    ) -> SettingsSchema {
         SettingsSchema(
             declarations + stage,
-            otherSections: sections,
+            otherSections: otherSections,
             kafkaPropertyProblem: KafkaPropertyCheck.problem
         )
     }

@@ -45,14 +45,11 @@ package struct Outcome: Sendable {
         self.entitlements = entitlements
     }
 
-    /// How a record ends with which nothing goes on, whatever the stage; nil for all others.
+    /// How a refused record ends, whatever the stage; nil for all others.
     init?(endOf verdict: Verdict) {
-        if let facts = verdict.deadLetter {
-            self.init(.deadLettered, reason: facts.reason.rawValue)
-        } else if verdict.disposition == .ignored {
-            self.init(.ignored)
-        } else {
+        guard let facts = verdict.deadLetter else {
             return nil
         }
+        self.init(.deadLettered, reason: facts.reason.rawValue)
     }
 }

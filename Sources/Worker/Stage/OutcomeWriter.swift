@@ -6,7 +6,7 @@ import Records
 /// Answers records that carry a correlation ID: one record on `outcomes` for each that ends.
 struct OutcomeWriter: Sendable {
     let topic: String
-    let stage: StageName
+    let stage: StageDescription
 
     /// Nil where nobody waits for the record.
     func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
@@ -25,7 +25,7 @@ struct OutcomeWriter: Sendable {
         _ id: [UInt8],
         _ outcome: Outcome
     ) -> [UInt8] {
-        let observation = stage == .verify ? nil : try? Observation(decoding: record.value)
+        let observation = stage.readsObservations ? try? Observation(decoding: record.value) : nil
         var writer = JSONWriter(reserving: 512 + (outcome.entitlements?.count ?? 0))
         writer.beginObject()
         writer.key("schemaVersion")

@@ -6,8 +6,6 @@ package import Kafka
 /// batch awaits its acknowledgements; `acknowledged` is called with one batch at a time too, in the
 /// same order, and may run beside `process`.
 package protocol Stage: Sendable {
-    var name: StageName { get }
-
     /// What the stage does without having been given a record; nothing for most.
     var outboxes: [any Outbox] { get }
 

@@ -8,35 +8,43 @@ package struct Verdict: Sendable {
     /// Written before the offset is committed; each carries its topic.
     package var outputs: [ProducerRecord]
     /// What is told to those who wait for the record, where the stage knows more of it than that it
-    /// was refused or ignored; the loop tells them.
+    /// was refused; the loop tells them.
     package var outcome: Outcome?
+    /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
+    package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
     package let deadLetter: DeadLetterFacts?
 
-    package init(_ disposition: Disposition, outputs: [ProducerRecord] = []) {
+    package init(
+        _ disposition: Disposition,
+        outputs: [ProducerRecord] = [],
+        outcome: Outcome? = nil,
+        evidence: Breaker.Evidence? = nil
+    ) {
         precondition(disposition != .deadLettered, "a dead letter needs its facts")
         self.disposition = disposition
         self.outputs = outputs
+        self.outcome = outcome
+        self.evidence = evidence
         deadLetter = nil
     }
 
-    private init(_ facts: DeadLetterFacts) {
+    private init(_ facts: DeadLetterFacts, _ evidence: Breaker.Evidence?) {
         disposition = .deadLettered
         outputs = []
         deadLetter = facts
+        self.evidence = evidence
     }
 
-    package static func deadLettered(_ facts: DeadLetterFacts) -> Verdict {
-        Verdict(facts)
+    package static func deadLettered(
+        _ facts: DeadLetterFacts,
+        evidence: Breaker.Evidence? = nil
+    ) -> Verdict {
+        Verdict(facts, evidence)
     }
 
     /// The stage's database will never take the record, as far as this program knows it.
     package var isNotStorable: Bool {
         deadLetter?.reason == .notStorable
-    }
-
-    /// The signatures are good and only the settings do not know the app.
-    package var isRefusedBySettings: Bool {
-        deadLetter?.signedPayload != nil
     }
 }

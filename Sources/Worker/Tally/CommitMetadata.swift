@@ -25,7 +25,9 @@ package struct CommitMetadata: Hashable, Sendable {
     }
 
     /// Reads what a commit carried; nil where it is not such a text, or of another version.
-    package init?(_ text: String) {
+    ///
+    /// - Parameter dispositions: what the stage counts, and so which words are counts.
+    package init?(_ text: String, counting dispositions: [Disposition]) {
         let words = text.split(separator: " ")
         guard words.first == "v1" else { return nil }
         var began: Int64?
@@ -41,7 +43,7 @@ package struct CommitMetadata: Hashable, Sendable {
                 began = number
             } else if key == "out", let number {
                 forwarded = number
-            } else if let disposition = Disposition(rawValue: String(key)), let number {
+            } else if let disposition = dispositions.first(where: { $0.name == key }), let number {
                 counts[disposition] = number
             } else if key == Self.acceptedKey {
                 acceptedSettings = String(value)
@@ -59,10 +61,8 @@ package struct CommitMetadata: Hashable, Sendable {
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
-        for disposition in Disposition.allCases {
-            if let count = tally.counts[disposition] {
-                text += " \(disposition.rawValue)=\(count)"
-            }
+        for (disposition, count) in tally.sortedCounts {
+            text += " \(disposition.name)=\(count)"
         }
         if let acceptedSettings {
             text += " \(Self.acceptedKey)=\(acceptedSettings)"

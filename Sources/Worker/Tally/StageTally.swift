@@ -16,6 +16,16 @@ package struct StageTally: Hashable, Sendable {
         self.forwarded = forwarded
     }
 
+    /// The stage's own dispositions by their names, then those that every stage has.
+    var sortedCounts: [(Disposition, Int64)] {
+        let own = counts.filter { !Disposition.common.contains($0.key) }
+            .sorted { $0.key.name < $1.key.name }
+        let common = Disposition.common.compactMap { disposition in
+            counts[disposition].map { (disposition, $0) }
+        }
+        return own.map { ($0.key, $0.value) } + common
+    }
+
     package var total: Int64 { counts.values.reduce(0, +) }
 
     package mutating func add(_ disposition: Disposition, _ count: Int64 = 1, outputs: Int64 = 0) {

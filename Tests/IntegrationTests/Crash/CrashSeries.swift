@@ -4,6 +4,7 @@ import Operations
 import Postgres
 import Synchronization
 import TestSupport
+import Topology
 import Worker
 
 /// Kills one stage's worker again and again, each time at another point of its work.
@@ -12,7 +13,7 @@ import Worker
 /// many of them lie between an effect and the commit of its offset. One in five is killed after a
 /// moment instead, wherever it is then: while it starts, or while it joins its group.
 final class CrashSeries: Sendable {
-    let stage: StageName
+    let stage: StageDescription
     private let pipeline: RunningPipeline
     private let state: Mutex<State>
 
@@ -28,7 +29,7 @@ final class CrashSeries: Sendable {
         case written, committed
     }
 
-    init(_ stage: StageName, _ pipeline: RunningPipeline, seed: UInt64) {
+    init(_ stage: StageDescription, _ pipeline: RunningPipeline, seed: UInt64) {
         self.stage = stage
         self.pipeline = pipeline
         state = Mutex(State(generator: SeededGenerator(seed: seed)))

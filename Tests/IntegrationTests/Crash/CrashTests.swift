@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -26,7 +27,7 @@ extension PipelineTests {
             setup.hasStaticMembers = kind == .real
             setup.environment["BATCH_RECORDS_MAX"] = "50"
             try await RunningPipeline.run(setup, traffic) { pipeline in
-                let series = StageName.allCases.enumerated().map { index, stage in
+                let series = Topology.stages.enumerated().map { index, stage in
                     CrashSeries(stage, pipeline, seed: seed * 10 + UInt64(index))
                 }
                 try await Self.kill(series, pipeline, seed: seed)

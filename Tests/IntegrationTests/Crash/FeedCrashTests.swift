@@ -4,6 +4,7 @@ import Simulation
 import Postgres
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 extension PipelineTests {

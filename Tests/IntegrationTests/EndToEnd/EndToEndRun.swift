@@ -22,7 +22,7 @@ struct EndToEndRun: Sendable {
     /// By topic without prefix, `raw` among them.
     let topics: [String: [ConsumerRecord]]
     /// What each worker answered to `/metrics`, and when.
-    let metrics: [StageName: String]
+    let metrics: [StageDescription: String]
     /// After everything was published once more, and once more with an empty memory.
     let replays: [Replay]
     let secretsFound: [String]
@@ -93,7 +93,7 @@ struct EndToEndRun: Sendable {
         secretsFound =
             pipeline.secretsInLogs()
             + metrics.flatMap { stage, text in
-                pipeline.secrets.findings(in: text).map { "/metrics of \(stage.rawValue) \($0)" }
+                pipeline.secrets.findings(in: text).map { "/metrics of \(stage.name) \($0)" }
             }
     }
 

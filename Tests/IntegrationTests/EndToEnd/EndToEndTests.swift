@@ -6,6 +6,7 @@ import Operations
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -105,8 +106,8 @@ extension PipelineTests {
             let letters = run.reconciliation.stages.map { $0.counts[.deadLettered] ?? 0 }
             #expect(letters == [Int64(run.letters.count), 0, 0, 0])
             for stage in run.reconciliation.stages {
-                #expect(stage.counts[.skipped] ?? 0 == 0, "\(stage.stage.rawValue)")
-                #expect(stage.settled > 0, "\(stage.stage.rawValue)")
+                #expect(stage.counts[.skipped] ?? 0 == 0, "\(stage.stage.name)")
+                #expect(stage.settled > 0, "\(stage.stage.name)")
             }
         }
 
@@ -125,9 +126,9 @@ extension PipelineTests {
         ) async throws {
             let run = try await EndToEndRun.of(kind)
             #expect(run.secretsFound.isEmpty)
-            #expect(run.metrics.count == StageName.allCases.count)
+            #expect(run.metrics.count == Topology.stages.count)
             for (stage, text) in run.metrics {
-                #expect(text.contains("_total"), "\(stage.rawValue) has no metrics")
+                #expect(text.contains("_total"), "\(stage.name) has no metrics")
             }
         }
 

@@ -5,6 +5,7 @@ import Operations
 import Testing
 import TestSupport
 import Simulation
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -13,7 +14,7 @@ extension PipelineTests {
     struct WrittenRecordTests {
         @Test(
             arguments: KafkaCluster.Kind.available,
-            StageName.allCases.compactMap(\.outputTopic)
+            Topology.stages.compactMap(\.outputTopic)
         )
         func `every observation is what its topic's schema says`(
             kind: KafkaCluster.Kind,
@@ -51,7 +52,7 @@ extension PipelineTests {
                     .flatMap(\.headers).filter { $0.name == "correlation-id" }.map(\.value)
             )
             #expect(sent.count > 50)
-            for topic in StageName.allCases.compactMap(\.outputTopic) {
+            for topic in Topology.stages.compactMap(\.outputTopic) {
                 let arrived = (run.topics[topic] ?? []).flatMap(\.headers)
                     .filter { $0.name == "correlation-id" }.map(\.value)
                 #expect(Set(arrived) == sent, "\(topic)")

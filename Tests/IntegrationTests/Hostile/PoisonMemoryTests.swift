@@ -4,6 +4,7 @@ import Operations
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 extension PipelineTests {

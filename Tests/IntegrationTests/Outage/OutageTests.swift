@@ -2,6 +2,7 @@ import Foundation
 import Simulation
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -15,7 +16,7 @@ extension PipelineTests {
             )
         }
 
-        private static let withDatabase: [StageName] = [.dedupe, .link, .entitle]
+        private static let withDatabase: [StageDescription] = [.dedupe, .link, .entitle]
 
         @Test(arguments: KafkaCluster.Kind.preferred)
         func `while PostgreSQL is away the workers wait, and lose and refuse nothing for it`(
@@ -47,7 +48,7 @@ extension PipelineTests {
             _ server: PrivatePostgres,
             _ mode: PrivatePostgres.StopMode,
             _ pipeline: RunningPipeline,
-            _ workers: [StageName: WorkerCopy],
+            _ workers: [StageDescription: WorkerCopy],
             _ share: Double
         ) async throws {
             try await pipeline.publish(upTo: share - 0.1)
@@ -144,7 +145,7 @@ extension PipelineTests {
         }
 
         /// Each worker was given its partitions once and has never lost them.
-        private static func expectGroupsKept(_ workers: [StageName: WorkerCopy]) {
+        private static func expectGroupsKept(_ workers: [StageDescription: WorkerCopy]) {
             for worker in workers.values {
                 let log = worker.log
                 #expect(log.events("partitions assigned").count == 1, "\(worker.name)")

@@ -3,6 +3,7 @@ import Postgres
 import Simulation
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -10,9 +11,9 @@ extension PipelineTests {
     /// suspended: it holds locks, and acknowledges at the network that it is there.
     @Suite(.timeLimit(.minutes(10)))
     struct SuspensionTests {
-        @Test(.needsBuiltWorkers, arguments: [StageName.link, .entitle])
+        @Test(.needsBuiltWorkers, arguments: [StageDescription.link, .entitle])
         func `a copy that stands still inside of a transaction holds nobody up`(
-            stage: StageName
+            stage: StageDescription
         ) async throws {
             let traffic = try DemoTraffic(
                 seed: 17,
@@ -64,7 +65,7 @@ extension PipelineTests {
 
         /// Whether a copy has not gone on with a transaction for longer than one does at work.
         private static func isTransactionOpen(
-            of stage: StageName,
+            of stage: StageDescription,
             _ pipeline: RunningPipeline
         ) async throws -> Bool {
             try await pipeline.withDatabase { connection in

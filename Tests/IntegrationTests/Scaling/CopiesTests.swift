@@ -3,6 +3,7 @@ import Operations
 import Testing
 import TestSupport
 import Simulation
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -46,7 +47,7 @@ extension PipelineTests {
                 try await waitUntilAllRead(pipeline, copies: count)
             }
             for _ in 0..<2 {
-                for stage in StageName.allCases {
+                for stage in Topology.stages {
                     guard let oldest = pipeline.copies.first(where: { $0.stage == stage }) else {
                         continue
                     }
@@ -66,7 +67,7 @@ extension PipelineTests {
             copies: Int?
         ) async throws {
             try await pipeline.waitUntilReady()
-            for stage in StageName.allCases {
+            for stage in Topology.stages {
                 var shares: [Int] = []
                 let isRead = await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
                     shares = pipeline.copies.filter { $0.stage == stage }
@@ -76,7 +77,7 @@ extension PipelineTests {
                 }
                 guard isRead else {
                     throw PipelineFailure(
-                        "\(stage.rawValue)'s partitions are shared out as \(shares)"
+                        "\(stage.name)'s partitions are shared out as \(shares)"
                     )
                 }
             }

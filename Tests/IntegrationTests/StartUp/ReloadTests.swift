@@ -5,6 +5,7 @@ import Simulation
 import Operations
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -42,7 +43,7 @@ extension PipelineTests {
                 try right.write(toFile: path, atomically: true, encoding: .utf8)
                 if isSignalled { worker.process.signal(SIGHUP) }
                 await eventually { worker.isReady }
-                for stage in [StageName.dedupe, .link, .entitle] {
+                for stage in [StageDescription.dedupe, .link, .entitle] {
                     try pipeline.start(stage)
                 }
                 let settled = try await pipeline.settle()

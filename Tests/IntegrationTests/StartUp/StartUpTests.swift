@@ -4,6 +4,7 @@ import Simulation
 import Operations
 import Testing
 import TestSupport
+import Topology
 import Worker
 
 extension PipelineTests {

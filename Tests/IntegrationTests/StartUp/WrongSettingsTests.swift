@@ -2,6 +2,7 @@ import Foundation
 import Simulation
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 extension PipelineTests {
@@ -13,7 +14,7 @@ extension PipelineTests {
         }
 
         private static func run(
-            _ stage: StageName,
+            _ stage: StageDescription,
             _ arguments: [String] = [],
             _ environment: [String: String]
         ) async throws -> Ended {
@@ -31,9 +32,9 @@ extension PipelineTests {
             return Ended(end: end, output: try String(contentsOf: file, encoding: .utf8))
         }
 
-        @Test(arguments: StageName.allCases)
+        @Test(arguments: Topology.stages)
         func `every wrong setting is named at once, before anything opens`(
-            stage: StageName
+            stage: StageDescription
         ) async throws {
             let wrong = [
                 "KAFKA_SESSION_TIMEOUT": "never", "BATCH_RECORDS_MAX": "0",
@@ -51,9 +52,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: StageName.allCases)
+        @Test(arguments: Topology.stages)
         func `an unknown option is said, with where help is to be had`(
-            stage: StageName
+            stage: StageDescription
         ) async throws {
             let ended = try await Self.run(stage, ["--verbose"], [:])
             #expect(ended.end == .exited(code: 64))
@@ -61,9 +62,9 @@ extension PipelineTests {
             #expect(ended.output.contains("--help"))
         }
 
-        @Test(arguments: StageName.allCases)
+        @Test(arguments: Topology.stages)
         func `a check of good settings shows them with secrets masked and opens nothing`(
-            stage: StageName
+            stage: StageDescription
         ) async throws {
             let apps = #"[{"bundle_id": "com.example.pro", "environment": "Sandbox"}]"#
             let ended = try await Self.run(

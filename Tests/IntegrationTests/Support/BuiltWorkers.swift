@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Topology
 import Worker
 
 /// The workers' executables, as the build has put them beside this test bundle.
@@ -10,12 +11,12 @@ enum BuiltWorkers {
         return URL(filePath: path).deletingLastPathComponent().path
     }()
 
-    static func path(of stage: StageName) -> String {
+    static func path(of stage: StageDescription) -> String {
         "\(folder)/\(stage.program)"
     }
 
     /// Those that have not been built.
-    static let missing = StageName.allCases.map(\.program).filter { program in
+    static let missing = Topology.stages.map(\.program).filter { program in
         !FileManager.default.isExecutableFile(atPath: "\(folder)/\(program)")
     }
 }

@@ -4,6 +4,7 @@ import Operations
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import Worker
 
 extension RunningPipeline {
@@ -88,7 +89,7 @@ extension RunningPipeline {
         for stage in reconciliation.stages {
             #expect(
                 stage.counts[.skipped] ?? 0 == 0,
-                "\(stage.stage.rawValue) skipped records",
+                "\(stage.stage.name) skipped records",
                 sourceLocation: sourceLocation
             )
         }

@@ -8,6 +8,7 @@ import Settings
 import Synchronization
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// One test's pipeline: topics, groups and a database of its own, and the workers that it starts.
@@ -26,7 +27,7 @@ final class RunningPipeline: Sendable {
 
     private struct State {
         var copies: [WorkerCopy] = []
-        var started: [StageName: Int] = [:]
+        var started: [StageDescription: Int] = [:]
         var published: [ProducerRecord] = []
         var itemsPublished = 0
     }
@@ -133,25 +134,25 @@ extension RunningPipeline {
     ///
     /// - Parameter place: of a static member, which keeps it over its restarts.
     @discardableResult
-    func start(_ stage: StageName, place: Int = 1) throws -> WorkerCopy {
+    func start(_ stage: StageDescription, place: Int = 1) throws -> WorkerCopy {
         let number = state.withLock { state in
             state.started[stage, default: 0] += 1
             return state.started[stage, default: 0]
         }
         let copy = try WorkerCopy(
             stage,
-            name: "\(stage.rawValue)-\(number)",
+            name: "\(stage.name)-\(number)",
             settings: settingsPath,
             folder: folder,
-            environment: environment(of: "\(stage.rawValue)-place-\(place)")
+            environment: environment(of: "\(stage.name)-place-\(place)")
         )
         state.withLock { $0.copies.append(copy) }
         return copy
     }
 
     @discardableResult
-    func startAll() throws -> [StageName: WorkerCopy] {
-        try Dictionary(uniqueKeysWithValues: StageName.allCases.map { ($0, try start($0)) })
+    func startAll() throws -> [StageDescription: WorkerCopy] {
+        try Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, try start($0)) })
     }
 
     /// Every copy that was ever started.

@@ -5,14 +5,14 @@ import Worker
 
 /// One copy of a worker: a process of its own that writes a log of its own.
 struct WorkerCopy: Sendable {
-    let stage: StageName
+    let stage: StageDescription
     let name: String
     let logPath: String
     let process: ChildProcess
 
     /// - Parameter name: unique among all copies that a test ever starts.
     init(
-        _ stage: StageName,
+        _ stage: StageDescription,
         name: String,
         settings: String,
         folder: String,

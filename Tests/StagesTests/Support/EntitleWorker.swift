@@ -6,6 +6,7 @@ import Kafka
 import Postgres
 import Records
 import TestSupport
+import Topology
 import Worker
 
 /// One entitle worker on a database of its own test, with owners written as `link-worker` does.

@@ -13,6 +13,7 @@ import TestSupport
 import Testing
 import Simulation
 import VerifyStage
+import Topology
 import Worker
 
 /// The four stages one behind the other on one database, without a broker between them.

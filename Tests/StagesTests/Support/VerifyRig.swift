@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Simulation
 import VerifyStage
+import Topology
 import Worker
 
 /// A `verify-worker` in this process, on a mock cluster and with a settings file that a test
@@ -104,7 +105,7 @@ final class VerifyRig: Sendable {
 
     /// How many records ended as these say, by the worker's own count.
     func settled(_ disposition: Disposition) -> Int {
-        Int(metric("entitlements_records_total{disposition=\"\(disposition.rawValue)\"") ?? 0)
+        Int(metric("entitlements_records_total{disposition=\"\(disposition.name)\"") ?? 0)
     }
 
     /// The value of the first series whose line begins so; the common label may stand in it too.

@@ -2,12 +2,30 @@ import Kafka
 import Synchronization
 import Worker
 
+extension StageDescription {
+    /// What `FakeStage` is said to be.
+    static let fake = fake("fake")
+
+    static func fake(_ name: String) -> StageDescription {
+        StageDescription(
+            name: name,
+            inputTopic: "raw",
+            readsObservations: false,
+            outputTopic: "output",
+            dispositions: [.forwarded, .ignored]
+        )
+    }
+}
+
+extension Disposition {
+    static let forwarded = Disposition("forwarded", "go on")
+    static let ignored = Disposition("ignored", "hold nothing")
+}
+
 /// A stage whose verdicts and faults a test decides.
 ///
 /// Without further orders it forwards each record to one topic, its value as it is.
 final class FakeStage: Stage {
-    let name = StageName.verify
-
     struct State {
         var processed: [ConsumerRecord] = []
         /// How many records came together, each time.
@@ -50,7 +68,8 @@ final class FakeStage: Stage {
         self.init(outbox: outbox) { record in
             Verdict(
                 .forwarded,
-                outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)]
+                outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)],
+                evidence: .accepted
             )
         }
     }

@@ -17,14 +17,18 @@ struct LoopBreakerTests {
             }
             return Verdict(
                 .forwarded,
-                outputs: [ProducerRecord(topic: rig.output, value: record.value)]
+                outputs: [ProducerRecord(topic: rig.output, value: record.value)],
+                evidence: .accepted
             )
         }
     }
 
     @Test func `wrong settings empty nothing into the dead letters`() async throws {
         let rig = try await LoopRig()
-        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        let worker = try rig.worker(
+            stage(rig),
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        )
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually(within: .seconds(20)) { worker.health.reason(.breaker) != nil }
@@ -40,7 +44,10 @@ struct LoopBreakerTests {
     @Test func `what was held is judged again once a record is accepted`() async throws {
         let rig = try await LoopRig()
         let stage = stage(rig)
-        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", distinctMax: 50))
+        let worker = try rig.worker(
+            stage,
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 50))
+        )
         worker.start()
         try await rig.publish([[1], [2], [3]])
         await eventually(within: .seconds(20)) { stage.seen.processed.count == 3 }
@@ -60,7 +67,7 @@ struct LoopBreakerTests {
 
     @Test func `what was held is judged again when its time is over`() async throws {
         let rig = try await LoopRig()
-        let breaker = Breaker(settings: "a", distinctMax: 50, window: .seconds(2))
+        let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 50, window: .seconds(2)))
         let worker = try rig.worker(stage(rig), breaker: breaker)
         worker.start()
         try await rig.publish([[1], [2], [3]])
@@ -74,13 +81,19 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig()
-        let first = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        let first = try rig.worker(
+            stage(rig),
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        )
         first.start()
         try await rig.publish([[100]])
         try await eventually { try await rig.committed()[0]?.offset == 1 }
         try await first.stop()
         try await rig.publish((0..<20).map { [UInt8($0)] })
-        let second = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        let second = try rig.worker(
+            stage(rig),
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        )
         second.start()
         try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
         #expect(second.health.reason(.breaker) == nil)
@@ -92,7 +105,10 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig(partitions: 2)
-        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        let worker = try rig.worker(
+            stage(rig),
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        )
         worker.start()
         try await rig.publish([[100]])
         try await eventually { try await rig.accepted(partitions: 2) == ["a", "a"] }
@@ -101,7 +117,7 @@ struct LoopBreakerTests {
 
         // Others start armed, and go on without having accepted any.
         try await rig.publish([[1]], partition: 1)
-        let breaker = Breaker(settings: "b", distinctMax: 5, window: .seconds(2))
+        let breaker = Breaker(settings: "b", bounds: .init(distinctMax: 5, window: .seconds(2)))
         let other = try rig.worker(stage(rig), breaker: breaker)
         other.start()
         try await eventually { try await rig.committed(2)[1]?.offset == 1 }
@@ -119,9 +135,13 @@ struct LoopBreakerTests {
         try await rig.fillBeyondRetention(count: 8)
         let low = try #require(try await rig.watermarks().first?.low)
         let stage = FakeStage { record in
-            record.offset < 10 ? .refusedBySettings(record) : Verdict(.forwarded)
+            record.offset < 10
+                ? .refusedBySettings(record) : Verdict(.forwarded, evidence: .accepted)
         }
-        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", distinctMax: 100))
+        let worker = try rig.worker(
+            stage,
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 100))
+        )
         worker.start()
         await eventually { stage.seen.processed.count == Int(8 - low) }
         #expect(try await rig.committed()[0]?.offset == nil)
@@ -136,7 +156,10 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig()
-        let worker = try rig.worker(stage(rig), breaker: Breaker(settings: "a", distinctMax: 5))
+        let worker = try rig.worker(
+            stage(rig),
+            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        )
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually { worker.health.reason(.breaker) != nil }

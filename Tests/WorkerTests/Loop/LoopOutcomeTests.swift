@@ -55,13 +55,17 @@ struct LoopOutcomeTests {
     }
 
     @Test func `a body without items is answered as ignored`() async throws {
-        let records = try await Self.outcomes { _ in Verdict(.ignored) }
+        let records = try await Self.outcomes { _ in Verdict(.ignored, outcome: Outcome(.ignored)) }
         let value = try JSONDocument(parsing: records.first?.value ?? []).root
         #expect(value["status"]?.string == "ignored")
     }
 
     @Test func `what goes on, and what nobody waits for, is not answered`() async throws {
         #expect(try await Self.outcomes { _ in Verdict(.forwarded) }.isEmpty)
-        #expect(try await Self.outcomes(headers: []) { _ in Verdict(.ignored) }.isEmpty)
+        #expect(
+            try await Self.outcomes(headers: []) { _ in
+                Verdict(.ignored, outcome: Outcome(.ignored))
+            }.isEmpty
+        )
     }
 }

@@ -15,7 +15,6 @@ struct LoopOutputTests {
             var acknowledged: [Int64] = []
         }
 
-        let name = StageName.verify
         private let topic: String
         private let state = Mutex(State())
 

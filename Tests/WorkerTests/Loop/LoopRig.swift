@@ -38,6 +38,7 @@ final class LoopRig: Sendable {
         _ change: (inout WorkerConfiguration) -> Void = { _ in }
     ) throws -> RunningWorker {
         var configuration = WorkerConfiguration(
+            stage: .fake,
             inputTopics: [raw],
             outputTopics: [output],
             deadLetterTopic: letters,
@@ -89,7 +90,7 @@ final class LoopRig: Sendable {
     /// The settings that partitions' commits say have accepted a record.
     func accepted(partitions: Int32) async throws -> [String?] {
         try await committed(partitions).sorted { $0.key < $1.key }.map { _, committed in
-            CommitMetadata(committed.metadata)?.acceptedSettings
+            Self.metadata(committed)?.acceptedSettings
         }
     }
 
@@ -115,7 +116,11 @@ final class LoopRig: Sendable {
 
     func tally(_ partition: Int32 = 0) async throws -> StageTally? {
         let committed = try await committed(partition + 1)[partition]
-        return committed.flatMap { CommitMetadata($0.metadata)?.tally }
+        return committed.flatMap { Self.metadata($0)?.tally }
+    }
+
+    private static func metadata(_ committed: CommittedOffset) -> CommitMetadata? {
+        CommitMetadata(committed.metadata, counting: StageDescription.fake.dispositions)
     }
 
     /// Everything that a topic holds.

@@ -33,11 +33,10 @@ import Worker
     }
 
     private struct KeptStage: Stage {
-        let name = StageName.verify
         let upkeep: (any Upkeep)?
 
         func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-            records.map { _ in Verdict(.duplicate) }
+            records.map { _ in Verdict(.ignored) }
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
     private func book(
         committed: CommittedOffset = CommittedOffset(offset: nil, metadata: "")
     ) -> PartitionBook {
-        var book = PartitionBook()
+        var book = PartitionBook(counting: StageDescription.fake.dispositions)
         for claim in book.assign([Self.first, Self.second]) {
             _ = book.begin(claim, committed)
         }
@@ -61,7 +61,9 @@ import Testing
         settle(two, in: &book)
         #expect(offsets(book) == [Self.first: 6, Self.second: 4])
         let tallies = try book.commits().mapValues { claim, commit in
-            try #require(CommitMetadata(commit.metadata)).tally
+            try #require(
+                CommitMetadata(commit.metadata, counting: StageDescription.fake.dispositions)
+            ).tally
         }
         #expect(tallies[Self.first]?.counts == [.forwarded: 4, .skipped: 2])
         #expect(tallies[Self.second]?.counts == [.forwarded: 2, .skipped: 2])
@@ -208,7 +210,7 @@ import Testing
         metadata: String,
         start: TallyStart
     ) {
-        var book = PartitionBook()
+        var book = PartitionBook(counting: StageDescription.fake.dispositions)
         let claim = book.assign([Self.first])[0]
         let begun = book.begin(claim, CommittedOffset(offset: offset, metadata: metadata))
         #expect(begun == start)

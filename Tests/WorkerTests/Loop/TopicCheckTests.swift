@@ -6,6 +6,7 @@ import Testing
 @Suite struct TopicCheckTests {
     private let check = TopicCheck(
         WorkerConfiguration(
+            stage: .fake,
             inputTopics: ["raw"],
             outputTopics: ["verified"],
             deadLetterTopic: "dead-letter",

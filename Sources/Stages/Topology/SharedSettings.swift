@@ -1,0 +1,19 @@
+package import Settings
+
+/// What several executables have to have alike.
+package enum SharedSettings {
+    /// Of verify-worker, which reads the header, and of link-worker, which goes by it.
+    package static let trustsIngestUser = Setting(
+        "linking.trust_ingest_user",
+        .bool,
+        default: false,
+        "Whether the user whom the ingestion service names in the record header user-id owns the "
+            + "purchase where nothing else names one; for verify-worker and link-worker alike."
+    )
+
+    /// The sections of one JSON file that may serve all executables; each ignores the others'.
+    package static let sections: Set<String> = [
+        "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http",
+        "kafka", "linking", "log", "retry", "settings", "shutdown", "verify",
+    ]
+}

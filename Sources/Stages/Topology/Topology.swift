@@ -1,0 +1,77 @@
+import Records
+package import Worker
+
+/// The stages from a raw body to rows: what each reads, what it writes, how a record ends in it.
+///
+/// The one list of all stages, for the operators' tools, the demo and the benchmarks. A worker does
+/// not need it: each stage brings its own description.
+package enum Topology {
+    /// In the order in which a record goes through them.
+    package static let stages: [StageDescription] = [.verify, .dedupe, .link, .entitle]
+}
+
+extension StageDescription {
+    /// Bodies become observations.
+    package static let verify = StageDescription(
+        name: "verify",
+        inputTopic: Topic.raw,
+        readsObservations: false,
+        outputTopic: Topic.verified,
+        dispositions: [.forwarded, .ignored]
+    )
+
+    /// What says nothing new is dropped.
+    package static let dedupe = StageDescription(
+        name: "dedupe",
+        inputTopic: Topic.verified,
+        readsObservations: true,
+        outputTopic: Topic.unique,
+        dispositions: [.forwarded, .refreshed, .superseded, .duplicate]
+    )
+
+    /// Whose purchase it is.
+    package static let link = StageDescription(
+        name: "link",
+        inputTopic: Topic.unique,
+        readsObservations: true,
+        outputTopic: Topic.linked,
+        dispositions: [.resolved, .unresolved]
+    )
+
+    /// Facts, rows and the feed of changes.
+    package static let entitle = StageDescription(
+        name: "entitle",
+        inputTopic: Topic.linked,
+        readsObservations: true,
+        outputTopic: nil,
+        otherTopics: [Topic.changed, Topic.current],
+        dispositions: [.applied, .unchanged, .recorded]
+    )
+}
+
+extension Disposition {
+    /// In verify with the number of its observations, in dedupe because it says something new.
+    package static let forwarded = Disposition("forwarded", "say something new")
+    /// A response without items.
+    package static let ignored = Disposition("ignored", "responses without items")
+
+    package static let refreshed = Disposition(
+        "refreshed",
+        "the same state, signed anew; the date goes on"
+    )
+    package static let superseded = Disposition(
+        "superseded",
+        "older than what is known; goes on as history"
+    )
+    package static let duplicate = Disposition("duplicate", "known already")
+
+    package static let resolved = Disposition("resolved", "the user is known")
+    package static let unresolved = Disposition(
+        "unresolved",
+        "nobody is linked to the purchase yet"
+    )
+
+    package static let applied = Disposition("applied", "rows became different")
+    package static let unchanged = Disposition("unchanged", "known to the database already")
+    package static let recorded = Disposition("recorded", "history alone, no fact in them")
+}

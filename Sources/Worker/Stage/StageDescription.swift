@@ -1,0 +1,55 @@
+/// What a stage is called, reads, writes and counts: all that the loop and the operators' tools need
+/// to know of it.
+///
+/// Topics are named without the prefix that the settings give them.
+package struct StageDescription: Sendable {
+    package let name: String
+    /// What the stage reads.
+    package let inputTopic: String
+    /// Whether what it reads are observations, and not bodies that anybody may have posted.
+    package let readsObservations: Bool
+    /// Where records go on to; nil for the last stage.
+    package let outputTopic: String?
+    /// What the stage writes besides, dead letters and outcomes not among it.
+    package let otherTopics: [String]
+    /// How a record can end in the stage, in the order in which reports show it.
+    package let dispositions: [Disposition]
+
+    /// - Parameter dispositions: the stage's own; those that every stage has follow them.
+    package init(
+        name: String,
+        inputTopic: String,
+        readsObservations: Bool,
+        outputTopic: String?,
+        otherTopics: [String] = [],
+        dispositions: [Disposition]
+    ) {
+        self.name = name
+        self.inputTopic = inputTopic
+        self.readsObservations = readsObservations
+        self.outputTopic = outputTopic
+        self.otherTopics = otherTopics
+        self.dispositions = dispositions + Disposition.common
+    }
+
+    /// The executable that runs the stage.
+    package var program: String { "\(name)-worker" }
+
+    /// Counts with their dispositions, in the order of reports; those that are zero are left out.
+    package func sorted(
+        _ counts: [Disposition: Int64]
+    ) -> [(disposition: Disposition, count: Int64)] {
+        dispositions.compactMap { disposition in counts[disposition].map { (disposition, $0) } }
+    }
+}
+
+extension StageDescription: Hashable, CustomStringConvertible {
+    /// Stages are told apart by their names.
+    package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+    }
+
+    package var description: String { name }
+}
