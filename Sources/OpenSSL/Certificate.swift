@@ -113,3 +113,88 @@ package final class Certificate: Sendable {
         return body(parsed)
     }
 }
+
+extension Certificate {
+    /// Where the issuer says that revocation can be asked for (RFC 5280 §4.2.2.1), in its order.
+    package var ocspResponders: [String] {
+        defer { ERR_clear_error() }
+        guard let addresses = unsafe X509_get1_ocsp(outline.object.pointer) else { return [] }
+        defer { unsafe X509_email_free(addresses) }
+        return unsafe (0..<OPENSSL_sk_num(addresses)).compactMap { index in
+            let text = unsafe OPENSSL_sk_value(addresses, index)
+            return unsafe text.map { start in
+                unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
+            }
+        }
+    }
+}
+
+/// Why bytes are not a certificate this product reads.
+package enum CertificateError: Error, Hashable, Sendable {
+    /// Not DER: lengths, nesting or primitive values that only BER allows, or cut off.
+    case notDER
+    /// One certificate, and something after it.
+    case trailingBytes
+    /// More ASN.1 elements than any certificate has that somebody means well with.
+    case tooManyElements
+    /// DER, but not the structure of a certificate.
+    case notACertificate
+    /// Not X.509 version 3.
+    case unsupportedVersion
+    /// A date in another form than RFC 5280 §4.1.2.5 prescribes, or one that no calendar has.
+    case invalidDate
+    /// An extension that OpenSSL knows and cannot read, or that occurs twice.
+    case invalidExtension
+    /// A key on P-256 or P-384 that is the point at infinity or not on its curve.
+    case invalidKey
+    /// No PEM block, or one that is no certificate.
+    case notPEM
+}
+
+/// Whether one certificate names another as its issuer.
+package enum IssuanceCheck: Hashable, Sendable {
+    case named
+    /// The issuer's subject is another name.
+    case nameMismatch
+    /// The authority key identifier names another key or serial number.
+    case keyIdentifierMismatch
+}
+
+/// The bits of a certificate's key usage extension that this product reads (RFC 5280 §4.2.1.3).
+package struct KeyUsage: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    package static let digitalSignature = KeyUsage(rawValue: 0x80)
+    package static let nonRepudiation = KeyUsage(rawValue: 0x40)
+    package static let keyEncipherment = KeyUsage(rawValue: 0x20)
+    package static let keyCertSign = KeyUsage(rawValue: 0x04)
+    package static let crlSign = KeyUsage(rawValue: 0x02)
+}
+
+/// The digest that a certificate's signature is made over.
+package enum SignatureDigest: Hashable, Sendable {
+    case md5
+    case sha1
+    case sha224
+    case sha256
+    case sha384
+    case sha512
+    case other
+
+    /// What `EVP_MD_fetch` calls it.
+    var opensslName: String? {
+        switch self {
+        case .md5: "MD5"
+        case .sha1: "SHA1"
+        case .sha224: "SHA224"
+        case .sha256: "SHA256"
+        case .sha384: "SHA384"
+        case .sha512: "SHA512"
+        case .other: nil
+        }
+    }
+}

@@ -1,3 +1,5 @@
+internal import COpenSSL
+
 /// The one owner of one OpenSSL object.
 ///
 /// The object is given back when the handle ends. Whoever takes `pointer` borrows it: it is alive
@@ -18,5 +20,94 @@ struct Handle<Kind: Freeable>: ~Copyable {
 
     deinit {
         unsafe Kind.free(pointer)
+    }
+}
+
+/// A kind of OpenSSL object, and the call that gives it back.
+protocol Freeable {
+    /// Gives back what the caller owns; `pointer` is dead afterwards.
+    static func free(_ pointer: OpaquePointer)
+}
+
+/// The kinds of OpenSSL objects this module owns.
+enum Resource {
+    enum CertificateObject: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
+    }
+
+    enum Key: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
+    }
+
+    enum Point: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) }
+    }
+
+    enum Group: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) }
+    }
+
+    /// Scratch numbers.
+    enum NumberContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) }
+    }
+
+    enum KeyContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
+    }
+
+    enum DigestContext: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) }
+    }
+
+    enum ObjectIdentifier: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe ASN1_OBJECT_free(pointer) }
+    }
+
+    enum Signature: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe ECDSA_SIG_free(pointer) }
+    }
+
+    enum Name: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_NAME_free(pointer) }
+    }
+
+    enum Extension: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_EXTENSION_free(pointer) }
+    }
+
+    enum SignedMessage: Freeable {
+        static func free(_ pointer: OpaquePointer) {
+            unsafe PKCS7_free(UnsafeMutablePointer(pointer))
+        }
+    }
+
+    enum OCSPRequest: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_REQUEST_free(pointer) }
+    }
+
+    enum OCSPResponse: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_RESPONSE_free(pointer) }
+    }
+
+    enum OCSPBasicResponse: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_BASICRESP_free(pointer) }
+    }
+
+    enum OCSPIdentifier: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OCSP_CERTID_free(pointer) }
+    }
+
+    enum Store: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) }
+    }
+
+    /// A list of objects that are somebody else's.
+    enum Borrowings: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) }
+    }
+
+    enum MemoryBuffer: Freeable {
+        static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
     }
 }

@@ -61,3 +61,38 @@ package enum PEM {
         )
     }
 }
+
+extension Certificate {
+    /// Reads a file of certificates: one in DER, or any number of PEM blocks.
+    ///
+    /// Throws what is wrong with the first bad one, `.notPEM` where there is none at all.
+    package static func all(inFile bytes: [UInt8]) throws(CertificateError) -> [Certificate] {
+        if bytes.first == 0x30 {
+            return [try Certificate(der: bytes)]
+        }
+        let blocks = PEM.blocks(labelled: "CERTIFICATE", in: bytes)
+        guard !blocks.isEmpty else { throw .notPEM }
+        var certificates: [Certificate] = []
+        for der in blocks {
+            certificates.append(try Certificate(der: der))
+        }
+        return certificates
+    }
+
+    package var pem: String {
+        PEM.encode(der, label: "CERTIFICATE")
+    }
+}
+
+extension PrivateKey {
+    /// The key in its traditional form (RFC 5915, RFC 8017), for programs that read files.
+    package var pem: String {
+        var output: UnsafeMutablePointer<UInt8>?
+        let count = unsafe i2d_PrivateKey(key.pointer, &output)
+        guard let start = unsafe output, count > 0 else { return "" }
+        defer { unsafe CRYPTO_free(start, #file, #line) }
+        let label = if case .rsa = kind { "RSA PRIVATE KEY" } else { "EC PRIVATE KEY" }
+        let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+        return PEM.encode(bytes, label: label)
+    }
+}

@@ -53,3 +53,49 @@ extension ParsedCertificate {
         return unsafe KeyKind(checking: key)
     }
 }
+
+/// A curve that Apple's chains are built on, to ask whether bytes are a point of it.
+///
+/// OpenSSL's decoders of keys take a hundred microseconds and accept the point at infinity, under
+/// which anybody can sign. This takes one or two and is asked of every certificate that is parsed.
+@safe
+struct NamedCurve: @unchecked Sendable {
+    private let group: OpaquePointer
+
+    /// Immutable, and never freed: every thread may use it until the process ends.
+    private static let p256 = NamedCurve(NID_X9_62_prime256v1)
+    private static let p384 = NamedCurve(NID_secp384r1)
+
+    private init(_ identifier: Int32) {
+        guard let group = unsafe EC_GROUP_new_by_curve_name(identifier) else {
+            preconditionFailure("libcrypto has no curve \(identifier)")
+        }
+        unsafe self.group = unsafe group
+    }
+
+    /// Nil for any other curve.
+    init?(identifier: Int32) {
+        switch identifier {
+        case NID_X9_62_prime256v1: self = .p256
+        case NID_secp384r1: self = .p384
+        default: return nil
+        }
+    }
+
+    /// Whether these octets (SEC 1 §2.3.3) are a point of the curve other than infinity.
+    ///
+    /// The cofactor of both curves is 1, so every such point is a public key (SEC 1 §3.2.2). A
+    /// compressed one is left to the decoder of keys: it takes a square root.
+    func holds(_ point: UnsafeBufferPointer<UInt8>) -> Bool {
+        let isCompressed = unsafe point.first == 2 || point.first == 3
+        guard !isCompressed else { return true }
+        defer { ERR_clear_error() }
+        let made = unsafe EC_POINT_new(group)
+        guard let decoded = unsafe Handle<Resource.Point>(takingOwnershipOf: made) else {
+            return false
+        }
+        let count = point.count
+        return unsafe EC_POINT_oct2point(group, decoded.pointer, point.baseAddress, count, nil) == 1
+            && EC_POINT_is_at_infinity(group, decoded.pointer) == 0
+    }
+}
