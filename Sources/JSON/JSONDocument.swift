@@ -23,3 +23,127 @@ package struct JSONDocument: Sendable {
 
     package var root: JSONValue { JSONValue(storage: storage, index: 0) }
 }
+
+/// What a document may hold at most, so that hostile input costs a bounded amount of memory.
+package struct JSONLimits: Sendable, Equatable {
+    /// How many containers may be open at once.
+    package var depthMax: Int
+    /// How many values and keys a document may hold together.
+    package var nodesMax: Int
+
+    package init(depthMax: Int = 64, nodesMax: Int = 100_000) {
+        precondition(depthMax >= 0 && nodesMax >= 0, "limits are counts")
+        self.depthMax = depthMax
+        self.nodesMax = nodesMax
+    }
+
+    package static let standard = JSONLimits()
+}
+
+/// Which documents are accepted, beyond what the limits say.
+package enum JSONPolicy: Sendable {
+    /// All that RFC 8259 calls JSON; a UTF-8 byte order mark before it is skipped.
+    case grammar
+    /// The grammar without what two readers could understand differently, or PostgreSQL could not
+    /// hold: doubled keys, NUL and lone surrogates in strings, a byte order mark.
+    case strict
+}
+
+/// Why bytes are not an acceptable document, and at which byte that was seen.
+///
+/// Holds nothing of the document, so it may be logged.
+package struct JSONError: Error, Hashable, Sendable {
+    package enum Code: String, Sendable, CaseIterable {
+        case notUTF8 = "not_utf8"
+        case byteOrderMark = "byte_order_mark"
+        case unexpectedByte = "unexpected_byte"
+        case unexpectedEnd = "unexpected_end"
+        case trailingBytes = "trailing_bytes"
+        case numberMalformed = "number_malformed"
+        case escapeMalformed = "escape_malformed"
+        case controlCharacter = "control_character"
+        case nulInString = "nul_in_string"
+        case loneSurrogate = "lone_surrogate"
+        case duplicateKey = "duplicate_key"
+        case depthExceeded = "depth_exceeded"
+        case nodesExceeded = "nodes_exceeded"
+        case bytesExceeded = "bytes_exceeded"
+    }
+
+    package let code: Code
+    /// The position in the input, in bytes from its beginning.
+    package let offset: Int
+
+    package init(code: Code, offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+}
+
+extension JSONError: CustomStringConvertible {
+    package var description: String { "\(code.rawValue) at byte \(offset)" }
+}
+
+/// The six kinds of JSON value.
+package enum JSONKind: UInt8, Sendable {
+    case object
+    case array
+    case string
+    case number
+    case bool
+    case null
+}
+
+/// One value or key of a document, in the order of the text.
+///
+/// A container is followed by its contents; in an object, keys and values take turns.
+struct JSONNode: Sendable {
+    /// Where the text of the value begins and ends; a string's quotes are part of it.
+    var start: UInt32
+    var end: UInt32
+    /// The index of the node that follows this one and all it contains.
+    var next: UInt32
+    /// Members of an object, elements of an array.
+    var count: UInt32
+    var kind: JSONKind
+    /// A string with at least one backslash.
+    var hasEscapes: Bool
+    /// A string that names half of a surrogate pair, which no UTF-8 can say.
+    var hasLoneSurrogate: Bool
+}
+
+/// What every value of a document refers to: one reference to retain, whatever is handed around.
+final class JSONStorage: Sendable {
+    let bytes: [UInt8]
+    let nodes: [JSONNode]
+
+    init(bytes: [UInt8], nodes: [JSONNode]) {
+        self.bytes = bytes
+        self.nodes = nodes
+    }
+}
+
+extension JSONStorage {
+    func hasString(at index: Int, equalTo expected: UnsafeBufferPointer<UInt8>) -> Bool {
+        let content = nodes[index].content
+        guard !nodes[index].hasEscapes else {
+            guard !nodes[index].hasLoneSurrogate else { return false }
+            let bytes = bytes
+            return StringContent.equals(bytes.span, content, expected)
+        }
+        guard content.count == expected.count else { return false }
+        let start = content.lowerBound
+        for offset in 0..<expected.count where bytes[start + offset] != expected[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// A string's content with its escapes replaced.
+    func decodedContent(at index: Int) -> [UInt8] {
+        let bytes = bytes
+        var decoded: [UInt8] = []
+        StringContent.decode(bytes.span, nodes[index].content, into: &decoded)
+        return decoded
+    }
+}

@@ -58,3 +58,78 @@ package struct JSONValue: Sendable {
         return nil
     }
 }
+
+extension JSONValue {
+    /// The bytes of the whole document, which `range` and `plainStringRange` refer to.
+    package var documentBytes: [UInt8] { storage.bytes }
+}
+
+extension JSONValue {
+    /// The number where it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
+    /// are integers.
+    package var int64: Int64? {
+        decimal?.int64(roundsDown: false)
+    }
+
+    /// The greatest integer that is not above the number, where 64 bits hold it.
+    package var int64RoundedDown: Int64? {
+        decimal?.int64(roundsDown: true)
+    }
+
+    /// The nearest double; nil where the number is too large for one.
+    package var double: Double? {
+        guard kind == .number else { return nil }
+        let value = Double(String(decoding: rawBytes, as: UTF8.self))
+        return value.flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private var decimal: Decimal? {
+        guard kind == .number else { return nil }
+        let bytes = storage.bytes
+        return Decimal(bytes.span, range)
+    }
+}
+
+extension JSONValue {
+    /// A string's content; nil for anything else, and for half a surrogate pair.
+    package var string: String? {
+        if let range = plainStringRange {
+            return String(decoding: storage.bytes[range], as: UTF8.self)
+        }
+        return stringBytes.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A string's content in UTF-8, escapes replaced; nil as for `string`.
+    package var stringBytes: [UInt8]? {
+        guard kind == .string, !node.hasLoneSurrogate else { return nil }
+        if let range = plainStringRange {
+            return Array(storage.bytes[range])
+        }
+        return storage.decodedContent(at: index)
+    }
+
+    /// Where a string without escapes has its content: the document's bytes say it themselves.
+    package var plainStringRange: Range<Int>? {
+        kind == .string && !node.hasEscapes ? node.content : nil
+    }
+
+    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    package func isString(_ text: StaticString) -> Bool {
+        guard kind == .string, text.hasPointerRepresentation else { return false }
+        let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        return storage.hasString(at: index, equalTo: expected)
+    }
+
+    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    @_disfavoredOverload
+    package func isString(_ text: String) -> Bool {
+        var text = text
+        return kind == .string && text.withUTF8 { storage.hasString(at: index, equalTo: $0) }
+    }
+
+    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    package func isString(_ text: [UInt8]) -> Bool {
+        kind == .string
+            && text.withUnsafeBufferPointer { storage.hasString(at: index, equalTo: $0) }
+    }
+}
