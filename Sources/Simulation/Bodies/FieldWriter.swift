@@ -1,3 +1,4 @@
+internal import AppStore
 internal import JSON
 
 /// Writes the members of a payload that are there, in the order of Apple's documentation.
@@ -59,5 +60,18 @@ struct FieldWriter {
             writer.key(key)
             write(&writer)
         }
+    }
+}
+
+/// Writes base64 as JWS and `x5c` want it.
+package enum Base64Text {
+    /// RFC 4648 §4, with padding.
+    package static func standard(_ bytes: [UInt8]) -> [UInt8] {
+        Base64.standard.encode(bytes)
+    }
+
+    /// RFC 4648 §5, without padding.
+    package static func url(_ bytes: [UInt8]) -> [UInt8] {
+        Base64.url.encode(bytes)
     }
 }

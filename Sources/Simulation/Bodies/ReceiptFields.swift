@@ -1,5 +1,5 @@
 internal import AppStore
-internal import OpenSSL
+package import OpenSSL
 
 /// An App Store receipt's attributes, to be signed.
 ///
@@ -64,5 +64,101 @@ package struct ReceiptFields: Sendable {
     static func attribute(_ number: Int, date: Int64) -> [UInt8] {
         let seconds = Timestamp(milliseconds: date).wholeSeconds
         return attribute(number, date: Timestamp(milliseconds: seconds * 1000).description)
+    }
+}
+
+/// An in-app record of a receipt.
+///
+/// Nil leaves an attribute out; `further` adds any other, or one of them once more.
+package struct ReceiptRecordFields: Sendable {
+    package var quantity: Int? = 1
+    package var productID: String? = "com.example.pro.monthly"
+    package var transactionID: String? = "2000000000000001"
+    package var originalTransactionID: String? = "2000000000000001"
+    /// Milliseconds since 1970, as all dates here; a receipt has whole seconds.
+    package var purchaseDate: Int64? = 1_767_225_600_000
+    package var originalPurchaseDate: Int64? = 1_767_225_600_000
+    /// 3 is an auto-renewable subscription.
+    package var productType: Int? = 3
+    package var expiresDate: Int64?
+    package var webOrderLineItemID: Int? = 0
+    package var cancellationDate: Int64?
+    package var isInIntroOfferPeriod: Bool? = false
+    package var further: [[UInt8]] = []
+
+    package init() {}
+
+    /// What a receipt says of a transaction that a JWS has as well.
+    package init(_ transaction: TransactionFields) {
+        quantity = transaction.quantity.map { Int($0) }
+        productID = transaction.productID
+        transactionID = transaction.transactionID
+        originalTransactionID = transaction.originalTransactionID
+        purchaseDate = transaction.purchaseDate
+        originalPurchaseDate = transaction.originalPurchaseDate
+        productType = transaction.type == "Auto-Renewable Subscription" ? 3 : nil
+        expiresDate = transaction.expiresDate
+        webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int($0) }
+        cancellationDate = transaction.revocationDate
+    }
+
+    /// The SET of its attributes.
+    package var content: [UInt8] {
+        typealias Fields = ReceiptFields
+        let attributes: [[UInt8]?] = [
+            quantity.map { Fields.attribute(1701, integer: $0) },
+            productID.map { Fields.attribute(1702, text: $0) },
+            transactionID.map { Fields.attribute(1703, text: $0) },
+            purchaseDate.map { Fields.attribute(1704, date: $0) },
+            originalTransactionID.map { Fields.attribute(1705, text: $0) },
+            originalPurchaseDate.map { Fields.attribute(1706, date: $0) },
+            productType.map { Fields.attribute(1707, integer: $0) },
+            expiresDate.map { Fields.attribute(1708, date: $0) }
+                ?? Fields.attribute(1708, date: ""),
+            Fields.attribute(1710, integer: 0),
+            webOrderLineItemID.map { Fields.attribute(1711, integer: $0) },
+            cancellationDate.map { Fields.attribute(1712, date: $0) }
+                ?? Fields.attribute(1712, date: ""),
+            isInIntroOfferPeriod.map { Fields.attribute(1719, integer: $0 ? 1 : 0) },
+        ]
+        return DER.set(Array((attributes.compactMap { $0 } + further).joined()))
+    }
+}
+
+/// How a receipt is written around what it signs, each part to be broken for a test.
+///
+/// As it comes it has the form of Apple's of today: DER, SHA-256, no signed attributes, the three
+/// certificates with the leaf first.
+package struct ReceiptForm: Sendable {
+    package var digest = SignatureDigest.sha256
+    /// Where they are there, it is they that are signed.
+    package var hasSignedAttributes = false
+    package var hasUnsignedAttributes = false
+    /// As Xcode writes: indefinite lengths, and the content in pieces of this many bytes.
+    package var pieceBytes: Int?
+    /// How deep the pieces' strings are nested.
+    package var pieceDepth = 1
+    /// In place of the authority's.
+    package var certificates: [[UInt8]]?
+    package var signersCount = 1
+    /// Signs in place of the leaf's key.
+    package var signerKey: PrivateKey?
+    /// Stands in the receipt in place of the content that was signed.
+    package var shownContent: [UInt8]?
+    package var hasContent = true
+    /// Stands in the signed attributes in place of the content's digest.
+    package var namedDigest: [UInt8]?
+    package var namedContentType = dataType
+    package var digestAlgorithm: String?
+    package var signatureAlgorithm = "1.2.840.113549.1.1.1"
+    package var contentType = dataType
+    package var trailing: [UInt8] = []
+
+    package static let dataType = "1.2.840.113549.1.7.1"
+
+    package init() {}
+
+    var digestOID: String {
+        digestAlgorithm ?? (digest == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1")
     }
 }

@@ -1,3 +1,5 @@
+package import AppStore
+
 /// One purchase as its life goes on: the newest state of its transaction and what renews it.
 struct DemoPurchase {
     let app: DemoApp
@@ -64,4 +66,118 @@ struct DemoPurchase {
         transaction.signedDate = date
         renewal.signedDate = date
     }
+}
+
+/// One record to publish on the raw topic.
+package struct DemoItem: Sendable {
+    package struct Header: Sendable, Hashable {
+        package let name: String
+        package let value: [UInt8]?
+
+        package init(name: String, value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package let kind: DemoKind
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    package let headers: [Header]
+    /// Why the verifier has to refuse it; nil for what is genuine.
+    package let expectedRefusal: RefusalReason?
+
+    package init(
+        kind: DemoKind,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [Header] = [],
+        expectedRefusal: RefusalReason? = nil
+    ) {
+        self.kind = kind
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.expectedRefusal = expectedRefusal
+    }
+}
+
+/// What a body of the demo is, for the table of what went in.
+package enum DemoKind: String, CaseIterable, Sendable {
+    case purchase = "purchase posted by the app"
+    case subscribed = "notification: subscribed"
+    case renewal = "notification: renewal"
+    case renewalStatus = "notification: auto-renew off"
+    case expiry = "notification: expired"
+    case billingRetry = "notification: grace period"
+    case recovery = "notification: billing recovered"
+    case upgrade = "notification: upgrade"
+    case oneTimeCharge = "notification: one-time charge"
+    case refund = "notification: refund"
+    case refundReversal = "notification: refund reversed"
+    case history = "API: transaction history"
+    case status = "API: subscription status"
+    case receipt = "receipt posted by an old app"
+    case renewalInfo = "renewal info alone"
+    case appTransaction = "app transaction"
+    case notice = "notification without a purchase"
+    case emptyResponse = "API: response without items"
+    case retried = "notification retried by Apple"
+    case duplicate = "same body once more"
+    case resigned = "same state signed anew"
+    case forgedSignature = "forged signature"
+    case forgedPayload = "payload changed after signing"
+    case algorithmNone = "algorithm none"
+    case foreignChain = "foreign certificate authority"
+    case brokenChain = "leaf not issued by its intermediate"
+    case unmarkedLeaf = "certificate for another purpose"
+    case expiredChain = "signed before the certificate began"
+    case missingChain = "no certificates"
+    case forgedReceipt = "receipt changed after signing"
+    case legacyReceipt = "receipt in the style of iOS 6"
+    case wrongBundle = "app of somebody else"
+    case wrongAppleID = "wrong Apple ID"
+    case sandboxForProduction = "Sandbox for a Production app"
+    case contradictingItems = "transaction and renewal info disagree"
+    case contradictingClaims = "claims disagree with the signature"
+    case incomplete = "genuine but incomplete"
+    case truncatedToken = "truncated token"
+    case truncatedEnvelope = "truncated JSON"
+    case garbage = "garbage bytes"
+    case emptyValue = "empty value"
+    case nullValue = "null value"
+}
+
+/// A row of `account_links` that the demo's users need.
+package struct DemoLink: Sendable, Hashable {
+    package enum Kind: String, Sendable {
+        case accountToken
+        case appTransactionID
+        case originalTransactionID
+    }
+
+    package let kind: Kind
+    package let app: DemoApp
+    package let value: String
+    package let userID: String
+
+    package init(kind: Kind, app: DemoApp, value: String, userID: String) {
+        self.kind = kind
+        self.app = app
+        self.value = value
+        self.userID = userID
+    }
+}
+
+/// A customer of the demo, and what he has to end up with.
+package struct DemoUser: Sendable, Hashable {
+    package let userID: String
+    /// In lower case; nil for a family member, who has none.
+    package let accountToken: String?
+    /// What Production grants at the moment the traffic was made for.
+    package internal(set) var entitlements: Set<String> = []
+    /// What the Sandbox grants at that moment.
+    package internal(set) var sandboxEntitlements: Set<String> = []
+    /// Coins credited and not taken back.
+    package internal(set) var coins: Int64 = 0
 }

@@ -67,3 +67,85 @@ extension DemoScript {
         text.map { "\"\($0)\"" } ?? "null"
     }
 }
+
+extension DemoScript {
+    /// An old app posts its receipt: of a customer whom nothing else tells of, or of purchases that
+    /// Apple has notified already.
+    mutating func writeOldApp() throws(KeyError) {
+        try writeVeteran()
+        let user = customer()
+        let purchase = try writeSubscription(of: user, months: 2)
+        users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
+        try post(receiptWith: [purchase], at: now - 2 * Self.day)
+    }
+
+    /// Bought long ago, with an app that knows receipts alone; linked by the purchase itself.
+    private mutating func writeVeteran() throws(KeyError) {
+        let user = DemoUser(userID: "veteran-\(users.count)", accountToken: nil)
+        users.append(user)
+        var purchases: [DemoPurchase] = []
+        for (product, daysAgo) in [(DemoProduct.monthly, 12), (.lifetime, 900)] {
+            var purchase = DemoPurchase(
+                product,
+                id: nextTransactionID(),
+                app: .pro,
+                token: nil,
+                purchaseDate: now - Int64(daysAgo) * Self.day
+            )
+            if product == .monthly {
+                purchase.cover(until: now + 18 * Self.day)
+            }
+            purchases.append(purchase)
+            links.append(
+                DemoLink(
+                    kind: .originalTransactionID,
+                    app: .pro,
+                    value: purchase.transaction.originalTransactionID ?? "",
+                    userID: user.userID
+                )
+            )
+            users[users.count - 1].entitlements.formUnion(product.entitlements)
+        }
+        try post(receiptWith: purchases, at: now - 3 * Self.day)
+    }
+
+    private mutating func post(
+        receiptWith purchases: [DemoPurchase],
+        at date: Int64
+    ) throws(KeyError) {
+        var form = ReceiptForm()
+        if Bool.random(using: &generator) {
+            form.pieceBytes = 1_000
+        }
+        let text = try receiptAuthority.receiptText(receipt(of: purchases, at: date), form)
+        let isBare = Bool.random(using: &generator)
+        let body = isBare ? text : Body.receipt(text)
+        post(body, as: .receipt, bundleID: DemoApp.pro.bundleID)
+    }
+
+    private func receipt(of purchases: [DemoPurchase], at date: Int64) -> ReceiptFields {
+        var receipt = ReceiptFields()
+        receipt.appAppleID = Int(DemoApp.pro.appAppleID)
+        receipt.bundleID = DemoApp.pro.bundleID
+        receipt.creationDate = date
+        receipt.records = purchases.map { ReceiptRecordFields($0.transaction) }
+        return receipt
+    }
+
+    /// The genuine signature under other content: one more purchase.
+    func forgedReceipt(of purchase: DemoPurchase) throws(KeyError) -> [UInt8] {
+        var form = ReceiptForm()
+        form.shownContent = receipt(of: [purchase], at: now - Self.day).content
+        let genuine = receipt(of: [], at: now - Self.day)
+        return Body.receipt(try receiptAuthority.receiptText(genuine, form))
+    }
+
+    /// A property list in text, which nothing verifies any more.
+    func legacyReceipt(of purchase: DemoPurchase) -> [UInt8] {
+        let id = purchase.transaction.transactionID ?? ""
+        let info = "{\n\"transaction-id\" = \"\(id)\";\n}\n"
+        let encoded = Self.text(Base64Text.standard(Array(info.utf8)))
+        let list = "{\n\"signature\" = \"AAAA\";\n\"purchase-info\" = \"\(encoded)\";\n}\n"
+        return Body.receipt(Base64Text.standard(Array(list.utf8)))
+    }
+}
