@@ -98,3 +98,53 @@ struct ClaimCheck {
         }
     }
 }
+
+/// The form of what an app claims beside a signed transaction or a receipt: short text.
+///
+/// A claim of another JSON type is left to `ClaimCheck`, which it contradicts.
+enum ClaimForm {
+    private static let names: [StaticString] = [
+        "transactionID", "originalTransactionID", "productID", "offerID",
+    ]
+
+    static func check(_ root: JSONValue) throws(Fault) {
+        for name in names {
+            guard let claim = root[name], claim.kind == .string else { continue }
+            guard let text = claim.stringBytes, !text.isEmpty, ShortText.isAcceptable(text) else {
+                throw Fault(
+                    .envelopeMalformed,
+                    "\(name) is not 1 to \(ShortText.bytesMax) bytes without control characters"
+                )
+            }
+        }
+    }
+}
+
+/// The unsigned fields beside an item that have a signed counterpart.
+typealias UnsignedClaims = KnownMembers<UnsignedClaim>
+
+/// The spellings of the app's claims and of the API's fields.
+enum UnsignedClaim: String, PayloadField {
+    case transactionID, transactionId, originalTransactionID, originalTransactionId
+    case productID, productId, offerID, offerIdentifier, environment, bundleID, bundleId
+    case appAppleId, appTransactionId
+
+    private static let table = FieldTable<UnsignedClaim>()
+
+    static func all(in object: JSONValue) -> UnsignedClaims {
+        UnsignedClaims(of: object, named: table)
+    }
+}
+
+extension ObservationClaims {
+    /// What an app's post says beside the signed transaction; anything but text is no claim here,
+    /// and contradicts where the transaction has a counterpart.
+    init(unsigned root: JSONValue) {
+        self.init(
+            transactionID: root["transactionID"]?.string,
+            originalTransactionID: root["originalTransactionID"]?.string,
+            productID: root["productID"]?.string,
+            offerID: root["offerID"]?.string
+        )
+    }
+}

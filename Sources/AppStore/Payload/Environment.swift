@@ -15,3 +15,40 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
         left.rawValue < right.rawValue
     }
 }
+
+/// What kind of product was bought; a value that Apple adds later keeps its own name.
+package enum ProductType: Hashable, Sendable {
+    case autoRenewable
+    case nonConsumable
+    case consumable
+    case nonRenewing
+    case other(String)
+
+    package init(rawValue: String) {
+        switch rawValue {
+        case "Auto-Renewable Subscription": self = .autoRenewable
+        case "Non-Consumable": self = .nonConsumable
+        case "Consumable": self = .consumable
+        case "Non-Renewing Subscription": self = .nonRenewing
+        default: self = .other(rawValue)
+        }
+    }
+
+    init(_ text: PayloadText) {
+        if text.equals("Auto-Renewable Subscription") {
+            self = .autoRenewable
+        } else {
+            self.init(rawValue: text.string)
+        }
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .autoRenewable: "Auto-Renewable Subscription"
+        case .nonConsumable: "Non-Consumable"
+        case .consumable: "Consumable"
+        case .nonRenewing: "Non-Renewing Subscription"
+        case .other(let name): name
+        }
+    }
+}

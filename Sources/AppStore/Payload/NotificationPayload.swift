@@ -63,3 +63,86 @@ package struct NotificationPayload: Sendable {
         return subject
     }
 }
+
+/// What a notification is about: its `data`, `summary`, `externalPurchaseToken` or `appData`.
+///
+/// The four share one view, since each names the app and none uses a name in another sense; a field
+/// that its object does not have is nil.
+package struct NotificationSubject: Sendable {
+    /// The object as signed, for what the view does not name.
+    package let json: JSONValue
+    package private(set) var environment: PayloadText?
+    package private(set) var appAppleID: Int64?
+    package private(set) var bundleID: PayloadText?
+    package private(set) var bundleVersion: PayloadText?
+    /// A compact JWS; null is absent, an empty string is not.
+    package private(set) var signedTransaction: PayloadText?
+    package private(set) var signedRenewal: PayloadText?
+    package private(set) var signedAppTransaction: PayloadText?
+    package private(set) var status: Int32?
+    package private(set) var consumptionRequestReason: PayloadText?
+    package private(set) var productID: PayloadText?
+    package private(set) var requestID: PayloadText?
+    package private(set) var storefrontCountryCodes: JSONValue?
+    package private(set) var succeededCount: Int64?
+    package private(set) var failedCount: Int64?
+    package private(set) var externalPurchaseID: PayloadText?
+    package private(set) var tokenCreationDate: Timestamp?
+    package private(set) var tokenType: PayloadText?
+    package private(set) var tokenExpirationDate: Timestamp?
+    package private(set) var malformedFields = 0
+
+    package init(_ object: JSONValue) {
+        json = object
+        var reader = FieldReader()
+        for (key, value) in object.members {
+            if let field = Self.fields.field(named: key) {
+                read(field, value, &reader)
+            }
+        }
+        malformedFields = reader.malformedFields
+    }
+
+    /// The environment an external purchase token belongs to: its ID begins with `SANDBOX` there.
+    package var externalPurchaseEnvironment: Environment? {
+        externalPurchaseID.map { id in
+            id.bytes.starts(with: "SANDBOX".utf8) ? .sandbox : .production
+        }
+    }
+
+    private static let fields = FieldTable<Field>()
+
+    private enum Field: String, PayloadField {
+        case environment, appAppleId, bundleId, bundleVersion, signedTransactionInfo
+        case signedRenewalInfo, signedAppTransactionInfo, status, consumptionRequestReason
+        case productId, requestIdentifier, storefrontCountryCodes, succeededCount, failedCount
+        case externalPurchaseId, tokenCreationDate, tokenType, tokenExpirationDate
+    }
+
+    private mutating func read(
+        _ field: Field,
+        _ value: JSONValue,
+        _ reader: inout FieldReader
+    ) {
+        switch field {
+        case .environment: environment = reader.identifier(value)
+        case .appAppleId: appAppleID = reader.int64(value)
+        case .bundleId: bundleID = reader.identifier(value)
+        case .bundleVersion: bundleVersion = reader.text(value)
+        case .signedTransactionInfo: signedTransaction = reader.text(value)
+        case .signedRenewalInfo: signedRenewal = reader.text(value)
+        case .signedAppTransactionInfo: signedAppTransaction = reader.text(value)
+        case .status: status = reader.int32(value)
+        case .consumptionRequestReason: consumptionRequestReason = reader.text(value)
+        case .productId: productID = reader.identifier(value)
+        case .requestIdentifier: requestID = reader.text(value)
+        case .storefrontCountryCodes: storefrontCountryCodes = reader.array(value)
+        case .succeededCount: succeededCount = reader.int64(value)
+        case .failedCount: failedCount = reader.int64(value)
+        case .externalPurchaseId: externalPurchaseID = reader.identifier(value)
+        case .tokenCreationDate: tokenCreationDate = reader.date(value)
+        case .tokenType: tokenType = reader.text(value)
+        case .tokenExpirationDate: tokenExpirationDate = reader.date(value)
+        }
+    }
+}

@@ -34,3 +34,45 @@ package struct PayloadText: Sendable {
         value.isString(text)
     }
 }
+
+/// An `appAccountToken`: a UUID that the app chose, compared without case.
+package struct AccountToken: Hashable, Comparable, Sendable {
+    /// The UUID in lower case.
+    package let canonical: String
+
+    /// Nil when the text is no UUID of the form 8-4-4-4-12.
+    package init?(_ text: String) {
+        self.init(bytes: Array(text.utf8))
+    }
+
+    init?(_ text: PayloadText) {
+        guard text.byteCount == Self.length else { return nil }
+        self.init(bytes: text.bytes)
+    }
+
+    private init?(bytes: [UInt8]) {
+        guard bytes.count == Self.length else { return nil }
+        var lowercased = bytes
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: "-") where Self.isHyphen(index): break
+            case _ where Self.isHyphen(index): return nil
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): break
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): break
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): lowercased[index] = byte | 0x20
+            default: return nil
+            }
+        }
+        canonical = String(decoding: lowercased, as: UTF8.self)
+    }
+
+    package static func < (left: AccountToken, right: AccountToken) -> Bool {
+        left.canonical < right.canonical
+    }
+
+    private static let length = 36
+
+    private static func isHyphen(_ index: Int) -> Bool {
+        index == 8 || index == 13 || index == 18 || index == 23
+    }
+}

@@ -33,3 +33,190 @@ extension Int64 {
         return remainder < 0 ? quotient - 1 : quotient
     }
 }
+
+extension Timestamp: CustomStringConvertible {
+    package static let millisecondsPerDay: Int64 = 86_400_000
+
+    /// ISO 8601 in UTC; milliseconds only where there are any.
+    package var description: String {
+        let days = milliseconds.flooredQuotient(by: Self.millisecondsPerDay)
+        let date = CivilDate(daysSinceEpoch: Int(days))
+        let rest = Int(milliseconds - days * Self.millisecondsPerDay)
+        let (seconds, fraction) = rest.quotientAndRemainder(dividingBy: 1000)
+        let day =
+            Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-"
+            + Self.digits(date.day, 2)
+        let time =
+            Self.digits(seconds / 3600, 2) + ":" + Self.digits(seconds / 60 % 60, 2) + ":"
+            + Self.digits(seconds % 60, 2)
+        return day + "T" + time + (fraction == 0 ? "" : "." + Self.digits(fraction, 3)) + "Z"
+    }
+
+    /// Reads `2026-01-31`, `2026-01-31T12:00:00Z` or `2026-01-31T12:00:00.123Z`; nothing else.
+    package init?(iso8601 text: String) {
+        let bytes = Array(text.utf8)
+        guard let days = Self.days(bytes) else { return nil }
+        guard bytes.count > Self.dateLength else {
+            milliseconds = days * Self.millisecondsPerDay
+            return
+        }
+        guard let time = Self.millisecondsOfDay(bytes[Self.dateLength...]) else { return nil }
+        milliseconds = days * Self.millisecondsPerDay + time
+    }
+
+    private static let dateLength = 10
+
+    /// Of the date that the text begins with; nil where it begins with none.
+    static func days(_ bytes: [UInt8]) -> Int64? {
+        guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"),
+            bytes[7] == UInt8(ascii: "-"),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
+            let day = number(bytes[8..<10]), year >= 1, (1...12).contains(month),
+            (1...CivilDate.daysInMonth(month, of: year)).contains(day)
+        else { return nil }
+        return Int64(CivilDate(year: year, month: month, day: day).daysSinceEpoch)
+    }
+
+    /// `T12:00:00Z` or `T12:00:00.123Z`.
+    private static func millisecondsOfDay(_ slice: ArraySlice<UInt8>) -> Int64? {
+        let bytes = Array(slice)
+        guard bytes.count == 10 || bytes.count == 14, bytes.first == UInt8(ascii: "T"),
+            bytes.last == UInt8(ascii: "Z"), bytes[3] == UInt8(ascii: ":"),
+            bytes[6] == UInt8(ascii: ":"),
+            let hour = number(bytes[1..<3]), let minute = number(bytes[4..<6]),
+            let second = number(bytes[7..<9]), hour < 24, minute < 60, second < 60
+        else { return nil }
+        let whole = Int64((hour * 60 + minute) * 60 + second) * 1000
+        guard bytes.count == 14 else { return whole }
+        guard bytes[9] == UInt8(ascii: "."), let fraction = number(bytes[10..<13]) else {
+            return nil
+        }
+        return whole + Int64(fraction)
+    }
+
+    static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        var value = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    private static func digits(_ value: Int, _ width: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+}
+
+extension Timestamp {
+    /// Reads a date as receipts write it (RFC 3339 §5.6), and as Xcode does: with or without a
+    /// fraction, the offset with or without its colon, `T` and `Z` in either case.
+    ///
+    /// Fractions round down to milliseconds. Nil for anything else, and for a date outside the
+    /// years 1 to 9999.
+    package init?(rfc3339 text: [UInt8]) {
+        guard text.count >= Self.secondsLength, let days = Self.days(text),
+            let seconds = Self.secondsOfDay(text),
+            let zone = text[Self.secondsLength...].firstIndex(where: Self.beginsZone),
+            let fraction = Self.milliseconds(fraction: text[Self.secondsLength..<zone]),
+            let offset = Self.offsetMinutes(text[zone...])
+        else { return nil }
+        milliseconds = days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000 + fraction
+        guard isStorable else { return nil }
+    }
+
+    /// `2026-01-31T12:00:00`.
+    private static let secondsLength = 19
+
+    private static func beginsZone(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "Z") || byte == UInt8(ascii: "z") || byte == UInt8(ascii: "+")
+            || byte == UInt8(ascii: "-")
+    }
+
+    private static func secondsOfDay(_ text: [UInt8]) -> Int64? {
+        guard text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: "t"),
+            text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            let hour = number(text[11..<13]), let minute = number(text[14..<16]),
+            let second = number(text[17..<19]), hour < 24, minute < 60, second < 60
+        else { return nil }
+        return Int64((hour * 60 + minute) * 60 + second)
+    }
+
+    /// - Parameter fraction: empty, or a point and digits.
+    private static func milliseconds(fraction: ArraySlice<UInt8>) -> Int64? {
+        guard let point = fraction.first else { return 0 }
+        let digits = fraction.dropFirst()
+        guard point == UInt8(ascii: "."), !digits.isEmpty,
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        let padded = Array(digits.prefix(3)) + Array(repeating: UInt8(ascii: "0"), count: 3)
+        return number(padded[..<3]).map { Int64($0) }
+    }
+
+    /// `Z`, `+01:00` or `+0100`; minutes east of UTC.
+    private static func offsetMinutes(_ zone: ArraySlice<UInt8>) -> Int64? {
+        let zone = Array(zone)
+        if zone == [UInt8(ascii: "Z")] || zone == [UInt8(ascii: "z")] { return 0 }
+        let hasColon = zone.count == 6 && zone[3] == UInt8(ascii: ":")
+        guard hasColon || zone.count == 5, let hours = number(zone[1..<3]),
+            let minutes = number(zone[(zone.count - 2)...]), hours < 24, minutes < 60
+        else { return nil }
+        let offset = Int64(hours * 60 + minutes)
+        return zone[0] == UInt8(ascii: "-") ? -offset : offset
+    }
+}
+
+/// A day of the proleptic Gregorian calendar.
+///
+/// The conversions are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the
+/// year is counted from March, so that the leap day is its last.
+package struct CivilDate: Hashable, Sendable {
+    package var year: Int
+    /// 1 to 12.
+    package var month: Int
+    /// From 1.
+    package var day: Int
+
+    package init(year: Int, month: Int, day: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    package init(daysSinceEpoch days: Int) {
+        let shifted = days + Self.daysFromMarchZeroToEpoch
+        let era = (shifted >= 0 ? shifted : shifted - (Self.daysPerEra - 1)) / Self.daysPerEra
+        let dayOfEra = shifted - era * Self.daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    package var daysSinceEpoch: Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * Self.daysPerEra + dayOfEra - Self.daysFromMarchZeroToEpoch
+    }
+
+    package static func daysInMonth(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: isLeap(year) ? 29 : 28
+        default: 31
+        }
+    }
+
+    private static func isLeap(_ year: Int) -> Bool {
+        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    }
+
+    private static let daysPerEra = 146_097
+    private static let daysFromMarchZeroToEpoch = 719_468
+}

@@ -1,4 +1,4 @@
-import OpenSSL
+package import OpenSSL
 
 /// What a chain of certificates signs.
 ///
@@ -47,4 +47,45 @@ enum ChainFamily {
             return "the leaf's key is not RSA with 2048 bits or more"
         }
     }
+}
+
+/// The roots of Apple that the product trusts, by the SHA-256 of the certificate.
+///
+/// Each vouches for one family: G3 for no receipt, the RSA root for no JWS. The digests stand in
+/// Apple's PKI pages (apple.com/certificateauthority).
+package enum AppleRoots {
+    /// Apple Root CA - G3: all JWS.
+    package static let jws = pin("63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
+    /// Apple Root CA: receipts.
+    package static let receipts = pin(
+        "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024"
+    )
+
+    private static func pin(_ hex: String) -> SHA256Digest {
+        guard let digest = SHA256Digest(hex: hex) else {
+            preconditionFailure("a pin is 64 hexadecimal digits")
+        }
+        return digest
+    }
+}
+
+/// Apple's extensions that say what a certificate is for; their value is not looked at.
+package enum MarkerOID {
+    /// On the leaf: signs receipts and transactions of the App Store.
+    package static let receiptSigning = "1.2.840.113635.100.6.11.1"
+    /// On the intermediate: Apple Worldwide Developer Relations.
+    package static let developerRelations = "1.2.840.113635.100.6.2.1"
+
+    static let all: Set<String> = [receiptSigning, developerRelations]
+}
+
+/// A root that has vouched for a chain, or Xcode's certificate, which vouches for itself.
+///
+/// Whether it may vouch for the app of a payload is another question, asked for each payload.
+struct Anchor {
+    let trust: Trust
+    let certificate: Certificate
+
+    var fingerprint: SHA256Digest { certificate.fingerprint }
+    var validity: ClosedRange<Int64> { certificate.validity }
 }

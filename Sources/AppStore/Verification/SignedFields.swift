@@ -61,3 +61,82 @@ enum SignedFields {
         }
     }
 }
+
+/// The four payloads that Apple signs and this product takes.
+package enum PayloadKind: String, Sendable, CaseIterable {
+    case transaction
+    case renewalInfo
+    case appTransaction
+    case notification
+}
+
+extension SignedFields {
+    /// Refuses a payload without the fields that make it what it is.
+    ///
+    /// An absent bundle ID is left to the app's rule, which names it apart: genuine payloads
+    /// without one exist.
+    func checkRequired(_ payload: JSONValue) throws(Fault) {
+        switch self {
+        case .transaction(let fields):
+            try Self.require(fields.transactionID != nil, "transactionId")
+            try Self.require(fields.originalTransactionID != nil, "originalTransactionId")
+            try Self.require(fields.bundleID != nil || Self.lacksBundle(payload), "bundleId")
+            try Self.require(fields.environment != nil, "environment")
+            try Self.require(fields.productID != nil, "productId")
+            try Self.require(fields.purchaseDate != nil, "purchaseDate")
+        case .renewalInfo(let fields):
+            try Self.require(fields.originalTransactionID != nil, "originalTransactionId")
+        case .appTransaction(let fields):
+            try Self.require(fields.bundleID != nil || Self.lacksBundle(payload), "bundleId")
+        case .notification(let fields):
+            try Self.require(fields.type != nil, "notificationType")
+            guard !fields.hasUnreadableItem else {
+                throw Fault(.payloadMalformed, "an item inside the notification is no string")
+            }
+        }
+    }
+
+    private static func require(_ isPresent: Bool, _ name: StaticString) throws(Fault) {
+        guard isPresent else {
+            throw Fault(.payloadMalformed, "\(name) is missing or not as it must be")
+        }
+    }
+
+    private static func lacksBundle(_ payload: JSONValue) -> Bool {
+        payload["bundleId"].map(\.isNull) ?? true
+    }
+}
+
+extension NotificationPayload {
+    /// What the notification is about; Apple sends exactly one of the four.
+    var subject: NotificationSubject? {
+        data ?? summary ?? externalPurchaseToken ?? appData
+    }
+
+    /// Whether what should be a JWS inside is neither a string nor null: it may be a purchase.
+    var hasUnreadableItem: Bool {
+        [
+            data?.json["signedTransactionInfo"], data?.json["signedRenewalInfo"],
+            appData?.json["signedAppTransactionInfo"],
+        ].contains { $0.map { $0.kind != .string && !$0.isNull } ?? false }
+    }
+
+    /// The JWS inside, in the order of the text; null is none, an empty string is one.
+    var signedItems: [(token: Token, kind: PayloadKind)] {
+        var items: [(token: Token, kind: PayloadKind)] = []
+        if let data {
+            for (key, value) in data.json.members {
+                guard let token = Token(value) else { continue }
+                if key.isString("signedTransactionInfo") {
+                    items.append((token, .transaction))
+                } else if key.isString("signedRenewalInfo") {
+                    items.append((token, .renewalInfo))
+                }
+            }
+        }
+        if let token = (appData?.json["signedAppTransactionInfo"]).flatMap(Token.init) {
+            items.append((token, .appTransaction))
+        }
+        return items
+    }
+}

@@ -1,4 +1,22 @@
 package import JSON
+package import OpenSSL
+
+/// What a verified body holds.
+package enum VerifiedBody: Sendable {
+    /// There is no purchase in it.
+    case ignored(IgnoreReason)
+    /// At least one, in the order of the body.
+    case items([VerifiedItem])
+    /// Good in all else, but whether these certificates are revoked has to be known before.
+    case undetermined(Set<SHA256Digest>)
+
+    package enum IgnoreReason: String, Sendable {
+        /// An API response without items.
+        case emptyResponse = "empty_response"
+        /// A genuine receipt without in-app purchases.
+        case emptyReceipt = "empty_receipt"
+    }
+}
 
 /// One observation's worth of a verified body.
 ///
@@ -102,5 +120,26 @@ package struct VerifiedItem: Sendable {
 extension SignedStatement {
     fileprivate func part<Fields: Sendable>(_ fields: Fields) -> SignedPart<Fields> {
         SignedPart(json: json, fields: fields, signedDate: signedDate)
+    }
+}
+
+/// A verified payload: the bytes that Apple signed, and what they say.
+package struct SignedPart<Fields: Sendable>: Sendable {
+    /// To be spliced as it is: fields that Apple adds later survive.
+    package let json: JSONValue
+    package let fields: Fields
+    package let signedDate: Timestamp
+}
+
+extension VerifiedItem {
+    /// The notification's facts as an observation carries them; nil where it came by none.
+    package var observedNotification: ObservedNotification? {
+        guard let notification else { return nil }
+        return ObservedNotification(
+            type: notification.fields.type?.string ?? "",
+            subtype: notification.fields.subtype?.string,
+            uuid: notification.fields.uuid?.string,
+            signedDate: notification.signedDate
+        )
     }
 }
