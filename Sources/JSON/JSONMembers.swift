@@ -90,6 +90,46 @@ extension JSONValue {
         return spans
     }
 
+    /// The members whose keys are recognized, in the order of the text; none for anything but an
+    /// object.
+    ///
+    /// One pass that makes nothing of the members it passes over: an object may have tens of
+    /// thousands of them, with escapes in each key.
+    ///
+    /// - Parameters:
+    ///   - keyBytesMax: keys of more bytes, their escapes replaced, are not recognized.
+    ///   - recognize: gets a key's bytes, its escapes replaced.
+    package func members<Name>(
+        keyBytesMax: Int,
+        recognize: (borrowing Span<UInt8>) -> Name?
+    ) -> [(name: Name, value: JSONValue)] {
+        guard kind == .object else { return [] }
+        let (nodes, end, bytes) = (storage.nodes, Int(node.next), storage.bytes)
+        var found: [(name: Name, value: JSONValue)] = []
+        var decoded: [UInt8] = []
+        var key = index + 1
+        while key < end {
+            let content = nodes[key].content
+            var name: Name?
+            if !nodes[key].hasEscapes {
+                if content.count <= keyBytesMax {
+                    name = recognize(bytes.span.extracting(content))
+                }
+            } else if content.count <= keyBytesMax * StringContent.escapeBytesMax,
+                !nodes[key].hasLoneSurrogate
+            {
+                decoded.removeAll(keepingCapacity: true)
+                StringContent.decode(bytes.span, content, into: &decoded)
+                name = recognize(decoded.span)
+            }
+            if let name {
+                found.append((name, JSONValue(storage: storage, index: key + 1)))
+            }
+            key = Int(nodes[key + 1].next)
+        }
+        return found
+    }
+
     /// A member's key with its escapes replaced, in UTF-8.
     package func decodedKey(of member: JSONMemberSpan) -> [UInt8] {
         let content = member.key.lowerBound + 1..<member.key.upperBound - 1

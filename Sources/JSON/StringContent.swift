@@ -1,5 +1,8 @@
 /// What a string says once its escapes are replaced.
 enum StringContent {
+    /// What one byte takes at most where it is written as an escape.
+    static let escapeBytesMax = 6
+
     /// Appends the UTF-8 of a string's content, which the parser has already checked.
     ///
     /// A lone surrogate, which only `JSONPolicy.grammar` lets through, becomes U+FFFD.
@@ -21,7 +24,7 @@ enum StringContent {
             }
             guard index < content.upperBound else { return }
             let escape = escape(input, index)
-            output.append(contentsOf: escape.utf8)
+            for byte in escape.utf8 { output.append(byte) }
             index += escape.consumed
         }
     }

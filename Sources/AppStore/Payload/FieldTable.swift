@@ -6,7 +6,7 @@ import JSON
 /// them, and an unknown name costs one comparison at most with its neighbours.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
-    private let nameBytesMax: Int
+    let nameBytesMax: Int
 
     private struct Slot: Sendable {
         let name: [UInt8]
@@ -21,7 +21,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
         var slots = [Slot?](repeating: nil, count: capacity)
         for field in Field.allCases {
             let name = Array(field.rawValue.utf8)
-            var index = Self.hash(name[...]) & (capacity - 1)
+            var index = Self.hash(name.span) & (capacity - 1)
             while slots[index] != nil {
                 index = (index + 1) & (capacity - 1)
             }
@@ -35,18 +35,16 @@ struct FieldTable<Field: PayloadField>: Sendable {
         guard let range = key.plainStringRange else {
             // An escape takes six bytes for one at most: what is longer is no name.
             guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
-            return key.stringBytes.flatMap { field(named: $0.indices, of: $0) }
+            return key.stringBytes.flatMap { field(named: $0.span) }
         }
-        return field(named: range, of: key.documentBytes)
+        return field(named: key.documentBytes.span.extracting(range))
     }
 
-    private func field(named name: Range<Int>, of text: [UInt8]) -> Field? {
+    func field(named name: borrowing Span<UInt8>) -> Field? {
         guard !name.isEmpty else { return nil }
-        var index = Self.hash(text[name]) & (slots.count - 1)
+        var index = Self.hash(name) & (slots.count - 1)
         while let slot = slots[index] {
-            if slot.name.count == name.count,
-                ByteSearch.hasPrefix(slot.name.span, text.span, at: name.lowerBound)
-            {
+            if slot.name.count == name.count, ByteSearch.hasPrefix(slot.name.span, name, at: 0) {
                 return slot.field
             }
             index = (index + 1) & (slots.count - 1)
@@ -54,10 +52,10 @@ struct FieldTable<Field: PayloadField>: Sendable {
         return nil
     }
 
-    private static func hash(_ name: ArraySlice<UInt8>) -> Int {
-        let first = Int(name[name.startIndex])
-        let middle = Int(name[name.startIndex + name.count / 2])
-        let last = Int(name[name.endIndex - 1])
+    private static func hash(_ name: borrowing Span<UInt8>) -> Int {
+        let first = Int(name[0])
+        let middle = Int(name[name.count / 2])
+        let last = Int(name[name.count - 1])
         return name.count &* 37 &+ first &* 5 &+ middle &* 11 &+ last &* 3
     }
 }
@@ -74,10 +72,11 @@ struct KnownMembers<Field: PayloadField & Hashable> {
 
     /// - Parameter object: of any other value no member is known; of doubled ones the first counts.
     init(of object: JSONValue, named table: FieldTable<Field>) {
-        for (key, value) in object.members {
-            if let field = table.field(named: key), values[field] == nil {
-                values[field] = value
-            }
+        let members = object.members(keyBytesMax: table.nameBytesMax) { name in
+            table.field(named: name)
+        }
+        for (field, value) in members where values[field] == nil {
+            values[field] = value
         }
     }
 
