@@ -83,8 +83,7 @@ let package = Package(
         library(
             "Worker",
             [
-                "AppStore", "CMalloc", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Records",
-                "Settings",
+                "AppStore", "CMalloc", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
             ]
         ),
         library(
@@ -94,38 +93,38 @@ let package = Package(
         library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
         library(
             "Holdings",
-            ["AppStore", "DeadLetters", "JSON", "Kafka", "Postgres", "Records", "Worker"],
+            ["AppStore", "JSON", "Kafka", "Postgres", "Records", "Worker"],
             path: "Sources/Stages/Holdings"
         ),
         library(
             "VerifyStage",
             [
-                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
-                "Threads", "Topology", "Worker",
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings", "Threads",
+                "Topology", "Worker",
             ],
             path: "Sources/Stages/Verify"
         ),
         library(
             "DedupeStage",
             [
-                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
+                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
         library(
             "LinkStage",
             [
-                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
+                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
         library(
             "EntitleStage",
             [
-                "AppStore", "DeadLetters", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
+                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -134,9 +133,8 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "DeadLetters", "Entitlements", "EntitleStage", "Holdings", "JSON",
-                "Kafka", "LinkStage", "Postgres", "Records", "Settings", "Store", "Topology",
-                "Worker",
+                "AppStore", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka",
+                "LinkStage", "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
             ]
         ),
 
@@ -146,8 +144,8 @@ let package = Package(
         library(
             "Demonstration",
             [
-                "AppStore", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres", "Settings",
-                "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Topology", "Worker",
             ]
         ),
         library(
@@ -194,23 +192,22 @@ let package = Package(
         tests(
             "WorkerTests",
             [
-                "AppStore", "Worker", "Kafka", "HTTP", "JSON", "OpenSSL", "Records", "Settings",
-                "DeadLetters",
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings", "Worker",
             ]
         ),
         tests(
             "DeadLettersTests",
             [
-                "DeadLetters", "AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
-                "Simulation", "Worker",
+                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "Simulation",
             ]
         ),
         tests(
             "StagesTests",
             [
-                "AppStore", "DeadLetters", "DedupeStage", "Entitlements", "EntitleStage",
-                "Holdings", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Topology", "VerifyStage", "Worker",
+                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON",
+                "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "Topology", "VerifyStage", "Worker",
             ]
         ),
         tests(

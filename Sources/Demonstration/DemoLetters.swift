@@ -1,5 +1,6 @@
 import DeadLetters
 import Kafka
+import Records
 
 /// The dead letters of a demo: how many of each reason, and one of them whole.
 struct DemoLetters: Sendable {

@@ -3,6 +3,7 @@ import DeadLetters
 import Foundation
 import Kafka
 import Operations
+import Records
 import Postgres
 import Settings
 import Simulation
@@ -220,7 +221,7 @@ actor DemoRun {
         }
         let letters = try await DemoLetters.read(
             DeadLetterTopic(
-                name: servers.topicPrefix + DeadLetterTopic.suffix,
+                name: servers.topicPrefix + Topic.deadLetter,
                 configuration: configuration
             )
         )

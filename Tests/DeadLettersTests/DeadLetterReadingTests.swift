@@ -7,17 +7,17 @@ import Testing
 @Suite struct DeadLetterReadingTests {
     private func letter(
         _ original: ConsumerRecord = Sample.original(),
-        _ facts: DeadLetterFacts = Sample.facts,
+        _ refusal: Refusal = Sample.refusal,
         stage: String = "verify",
         failedAt: Int64 = 1_767_225_660_000
     ) throws -> DeadLetter {
         let writer = DeadLetterWriter(Sample.context(stage: stage))
-        let record = writer.letter(for: original, facts, value: .original)
+        let record = writer.letter(for: original, refusal, value: .original)
         return try DeadLetter(decoding: Sample.consumed(record, offset: 17, failedAt: failedAt))
     }
 
     @Test func `what was written is read back`() throws {
-        let conflict = DeadLetterFacts(reason: .transactionConflict, detail: "product differs")
+        let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = try letter(
             Sample.original(value: try Sample.observation()),
             conflict,
@@ -51,7 +51,7 @@ import Testing
             ]
         )
         let writer = DeadLetterWriter(Sample.context())
-        let record = writer.letter(for: original, Sample.facts, value: .original)
+        let record = writer.letter(for: original, Sample.refusal, value: .original)
         let restored = DeadLetterOriginal(Sample.consumed(record))
         #expect(restored.key == original.key)
         #expect(restored.value == original.value)
@@ -61,7 +61,7 @@ import Testing
     @Test(arguments: ["dlq.id", "dlq.reason", "dlq.stage", "dlq.value", "dlq.source.offset"])
     func `a record without what every dead letter has is none`(missing: String) throws {
         let writer = DeadLetterWriter(Sample.context())
-        var record = writer.letter(for: Sample.original(), Sample.facts, value: .original)
+        var record = writer.letter(for: Sample.original(), Sample.refusal, value: .original)
         #expect(throws: Never.self) { try DeadLetter(decoding: Sample.consumed(record)) }
         record.headers.removeAll { $0.name == missing }
         #expect(throws: DeadLetterError.self) { try DeadLetter(decoding: Sample.consumed(record)) }
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `of repetitions the latest counts, in whatever order they come`() throws {
         let early = try letter(failedAt: 1000)
-        let late = try letter(Sample.original(), Sample.facts, failedAt: 2000)
+        let late = try letter(Sample.original(), Sample.refusal, failedAt: 2000)
         var forward = DeadLetterFold<String>()
         guard case .latest(replacing: nil) = forward.add(early, "early"),
             case .latest(replacing: "early") = forward.add(late, "late")
@@ -119,7 +119,7 @@ import Testing
     @Test func `a filter lets through what all of its parts name`() throws {
         let letter = try letter(
             Sample.original(value: try Sample.observation()),
-            Sample.facts,
+            Sample.refusal,
             stage: "link",
             failedAt: 5000
         )

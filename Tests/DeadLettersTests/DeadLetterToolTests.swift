@@ -15,26 +15,26 @@ import Testing
         let verify = DeadLetterWriter(Sample.context())
         let dedupe = DeadLetterWriter(Sample.context(stage: "dedupe"))
         let value = Array(token.utf8)
-        let conflict = DeadLetterFacts(reason: .transactionConflict, detail: "product differs")
+        let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         return [
             verify.letter(
                 for: Sample.original(offset: 1, value: value),
-                DeadLetterFacts(reason: .bundleMismatch, detail: "unknown app"),
+                Refusal(reason: .bundleMismatch, detail: "unknown app"),
                 value: .original
             ),
             verify.letter(
                 for: Sample.original(offset: 1, value: value),
-                Sample.facts,
+                Sample.refusal,
                 value: .original
             ),
             verify.letter(
                 for: Sample.original(offset: 2, value: [0, 1, 2, 0x1B]),
-                Sample.facts,
+                Sample.refusal,
                 value: .original
             ),
             verify.letter(
                 for: Sample.original(offset: 4, value: nil),
-                Sample.facts,
+                Sample.refusal,
                 value: .omitted
             ),
             dedupe.letter(
@@ -249,7 +249,7 @@ import Testing
         let producer = try KafkaProducer(configuration: cluster.client)
         let records = (0..<2500).map { number in
             let original = Sample.original(offset: Int64(number), key: Array("\(number % 2)".utf8))
-            return writer.letter(for: original, Sample.facts, value: .original)
+            return writer.letter(for: original, Sample.refusal, value: .original)
         }
         let report = await producer.send(records)
         await producer.close(deadline: .seconds(20))

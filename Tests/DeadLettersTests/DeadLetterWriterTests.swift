@@ -10,11 +10,11 @@ import Testing
 @Suite struct DeadLetterWriterTests {
     private func letter(
         _ original: ConsumerRecord = Sample.original(),
-        _ facts: DeadLetterFacts = Sample.facts,
+        _ refusal: Refusal = Sample.refusal,
         stage: String = "verify",
         value: DeadLetterValue = .original
     ) -> ProducerRecord {
-        DeadLetterWriter(Sample.context(stage: stage)).letter(for: original, facts, value: value)
+        DeadLetterWriter(Sample.context(stage: stage)).letter(for: original, refusal, value: value)
     }
 
     @Test(
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `the ID depends on nothing but the source and where it lies`() {
         let id = letter().text("dlq.id")
-        let other = DeadLetterFacts(reason: .bundleMismatch, detail: "other")
+        let other = Refusal(reason: .bundleMismatch, detail: "other")
         #expect(id?.count == 32)
         #expect(letter(Sample.original(), other, stage: "dedupe").text("dlq.id") == id)
         #expect(letter(Sample.original(), value: .omitted).text("dlq.id") == id)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a later stage names the body and what the observation is about`() throws {
-        let conflict = DeadLetterFacts(reason: .transactionConflict, detail: "product differs")
+        let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = letter(
             Sample.original(value: try Sample.observation()),
             conflict,
@@ -156,7 +156,7 @@ import Testing
             value: Array(repeating: 2, count: value),
             headers: [KafkaHeader(name: "h", value: Array(repeating: 3, count: header))]
         )
-        let letter = writer.letter(for: original, Sample.facts, value: .original)
+        let letter = writer.letter(for: original, Sample.refusal, value: .original)
         #expect(letter.text("dlq.value") == state)
         #expect(letter.text("dlq.omitted") == omitted)
         #expect(letter.key == (key > 50_000 ? nil : original.key))
@@ -173,11 +173,11 @@ import Testing
     }
 
     @Test func `a long detail is cut at a character`() {
-        let facts = DeadLetterFacts(
+        let refusal = Refusal(
             reason: .payloadMalformed,
             detail: String(repeating: "ü", count: 5000)
         )
-        let detail = letter(Sample.original(), facts).text("dlq.detail") ?? ""
+        let detail = letter(Sample.original(), refusal).text("dlq.detail") ?? ""
         #expect(detail.utf8.count <= 512)
         #expect(detail.hasSuffix("üü…"))
     }
@@ -197,13 +197,13 @@ import Testing
         var documents: [[UInt8]] = []
         for reason in RefusalReason.allCases {
             for stage in ["verify", "entitle"] {
-                let facts = DeadLetterFacts(
+                let refusal = Refusal(
                     reason: reason,
                     detail: "why",
-                    chain: Sample.facts.chain
+                    chain: Sample.refusal.chain
                 )
                 let original = Sample.original(value: try Sample.observation())
-                let letter = letter(original, facts, stage: stage)
+                let letter = letter(original, refusal, stage: stage)
                 documents.append(Self.json(letter.headers))
             }
         }

@@ -1,5 +1,6 @@
 import AppStore
 import JSON
+import Records
 import Simulation
 import Testing
 

@@ -40,7 +40,7 @@ enum Sample {
         )
     }
 
-    static let facts = DeadLetterFacts(
+    static let refusal = Refusal(
         reason: .signatureInvalid,
         detail: "the ES256 signature does not match header and payload",
         chain: [

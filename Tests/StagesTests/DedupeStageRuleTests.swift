@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Entitlements
 import Kafka
 import Postgres
@@ -27,8 +26,8 @@ import Worker
                 == [.forwarded, .deadLettered]
         )
         let (_, verdicts) = try await reader.process([conflicting])
-        #expect(verdicts[0].deadLetter?.reason == .transactionConflict)
-        #expect(verdicts[0].deadLetter?.detail.contains("productID") == true)
+        #expect(verdicts[0].refusal?.reason == .transactionConflict)
+        #expect(verdicts[0].refusal?.detail.contains("productID") == true)
         #expect(verdicts[0].outputs.isEmpty)
         #expect(
             try await reader.settle([.transaction("1", content: "B", signed: 2)]) == [.forwarded]
@@ -190,7 +189,7 @@ import Worker
                 == [.forwarded] + bad.map { _ in .deadLettered } + [.forwarded]
         )
         for verdict in verdicts[1...bad.count] {
-            #expect(verdict.deadLetter?.reason == .observationMalformed)
+            #expect(verdict.refusal?.reason == .observationMalformed)
         }
     }
 }

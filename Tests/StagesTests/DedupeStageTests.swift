@@ -1,6 +1,5 @@
 import AppStore
 import Store
-import DeadLetters
 import Entitlements
 import JSON
 import Kafka
@@ -191,7 +190,7 @@ import Worker
 
     /// As the loop hands back a record whose output no broker takes.
     private static let tooLarge = Verdict.deadLettered(
-        DeadLetterFacts(reason: .payloadTooLarge, detail: "test")
+        Refusal(reason: .payloadTooLarge, detail: "test")
     )
 
     @Test func `what was dead-lettered after it was judged is not remembered`() async throws {
@@ -231,7 +230,7 @@ import Worker
         }
         let (_, verdicts) = try await reader.process([large, .transaction("1"), large])
         #expect(verdicts.map(\.disposition) == [.deadLettered, .forwarded, .duplicate])
-        #expect(verdicts[0].deadLetter?.reason == .payloadTooLarge)
+        #expect(verdicts[0].refusal?.reason == .payloadTooLarge)
         // The batches overlap: nothing of the first is marked yet.
         #expect(try await reader.settle([large, .transaction("1")]) == [.duplicate, .duplicate])
     }

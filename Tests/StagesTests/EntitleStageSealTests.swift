@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Entitlements
 import Postgres
 import Records
@@ -58,8 +57,8 @@ struct EntitleStageSealTests {
         let next = try Self.renewal(30, signed: 1)
         let verdicts = try await worker.process([contradicting, next])
         #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
-        #expect(verdicts[0].deadLetter?.reason == .transactionConflict)
-        #expect(verdicts[0].deadLetter?.detail.contains("purchaseDate") == true)
+        #expect(verdicts[0].refusal?.reason == .transactionConflict)
+        #expect(verdicts[0].refusal?.detail.contains("purchaseDate") == true)
         #expect(try await worker.rows() != before)
         #expect(try await worker.count("transactions") == 31)
     }

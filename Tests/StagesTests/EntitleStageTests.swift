@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Entitlements
 import Postgres
 import Records
@@ -74,8 +73,8 @@ struct EntitleStageTests {
         #expect(try await worker.dispositions([known]) == [.applied])
         let verdicts = try await worker.process([other, good])
         #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
-        #expect(verdicts[0].deadLetter?.reason == .transactionConflict)
-        #expect(verdicts[0].deadLetter?.detail.contains("productID") == true)
+        #expect(verdicts[0].refusal?.reason == .transactionConflict)
+        #expect(verdicts[0].refusal?.detail.contains("productID") == true)
         #expect(try await worker.count("transactions") == 2)
     }
 
@@ -116,7 +115,7 @@ struct EntitleStageTests {
         for (index, verdict) in verdicts.enumerated() {
             #expect(verdict.disposition == (index == 4 ? .deadLettered : .applied))
         }
-        #expect(verdicts[4].deadLetter?.reason == .notStorable)
+        #expect(verdicts[4].refusal?.reason == .notStorable)
         #expect(try await worker.count("transactions") == 8)
     }
 
@@ -128,7 +127,7 @@ struct EntitleStageTests {
             lacking, try Signed.transaction("2", signed: 1),
         ])
         #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
-        #expect(verdicts[0].deadLetter?.reason == .observationMalformed)
+        #expect(verdicts[0].refusal?.reason == .observationMalformed)
     }
 
     @Test func `another catalog holds from the next batch on`() async throws {

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Entitlements
 import Kafka
 import Postgres
@@ -215,7 +214,7 @@ import Worker
         let bad = ConsumerRecord(topicPartition: good[0].topicPartition, offset: 9, value: nil)
         let verdicts = try await worker.stage.process([good[1], bad, good[0]])
         #expect(verdicts.map(\.disposition) == [.unresolved, .deadLettered, .unresolved])
-        #expect(verdicts[1].deadLetter?.reason == .observationMalformed)
+        #expect(verdicts[1].refusal?.reason == .observationMalformed)
     }
 
     @Test func `a value that PostgreSQL never takes is one dead letter, the rest is linked`()
@@ -232,8 +231,8 @@ import Worker
         for (index, verdict) in verdicts.enumerated() {
             #expect(verdict.disposition == (index == 5 ? .deadLettered : .resolved))
         }
-        #expect(verdicts[5].deadLetter?.reason == .notStorable)
-        #expect(verdicts[5].deadLetter?.unverified.transactionID == "5")
+        #expect(verdicts[5].refusal?.reason == .notStorable)
+        #expect(verdicts[5].refusal?.unverified.transactionID == "5")
         #expect(try await worker.owners().count == 8)
     }
 

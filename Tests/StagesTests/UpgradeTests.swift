@@ -1,6 +1,5 @@
 import AppStore
 import Store
-import DeadLetters
 import DedupeStage
 import EntitleStage
 import Kafka
@@ -206,10 +205,10 @@ import Worker
 private struct NoLetters: DeadLetterWriting {
     func letter(
         for record: ConsumerRecord,
-        _ facts: DeadLetterFacts,
+        _ refusal: Refusal,
         value: DeadLetterValue
     ) -> ProducerRecord {
-        Issue.record("a record was dead-lettered: \(facts.detail)")
+        Issue.record("a record was dead-lettered: \(refusal.detail)")
         return ProducerRecord(topic: "letters")
     }
 }

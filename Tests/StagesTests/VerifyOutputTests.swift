@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import OpenSSL
 import Records
@@ -93,7 +92,7 @@ import Worker
         let small = try Self.stage(bodyOutputBytesMax: size / 2)
         let verdicts = try await small.process(Self.records([body, try Self.receipt(3)]))
         #expect(verdicts.map(\.disposition) == [.deadLettered, .forwarded])
-        #expect(verdicts[0].deadLetter?.reason == .payloadTooLarge)
+        #expect(verdicts[0].refusal?.reason == .payloadTooLarge)
     }
 
     @Test func `what an observation may take is never less than what it takes`() async throws {

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import JSON
 import Kafka
@@ -66,7 +65,7 @@ import Worker
         let verdicts = try await Self.stage(for: traffic, threadsMax: threadsMax).process(records)
         #expect(verdicts.count == records.count)
         for (item, verdict) in zip(traffic.items, verdicts) {
-            #expect(verdict.deadLetter?.reason == item.expectedRefusal, "\(item.kind)")
+            #expect(verdict.refusal?.reason == item.expectedRefusal, "\(item.kind)")
         }
         #expect(verdicts.contains { $0.disposition == .deadLettered })
     }

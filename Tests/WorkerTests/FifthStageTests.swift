@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
 import Settings
@@ -27,7 +26,7 @@ import Worker
                 case "return": return Verdict(.returned, outputs: [output(record, returns)])
                 default:
                     return .deadLettered(
-                        DeadLetterFacts(reason: .bodyUnrecognized, detail: "neither")
+                        Refusal(reason: .bodyUnrecognized, detail: "neither")
                     )
                 }
             }

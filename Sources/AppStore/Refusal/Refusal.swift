@@ -1,14 +1,15 @@
 package import OpenSSL
 
-/// The first rule that a body broke, and what an auditor needs to judge it.
+/// Why one record is refused, and what an auditor needs to judge it: from the rule that it broke to
+/// the headers of its dead letter.
 package struct Refusal: Error, Sendable {
     package let reason: RefusalReason
-    /// Which rule, in at most 200 bytes of our own words: nothing of the body is in it.
+    /// Which rule, in at most 200 bytes of our own words: nothing of the record is in it.
     package let detail: String
     /// Leaf, intermediate and root as presented, as far as they parsed, also where the chain
     /// failed; empty where the fault came before the certificates.
     package let chain: [CertificateFacts]
-    /// What the body says of itself, for search only: nobody has verified it.
+    /// What the record says of itself, for search only: nobody has verified it.
     package let unverified: UnverifiedIdentifiers
     /// The SHA-256 of the signed payload that only the settings refuse; nil for all other reasons.
     ///
@@ -27,5 +28,33 @@ package struct Refusal: Error, Sendable {
         self.chain = chain
         self.unverified = unverified
         self.signedPayload = signedPayload
+    }
+}
+
+/// What names a certificate to an auditor.
+package struct CertificateFacts: Hashable, Sendable {
+    package let fingerprint: SHA256Digest
+    /// The first and the last second of validity, since 1970.
+    package let validity: ClosedRange<Int64>
+
+    package init(fingerprint: SHA256Digest, validity: ClosedRange<Int64>) {
+        self.fingerprint = fingerprint
+        self.validity = validity
+    }
+
+    init(_ certificate: Certificate) {
+        self.init(fingerprint: certificate.fingerprint, validity: certificate.validity)
+    }
+}
+
+/// A broken rule where it is found; `VerificationTrail` makes the refusal of it.
+struct Fault: Error, Equatable {
+    let reason: RefusalReason
+    /// Our own words, without anything of the body.
+    let detail: String
+
+    init(_ reason: RefusalReason, _ detail: String) {
+        self.reason = reason
+        self.detail = detail
     }
 }

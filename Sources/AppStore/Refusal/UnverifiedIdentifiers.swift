@@ -1,15 +1,17 @@
 package import JSON
 
-/// What a refused body says of itself; for search, never for a decision.
+/// What a refused record says of itself; for search, never for a decision.
 package struct UnverifiedIdentifiers: Hashable, Sendable {
-    package private(set) var transactionID: String?
-    package private(set) var originalTransactionID: String?
-    package private(set) var bundleID: String?
-    package private(set) var environment: String?
-    package private(set) var productID: String?
-    package private(set) var signedDate: Timestamp?
+    package var transactionID: String?
+    package var originalTransactionID: String?
+    package var bundleID: String?
+    package var environment: String?
+    package var productID: String?
+    package var signedDate: Timestamp?
 
     package init() {}
+
+    package var isEmpty: Bool { self == UnverifiedIdentifiers() }
 
     /// Takes over what is not known yet from a payload; of a notification also from its subject and
     /// from the transaction inside, which nobody has looked at.

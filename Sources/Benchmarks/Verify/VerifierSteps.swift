@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Operations
+import Records
 import Settings
 
 /// Every step that the product takes over a body, and what bounds its cost: the table that
@@ -103,7 +104,7 @@ struct VerifierSteps {
             "one item: as JSON without its rules, each member once; one receipt's first attributes",
             "255 bytes each, 512 attributes"
         ),
-        Step("a dead letter", "DeadLetterFacts", "one digest of the value"),
+        Step("a dead letter", "Refusal", "one digest of the value"),
         Step("content hash, of what is signed", "ContentHash", "members sorted, each byte once"),
     ]
 

@@ -1,4 +1,5 @@
 package import AppStore
+package import Records
 
 /// Which dead letters somebody wants to see; what is empty or nil lets all through.
 package struct DeadLetterFilter: Sendable {

@@ -1,5 +1,6 @@
 import AppStore
 import OpenSSL
+package import Records
 
 /// Folds dead letters by ID: of the repetitions of one, the latest counts.
 ///

@@ -1,5 +1,6 @@
 package import AppStore
 package import Kafka
+package import Records
 
 /// The dead-letter topic of one cluster, read from its beginning to where it ends now.
 ///

@@ -1,5 +1,6 @@
 import AppStore
 import JSON
+import Records
 import Settings
 
 /// `dead-letter count`: how many by reason, class, stage or hour.

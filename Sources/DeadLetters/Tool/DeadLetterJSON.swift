@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import JSON
 import Kafka
+import Records
 
 /// Dead letters as JSON, for other programs.
 enum DeadLetterJSON {
@@ -45,7 +46,8 @@ enum DeadLetterJSON {
                 ("transaction_id", identifiers.transactionID),
                 ("original_transaction_id", identifiers.originalTransactionID),
                 ("bundle_id", identifiers.bundleID), ("environment", identifiers.environment),
-                ("product_id", identifiers.productID), ("signed_date", identifiers.signedDate),
+                ("product_id", identifiers.productID),
+                ("signed_date", identifiers.signedDate.map { String($0.milliseconds) }),
             ]
             member(texts, &writer)
         }

@@ -1,4 +1,5 @@
 import AppStore
+import Records
 
 extension DeadLetterText {
     /// The tokens and receipts of an original, decoded; empty where there are none.

@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Kafka
+package import Records
 import Settings
 
 /// A dead letter for people.
@@ -79,10 +80,9 @@ package enum DeadLetterText {
     }
 
     private static func identifiers(
-        _ identifiers: DeadLetterIdentifiers
+        _ identifiers: UnverifiedIdentifiers
     ) -> [(String, String)] {
-        let date = identifiers.signedDate.flatMap { Int64($0) }
-            .map { Timestamp(milliseconds: $0) }
+        let date = identifiers.signedDate
         let texts = [
             ("transaction", identifiers.transactionID),
             ("original transaction", identifiers.originalTransactionID),

@@ -1,4 +1,5 @@
 import AppStore
+import Records
 import Settings
 
 /// `dead-letter list`: one line for each, the newest first, nothing of the originals' content.

@@ -1,3 +1,4 @@
+import Records
 /// The newest of many dead letters; holds at most twice as many as are wanted.
 struct NewestLetters {
     private let limit: Int

@@ -1,3 +1,4 @@
+import Records
 import Settings
 
 /// `dead-letter show`: one dead letter whole, the original included.

@@ -1,3 +1,4 @@
+import Records
 import Settings
 
 /// The settings of the tool, a few of the workers'.
@@ -50,13 +51,8 @@ enum ToolSettings {
         properties["bootstrap.servers"] = values[bootstrap].commaSeparated
         properties["client.id"] = "dead-letter"
         return DeadLetterTopic(
-            name: values[topicPrefix] + DeadLetterTopic.suffix,
+            name: values[topicPrefix] + Topic.deadLetter,
             configuration: properties
         )
     }
-}
-
-extension DeadLetterTopic {
-    /// Follows the topics' prefix.
-    package static let suffix = "dead-letter"
 }

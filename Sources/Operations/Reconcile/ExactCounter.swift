@@ -1,5 +1,5 @@
-import DeadLetters
 import Kafka
+import Records
 import Worker
 
 /// Reads what the stages wrote, and counts each output once.

@@ -20,7 +20,8 @@ package struct DeadLetter: Sendable, Equatable {
 
     /// The body that the observation came from; nil where the source is the body.
     package let raw: RecordPosition?
-    package let identifiers: DeadLetterIdentifiers
+    /// What the original says of itself, for search only: nobody vouches for it.
+    package let identifiers: UnverifiedIdentifiers
 
     /// JSON, as written.
     package let chain: String?
@@ -36,7 +37,7 @@ package struct DeadLetter: Sendable, Equatable {
     package let position: RecordPosition
 
     package init(decoding record: ConsumerRecord) throws(DeadLetterError) {
-        let headers = HeaderTexts(record.headers)
+        let headers = DeadLetterHeaders(record.headers)
         id = try headers.required(DeadLetterHeader.id)
         reason = try headers.required(DeadLetterHeader.reason)
         stage = try headers.required(DeadLetterHeader.stage)
@@ -66,8 +67,60 @@ package struct DeadLetter: Sendable, Equatable {
         configurationSHA256 = headers[DeadLetterHeader.configurationSHA256] ?? ""
         attempt = headers.number(DeadLetterHeader.attempt).map(Int.init) ?? 1
         worker = headers[DeadLetterHeader.worker] ?? ""
-        identifiers = headers.identifiers
+        identifiers = UnverifiedIdentifiers(headers)
         failedAt = Timestamp(milliseconds: record.timestampMilliseconds ?? 0)
         position = RecordPosition(record)
+    }
+}
+
+/// The original inside a dead letter: what a replay sends, byte for byte.
+package struct DeadLetterOriginal: Sendable, Equatable {
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    package let headers: [KafkaHeader]
+
+    package init(_ record: ConsumerRecord) {
+        key = record.key
+        value = record.value
+        headers = record.headers.compactMap(\.movedBack)
+    }
+}
+
+/// Why a record of the dead-letter topic is no dead letter.
+package struct DeadLetterError: Error, Equatable, Sendable {
+    /// The header that is missing or not as it should be.
+    package let header: String
+}
+
+/// The headers that a dead letter added, as text by name.
+struct DeadLetterHeaders {
+    private let texts: [String: String]
+
+    init(_ headers: [KafkaHeader]) {
+        var texts: [String: String] = [:]
+        for header in headers where header.movedBack == nil {
+            texts[header.name] = header.value.map { String(decoding: $0, as: UTF8.self) }
+        }
+        self.texts = texts
+    }
+
+    subscript(_ name: String) -> String? {
+        texts[name]
+    }
+
+    func required(_ name: String) throws(DeadLetterError) -> String {
+        guard let text = texts[name], !text.isEmpty else { throw DeadLetterError(header: name) }
+        return text
+    }
+
+    func number(_ name: String) -> Int64? {
+        texts[name].flatMap { Int64($0) }
+    }
+
+    func position(_ topic: String, _ partition: String, _ offset: String) -> RecordPosition? {
+        guard let topic = texts[topic], let partition = number(partition),
+            let offset = number(offset), let partition = Int32(exactly: partition)
+        else { return nil }
+        return RecordPosition(topic: topic, partition: partition, offset: offset)
     }
 }

@@ -1,4 +1,7 @@
+package import AppStore
+import JSON
 import Kafka
+package import OpenSSL
 
 /// The names of the headers that a dead letter carries beside the original's own.
 package enum DeadLetterHeader {
@@ -52,5 +55,78 @@ extension KafkaHeader {
         guard nameBytes.starts(with: Self.originalPrefix) else { return nil }
         let rest = nameBytes.dropFirst(Self.originalPrefix.count)
         return KafkaHeader(nameBytes: Self.prefix + rest, value: value)
+    }
+}
+
+/// Whether a dead letter carries the record's value: the header `dlq.value`.
+package enum DeadLetterValue: String, Sendable, CaseIterable {
+    /// As it came; a null is a null.
+    case original
+    /// The broker takes no record of that size: where the original lies stands in the headers.
+    case omitted
+}
+
+/// The identity of a dead letter: the same for each repetition of one source record's.
+package enum DeadLetterID {
+    /// 32 hexadecimal digits, from the SHA-256 of what tells the source from every other record.
+    ///
+    /// A topic that is deleted and made anew counts its offsets from the start again. librdkafka
+    /// before 2.3 does not tell a topic's own ID: the record's timestamp and content stand in for
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - cluster: the cluster's own ID, so that two clusters' topics of one name differ.
+    ///   - timestamp: the record's, in milliseconds; nil where it has none.
+    ///   - sha256: of the record's value.
+    package static func make(
+        cluster: String,
+        source: RecordPosition,
+        timestamp: Int64?,
+        sha256: SHA256Digest
+    ) -> String {
+        let parts = [
+            cluster, source.topic, String(source.partition), String(source.offset),
+            timestamp.map { String($0) } ?? "", sha256.hex,
+        ]
+        let identity = Array(parts.joined(separator: "\0").utf8)
+        return String(SHA256.digest(identity).hex.prefix(length))
+    }
+
+    package static let length = 32
+}
+
+extension UnverifiedIdentifiers {
+    /// What an observation names.
+    package init(_ observation: Observation) {
+        self.init()
+        let payload = observation.transaction ?? observation.renewalInfo
+        transactionID = payload?["transactionId"]?.string
+        originalTransactionID = observation.originalTransactionID
+        bundleID = observation.bundleID
+        environment = observation.environment.rawValue
+        productID = payload?["productId"]?.string
+        signedDate = observation.verification?.signedDate
+    }
+
+    /// What the headers of a dead letter say.
+    init(_ headers: DeadLetterHeaders) {
+        self.init()
+        transactionID = headers[DeadLetterHeader.transactionID]
+        originalTransactionID = headers[DeadLetterHeader.originalTransactionID]
+        bundleID = headers[DeadLetterHeader.bundleID]
+        environment = headers[DeadLetterHeader.environment]
+        productID = headers[DeadLetterHeader.productID]
+        signedDate = headers.number(DeadLetterHeader.signedDate).map(Timestamp.init)
+    }
+
+    /// The headers' names and the values, those that are there.
+    var headers: [(name: String, text: String)] {
+        [
+            (DeadLetterHeader.transactionID, transactionID),
+            (DeadLetterHeader.originalTransactionID, originalTransactionID),
+            (DeadLetterHeader.bundleID, bundleID), (DeadLetterHeader.environment, environment),
+            (DeadLetterHeader.productID, productID),
+            (DeadLetterHeader.signedDate, signedDate.map { String($0.milliseconds) }),
+        ].compactMap { name, text in text.map { (name, $0) } }
     }
 }

@@ -1,7 +1,65 @@
-import AppStore
+package import AppStore
 import JSON
 package import Kafka
-import OpenSSL
+package import OpenSSL
+
+/// Makes the dead letter of a record, without doing anything with it.
+package protocol DeadLetterWriting: Sendable {
+    /// - Parameter value: `omitted` once the broker has refused the letter for its size.
+    func letter(
+        for record: ConsumerRecord,
+        _ refusal: Refusal,
+        value: DeadLetterValue
+    ) -> ProducerRecord
+}
+
+/// What is the same for all dead letters of one worker.
+package struct DeadLetterContext: Sendable {
+    /// The cluster's ID as its brokers report it; the bootstrap servers where they do not.
+    package let cluster: String
+
+    /// The dead-letter topic, its prefix included.
+    package let topic: String
+
+    /// The stage, as in `dlq.stage`.
+    package let stage: String
+
+    /// Whether the stage reads observations, and not bodies that anybody may have posted.
+    package let readsObservations: Bool
+
+    /// The name of this worker among its like.
+    package let worker: String
+    package let verifierVersion: String
+
+    /// Of the settings that decide what is refused.
+    package let configuration: SHA256Digest
+
+    /// What the topic takes, with room for the record's frame.
+    package let recordBytesMax: Int
+
+    /// 3 MiB less the frame: what `pipeline topics` sets for the dead-letter topic.
+    package static let recordBytesMaxDefault = (3 << 20) - (16 << 10)
+
+    package init(
+        cluster: String,
+        topic: String,
+        stage: String,
+        readsObservations: Bool,
+        worker: String,
+        verifierVersion: String,
+        configuration: SHA256Digest,
+        recordBytesMax: Int = recordBytesMaxDefault
+    ) {
+        self.cluster = cluster
+        self.topic = topic
+        self.stage = stage
+        self.readsObservations = readsObservations
+        self.worker = worker
+        self.verifierVersion = verifierVersion
+        self.configuration = configuration
+        self.recordBytesMax = recordBytesMax
+    }
+}
 
 /// Makes the records of the dead-letter topic; pure, the same for the same input.
 package struct DeadLetterWriter: DeadLetterWriting {
@@ -18,10 +76,10 @@ package struct DeadLetterWriter: DeadLetterWriting {
     /// `dlq.source.*` says where the original lies.
     package func letter(
         for original: ConsumerRecord,
-        _ facts: DeadLetterFacts,
+        _ refusal: Refusal,
         value: DeadLetterValue
     ) -> ProducerRecord {
-        let added = headers(for: original, facts)
+        let added = headers(for: original, refusal)
         var room = context.recordBytesMax - Self.bytes(of: added) - Self.sizeHeadersBytes
 
         var omitted: [String] = []
@@ -64,9 +122,10 @@ package struct DeadLetterWriter: DeadLetterWriting {
         headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
     }
 
-    private func headers(for original: ConsumerRecord, _ facts: DeadLetterFacts) -> [KafkaHeader] {
+    private func headers(for original: ConsumerRecord, _ refusal: Refusal) -> [KafkaHeader] {
         let source = RecordPosition(original)
-        let origin = context.readsObservations ? ObservedOrigin(original.value) : nil
+        let observation =
+            context.readsObservations ? try? Observation(decoding: original.value) : nil
         let sha256 = SHA256.digest(original.value ?? [])
         let id = DeadLetterID.make(
             cluster: context.cluster,
@@ -76,9 +135,9 @@ package struct DeadLetterWriter: DeadLetterWriting {
         )
         var pairs: [(name: String, text: String)] = [
             (DeadLetterHeader.id, id),
-            (DeadLetterHeader.reason, facts.reason.rawValue),
-            (DeadLetterHeader.deadLetterClass, facts.reason.deadLetterClass.rawValue),
-            (DeadLetterHeader.detail, Self.bounded(facts.detail, Self.detailBytesMax)),
+            (DeadLetterHeader.reason, refusal.reason.rawValue),
+            (DeadLetterHeader.deadLetterClass, refusal.reason.deadLetterClass.rawValue),
+            (DeadLetterHeader.detail, Self.bounded(refusal.detail, Self.detailBytesMax)),
             (DeadLetterHeader.stage, context.stage),
             (DeadLetterHeader.sourceTopic, source.topic),
             (DeadLetterHeader.sourcePartition, String(source.partition)),
@@ -92,16 +151,18 @@ package struct DeadLetterWriter: DeadLetterWriting {
         if let timestamp = original.timestampMilliseconds {
             pairs.append((DeadLetterHeader.sourceTimestamp, String(timestamp)))
         }
-        if let raw = origin?.raw {
+        if let raw = observation?.source {
             pairs.append((DeadLetterHeader.rawTopic, raw.topic))
             pairs.append((DeadLetterHeader.rawPartition, String(raw.partition)))
             pairs.append((DeadLetterHeader.rawOffset, String(raw.offset)))
         }
-        if !facts.chain.isEmpty {
-            pairs.append((DeadLetterHeader.chain, Self.chain(facts.chain)))
+        if !refusal.chain.isEmpty {
+            pairs.append((DeadLetterHeader.chain, Self.chain(refusal.chain)))
         }
-        let given = DeadLetterIdentifiers(facts.unverified)
-        pairs += (given.isEmpty ? origin?.identifiers ?? given : given).headers.map {
+        let named =
+            refusal.unverified.isEmpty
+            ? observation.map { UnverifiedIdentifiers($0) } : refusal.unverified
+        pairs += (named?.headers ?? []).map {
             (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax))
         }
         return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }

@@ -75,7 +75,7 @@ package final class DedupeStage: Stage {
         _ verdicts: [Verdict]
     ) async throws {
         let marks = inFlight.withLock { inFlight in
-            zip(records, verdicts).filter { $1.deadLetter == nil }.flatMap { record, _ in
+            zip(records, verdicts).filter { $1.refusal == nil }.flatMap { record, _ in
                 inFlight.brought(by: record.topicPartition, at: record.offset)
                     .map { DedupeBatch.Mark(key: $0.key, revision: $0.value) }
             }
@@ -157,7 +157,7 @@ extension DedupeStage {
             let judgement = batch.judge(reading)
             var verdict = Verdict(judgement.decision, on: record, uniqueTopic: uniqueTopic)
             if let limits { verdict = verdict.within(limits) }
-            guard verdict.deadLetter == nil else { return verdict }
+            guard verdict.refusal == nil else { return verdict }
             for mark in batch.takeUp(reading, judgement) {
                 inFlight.append(
                     mark.revision,

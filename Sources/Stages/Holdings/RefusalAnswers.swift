@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 package import Kafka
 package import Postgres
 import Records
@@ -26,7 +25,7 @@ package struct RefusalAnswers: Sendable {
     ) async throws -> [Verdict] {
         var verdicts = verdicts
         for (index, record) in records.enumerated() {
-            guard let refusal = verdicts[index].deadLetter, verdicts[index].outcome == nil,
+            guard let refusal = verdicts[index].refusal, verdicts[index].outcome == nil,
                 record.correlationID != nil
             else { continue }
             var outcome = Outcome(.deadLettered, reason: refusal.reason.rawValue)

@@ -1,5 +1,4 @@
 package import AppStore
-import DeadLetters
 package import Kafka
 import OpenSSL
 import Records
@@ -130,7 +129,7 @@ package final class VerifyStage: Stage {
             leaves.signed(items)
             return Verdict(.forwarded, outputs: outputs, evidence: .accepted)
         case .failure(let refusal):
-            return .deadLettered(DeadLetterFacts(refusal), evidence: refusal.evidence)
+            return .deadLettered(refusal, evidence: refusal.evidence)
         }
     }
 
@@ -181,8 +180,8 @@ package final class VerifyStage: Stage {
         }
     }
 
-    private func tooMuch(_ items: [VerifiedItem]) -> DeadLetterFacts {
-        DeadLetterFacts(
+    private func tooMuch(_ items: [VerifiedItem]) -> Refusal {
+        Refusal(
             reason: .payloadTooLarge,
             detail: "its \(items.count) observations are more than \(bodyOutputBytesMax) bytes"
         )

@@ -1,6 +1,6 @@
 import AppStore
-import DeadLetters
 import Kafka
+import Records
 import Synchronization
 
 extension ConsumerSession {
@@ -126,12 +126,12 @@ extension ConsumerSession {
             failed(output, error)
             return [output]
         case .letter(.original):
-            guard let facts = judged.verdicts[output.owner].deadLetter else { return [output] }
+            guard let refusal = judged.verdicts[output.owner].refusal else { return [output] }
             sayTooLarge(
                 "a dead letter is too large for its topic, its value is omitted",
                 output.record
             )
-            return [judged.letter(facts, of: output.owner, .omitted)]
+            return [judged.letter(refusal, of: output.owner, .omitted)]
         case .outcome:
             sayTooLarge("an outcome is too large for its topic, nobody is answered", output.record)
             return []
@@ -140,7 +140,7 @@ extension ConsumerSession {
             sayRefused(output.record)
             let verdict = Verdict.tooLarge(for: output.record.topic)
             judged.verdicts[output.owner] = verdict
-            let letter = verdict.deadLetter.map { judged.letter($0, of: output.owner, .original) }
+            let letter = verdict.refusal.map { judged.letter($0, of: output.owner, .original) }
             let answer = judged.outcome(of: output.owner, outcomes)
             return [letter, answer].compactMap { $0 }
         }
@@ -165,6 +165,6 @@ extension JudgedBatch {
     /// Whether a dead letter stands in the output's place.
     fileprivate func isReplaced(_ output: Output) -> Bool {
         guard case .forward = output.kind else { return false }
-        return verdicts[output.owner].deadLetter != nil
+        return verdicts[output.owner].refusal != nil
     }
 }

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import Synchronization
 
@@ -56,8 +55,8 @@ extension ConsumerSession {
             loop.metrics.settled(increment)
         }
         for verdict in judged.verdicts {
-            guard let facts = verdict.deadLetter else { continue }
-            loop.metrics.deadLetters[facts.reason.rawValue].increment()
+            guard let refusal = verdict.refusal else { continue }
+            loop.metrics.deadLetters[refusal.reason.rawValue].increment()
         }
         commitBell.ring()
     }

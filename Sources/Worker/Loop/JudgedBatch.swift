@@ -1,5 +1,6 @@
-import DeadLetters
+import AppStore
 import Kafka
+import Records
 
 /// A batch, what the stage decided, and what is to be written for it.
 struct JudgedBatch: Sendable {
@@ -37,8 +38,8 @@ struct JudgedBatch: Sendable {
             for (index, record) in verdict.outputs.enumerated() where tried[owner] != index {
                 outputs.append(Output(record: record, owner: owner, kind: .forward))
             }
-            if let facts = verdict.deadLetter {
-                outputs.append(letter(facts, of: owner, .original))
+            if let refusal = verdict.refusal {
+                outputs.append(letter(refusal, of: owner, .original))
             }
             if let answer = outcome(of: owner, outcomes) {
                 outputs.append(answer)
@@ -57,11 +58,11 @@ struct JudgedBatch: Sendable {
     }
 
     func letter(
-        _ facts: DeadLetterFacts,
+        _ refusal: Refusal,
         of owner: Int,
         _ value: DeadLetterValue
     ) -> Output {
-        let record = deadLetters.letter(for: batch.records[owner], facts, value: value)
+        let record = deadLetters.letter(for: batch.records[owner], refusal, value: value)
         return Output(record: record, owner: owner, kind: .letter(value))
     }
 

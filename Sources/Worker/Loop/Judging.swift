@@ -1,4 +1,4 @@
-package import DeadLetters
+package import Records
 
 /// What decides about records: all that a reload of the settings replaces, as one.
 package struct Judging: Sendable {

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 package import Kafka
 import Synchronization
 
@@ -65,7 +64,7 @@ extension Verdict {
     /// A record of which an output is larger than its topic takes: none of its outputs goes on.
     static func tooLarge(for topic: String) -> Verdict {
         .deadLettered(
-            DeadLetterFacts(
+            Refusal(
                 reason: .payloadTooLarge,
                 detail: "the topic \(topic) takes no record of this size"
             )

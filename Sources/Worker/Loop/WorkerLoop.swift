@@ -1,5 +1,5 @@
-import DeadLetters
 package import Kafka
+import Records
 import Synchronization
 
 /// The one loop of all workers: poll, process, deliver, await, commit.

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import OpenSSL
 import Records
 import Settings

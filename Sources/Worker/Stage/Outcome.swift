@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 
 /// What became of one observation, for the one who waits to be told.
 package struct Outcome: Sendable {
@@ -47,9 +46,9 @@ package struct Outcome: Sendable {
 
     /// How a refused record ends, whatever the stage; nil for all others.
     init?(endOf verdict: Verdict) {
-        guard let facts = verdict.deadLetter else {
+        guard let refusal = verdict.refusal else {
             return nil
         }
-        self.init(.deadLettered, reason: facts.reason.rawValue)
+        self.init(.deadLettered, reason: refusal.reason.rawValue)
     }
 }

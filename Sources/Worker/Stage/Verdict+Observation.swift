@@ -1,12 +1,11 @@
 package import AppStore
-import DeadLetters
 package import Kafka
 package import Records
 
 extension Verdict {
     /// The record's value is no observation.
     package static func observationMalformed(_ error: ObservationError) -> Verdict {
-        .deadLettered(DeadLetterFacts(reason: .observationMalformed, detail: error.detail))
+        .deadLettered(Refusal(reason: .observationMalformed, detail: error.detail))
     }
 
     /// The record is an observation that is at fault.
@@ -19,7 +18,7 @@ extension Verdict {
     ) -> Verdict {
         let observation = try? Observation(decoding: record.value)
         return .deadLettered(
-            DeadLetterFacts(
+            Refusal(
                 reason: reason,
                 detail: detail,
                 unverified: observation.map { UnverifiedIdentifiers($0) }

@@ -1,5 +1,4 @@
-import AppStore
-package import DeadLetters
+package import AppStore
 package import Kafka
 
 /// What a stage has decided about one record: how it ends, and what is to be written for it.
@@ -13,7 +12,7 @@ package struct Verdict: Sendable {
     /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
-    package let deadLetter: DeadLetterFacts?
+    package let refusal: Refusal?
 
     package init(
         _ disposition: Disposition,
@@ -21,30 +20,30 @@ package struct Verdict: Sendable {
         outcome: Outcome? = nil,
         evidence: Breaker.Evidence? = nil
     ) {
-        precondition(disposition != .deadLettered, "a dead letter needs its facts")
+        precondition(disposition != .deadLettered, "a dead letter needs a refusal")
         self.disposition = disposition
         self.outputs = outputs
         self.outcome = outcome
         self.evidence = evidence
-        deadLetter = nil
+        refusal = nil
     }
 
-    private init(_ facts: DeadLetterFacts, _ evidence: Breaker.Evidence?) {
+    private init(_ refusal: Refusal, _ evidence: Breaker.Evidence?) {
         disposition = .deadLettered
         outputs = []
-        deadLetter = facts
+        self.refusal = refusal
         self.evidence = evidence
     }
 
     package static func deadLettered(
-        _ facts: DeadLetterFacts,
+        _ refusal: Refusal,
         evidence: Breaker.Evidence? = nil
     ) -> Verdict {
-        Verdict(facts, evidence)
+        Verdict(refusal, evidence)
     }
 
     /// The stage's database will never take the record, as far as this program knows it.
     package var isNotStorable: Bool {
-        deadLetter?.reason == .notStorable
+        refusal?.reason == .notStorable
     }
 }

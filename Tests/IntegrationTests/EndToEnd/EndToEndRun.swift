@@ -1,9 +1,9 @@
-import DeadLetters
 import Demonstration
 import Foundation
 import Kafka
 import Operations
 import Postgres
+import Records
 import TestSupport
 import Simulation
 import Worker

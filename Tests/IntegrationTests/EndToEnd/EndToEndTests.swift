@@ -1,8 +1,8 @@
 import AppStore
-import DeadLetters
 import Demonstration
 import Kafka
 import Operations
+import Records
 import TestSupport
 import Testing
 import Simulation

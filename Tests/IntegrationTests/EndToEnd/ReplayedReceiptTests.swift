@@ -1,7 +1,7 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
+import Records
 import Simulation
 import OpenSSL
 import Operations
@@ -67,7 +67,7 @@ extension PipelineTests {
                 value: item.value,
                 headers: []
             )
-            let facts = DeadLetterFacts(
+            let facts = Refusal(
                 reason: .receiptUnsupported,
                 detail: "receipts are not verified by this version"
             )

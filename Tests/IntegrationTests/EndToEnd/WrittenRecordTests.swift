@@ -1,4 +1,3 @@
-import DeadLetters
 import JSON
 import Kafka
 import Operations

@@ -1,7 +1,7 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
+import Records
 import Simulation
 import OpenSSL
 import Operations

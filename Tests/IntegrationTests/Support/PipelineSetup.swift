@@ -1,5 +1,5 @@
-import DeadLetters
 import Entitlements
+import Records
 import Simulation
 import Postgres
 import TestSupport

@@ -3,6 +3,7 @@ import DeadLetters
 import Kafka
 import OpenSSL
 import Operations
+import Records
 import TestSupport
 
 /// A record that has to be refused, and everything of it that its dead letter has to keep.
@@ -69,7 +70,7 @@ extension RunningPipeline {
     func deadLetters() async throws -> (letters: [DeadLetter], refused: RefusedRecords) {
         var newest: [String: (letter: DeadLetter, record: RefusedRecord)] = [:]
         let topic = DeadLetterTopic(
-            name: layout.prefix + DeadLetterTopic.suffix,
+            name: layout.prefix + Topic.deadLetter,
             configuration: cluster.client
         )
         let summary = try await topic.read { letter, record in

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import DedupeStage
 import EntitleStage
 import Entitlements
@@ -78,17 +77,17 @@ final class ReceiptPath {
     func process(_ body: [UInt8]) async throws -> [Disposition] {
         let raw = [record(ProducerRecord(topic: "storekit.raw", value: body))]
         let verified = try await verify.process(raw)
-        #expect(verified.map(\.deadLetter?.detail) == [nil])
+        #expect(verified.map(\.refusal?.detail) == [nil])
         let observations = verified.flatMap(\.outputs).map(record)
         let unique = try await dedupe.process(observations)
-        #expect(unique.allSatisfy { $0.deadLetter == nil })
+        #expect(unique.allSatisfy { $0.refusal == nil })
         try await dedupe.acknowledged(observations, unique)
         let linking = unique.flatMap(\.outputs).map(record)
         let linked = try await link.stage.process(linking)
-        #expect(linked.allSatisfy { $0.deadLetter == nil })
+        #expect(linked.allSatisfy { $0.refusal == nil })
         try await link.stage.acknowledged(linking, linked)
         let outcomes = try await entitle.stage.process(linked.flatMap(\.outputs).map(record))
-        #expect(outcomes.allSatisfy { $0.deadLetter == nil })
+        #expect(outcomes.allSatisfy { $0.refusal == nil })
         return outcomes.map(\.disposition)
     }
 
@@ -106,7 +105,7 @@ final class ReceiptPath {
                 configuration: SHA256.digest([UInt8]())
             )
         )
-        let facts = DeadLetterFacts(reason: reason, detail: "not verified by this version")
+        let facts = Refusal(reason: reason, detail: "not verified by this version")
         return writer.letter(for: raw, facts, value: .original)
     }
 

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import JSON
 import Kafka
 import Testing
@@ -38,7 +37,7 @@ struct LoopOutcomeTests {
 
     @Test func `a refused body has one outcome, with the reason`() async throws {
         let records = try await Self.outcomes { _ in
-            .deadLettered(DeadLetterFacts(reason: .signatureInvalid, detail: "test"))
+            .deadLettered(Refusal(reason: .signatureInvalid, detail: "test"))
         }
         let record = try #require(records.first)
         #expect(records.count == 1)

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import Testing
 import TestSupport

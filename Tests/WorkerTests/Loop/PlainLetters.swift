@@ -1,6 +1,6 @@
 import AppStore
-import DeadLetters
 import Kafka
+import Records
 
 /// The least that a dead letter is: the record's bytes and why.
 struct PlainLetters: DeadLetterWriting {
@@ -8,7 +8,7 @@ struct PlainLetters: DeadLetterWriting {
 
     func letter(
         for record: ConsumerRecord,
-        _ facts: DeadLetterFacts,
+        _ refusal: Refusal,
         value: DeadLetterValue
     ) -> ProducerRecord {
         ProducerRecord(
@@ -16,7 +16,7 @@ struct PlainLetters: DeadLetterWriting {
             key: record.key,
             value: value == .original ? record.value : nil,
             headers: [
-                KafkaHeader(name: "dlq.reason", text: facts.reason.rawValue),
+                KafkaHeader(name: "dlq.reason", text: refusal.reason.rawValue),
                 KafkaHeader(name: "dlq.value", text: value.rawValue),
                 KafkaHeader(name: "dlq.source.offset", text: String(record.offset)),
             ]

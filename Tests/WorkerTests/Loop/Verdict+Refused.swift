@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import OpenSSL
 import Worker
@@ -8,7 +7,7 @@ extension Verdict {
     /// The refusal of a record of an unknown app, whose value stands for what was signed.
     static func refusedBySettings(_ record: ConsumerRecord) -> Verdict {
         .deadLettered(
-            DeadLetterFacts(reason: .bundleMismatch, detail: "test"),
+            Refusal(reason: .bundleMismatch, detail: "test"),
             evidence: .refused(
                 Breaker.Refused(
                     content: SHA256.digest(record.value ?? []),

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import Testing
 import TestSupport
@@ -164,7 +163,7 @@ struct WorkerLoopTests {
         async throws
     {
         let rig = try await LoopRig()
-        let facts = DeadLetterFacts(reason: .signatureInvalid, detail: "test")
+        let facts = Refusal(reason: .signatureInvalid, detail: "test")
         let worker = try rig.worker(FakeStage { _ in .deadLettered(facts) })
         worker.start()
         let report = await rig.producer.send([
