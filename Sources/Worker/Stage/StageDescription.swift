@@ -1,5 +1,5 @@
-/// What a stage is called, reads, writes and counts: all that the loop and the operators' tools need
-/// to know of it.
+/// What a stage is called, reads, writes and counts: all that the loop and the operators' tools know
+/// of it.
 ///
 /// Topics are named without the prefix that the settings give them.
 package struct StageDescription: Sendable {
