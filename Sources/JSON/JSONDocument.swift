@@ -49,7 +49,7 @@ package enum JSONPolicy: Sendable {
     case strict
 }
 
-/// Why bytes are not an acceptable document, and at which byte that was seen.
+/// Why bytes are not an acceptable document, and at which byte the fault was found.
 ///
 /// Holds nothing of the document, so it may be logged.
 package struct JSONError: Error, Hashable, Sendable {
@@ -96,7 +96,7 @@ package enum JSONKind: UInt8, Sendable {
 
 /// One value or key of a document, in the order of the text.
 ///
-/// A container is followed by its contents; in an object, keys and values take turns.
+/// A container is followed by its contents; in an object, keys and values alternate.
 struct JSONNode: Sendable {
     /// Where the text of the value begins and ends; a string's quotes are part of it.
     var start: UInt32
@@ -108,11 +108,11 @@ struct JSONNode: Sendable {
     var kind: JSONKind
     /// A string with at least one backslash.
     var hasEscapes: Bool
-    /// A string that names half of a surrogate pair, which no UTF-8 can say.
+    /// A string that names half of a surrogate pair, which UTF-8 cannot represent.
     var hasLoneSurrogate: Bool
 }
 
-/// What every value of a document refers to: one reference to retain, whatever is handed around.
+/// The storage that every value of a document refers to, so that a value retains one reference.
 final class JSONStorage: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]

@@ -59,7 +59,7 @@ package struct JSONElements: Sequence, Sendable {
 
 /// Where one member of an object stands in its document's bytes.
 ///
-/// Plain numbers: who goes through many members keeps no reference for each.
+/// Plain numbers, so that iterating over many members retains no reference for each.
 package struct JSONMemberSpan: Sendable {
     /// The key with its quotes.
     package let key: Range<Int>

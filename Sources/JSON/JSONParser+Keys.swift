@@ -1,9 +1,9 @@
 extension JSONParser {
-    /// Up to so many keys of an object are compared as they come.
+    /// Up to this many keys of an object are compared while they are read.
     ///
-    /// Each has at most so many bytes and no escapes, as names are. Where an object has others, its
-    /// keys are hashed at its end: whoever writes them cannot know the hash, which is another in
-    /// each process.
+    /// Each has at most this many bytes and no escapes, as field names do. Where an object has
+    /// other keys, they are hashed at its end: a sender cannot know the hash, which differs in each
+    /// process.
     private static let keysComparedMax = 32
     private static let keyBytesComparedMax = 32
 

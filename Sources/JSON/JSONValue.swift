@@ -108,7 +108,7 @@ extension JSONValue {
         return storage.decodedContent(at: index)
     }
 
-    /// Where a string without escapes has its content: the document's bytes say it themselves.
+    /// The range of a string's content in the document's bytes; nil where the string has escapes.
     package var plainStringRange: Range<Int>? {
         kind == .string && !node.hasEscapes ? node.content : nil
     }

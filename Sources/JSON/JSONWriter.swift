@@ -126,7 +126,7 @@ package struct JSONWriter: Sendable {
 
     private mutating func prepareValue() {
         if open.isEmpty {
-            precondition(bytes.isEmpty, "one text holds one value")
+            precondition(bytes.isEmpty, "a document holds one value")
         } else {
             precondition(hasKey || open.last == .array, "a member needs a key")
         }

@@ -1,4 +1,4 @@
-/// What a string says once its escapes are replaced.
+/// The content of strings, with their escapes replaced.
 enum StringContent {
     /// What one byte takes at most where it is written as an escape.
     static let escapeBytesMax = 6
@@ -29,7 +29,7 @@ enum StringContent {
         }
     }
 
-    /// Whether the content says exactly these bytes; reads no further than the first difference.
+    /// Whether the content is exactly these bytes; reads no further than the first difference.
     static func equals(
         _ input: Span<UInt8>,
         _ content: Range<Int>,
@@ -103,7 +103,8 @@ enum UnicodeEscape {
     /// The bytes of one escape.
     static let length = 6
 
-    /// The UTF-16 code unit that the escape at a position names; nil where none is whole.
+    /// The UTF-16 code unit that the escape at a position names; nil where the escape is
+    /// incomplete.
     static func unit(in input: Span<UInt8>, at position: Int) -> UInt16? {
         guard position + length <= input.count, input[position] == UInt8(ascii: "\\"),
             input[position + 1] == UInt8(ascii: "u")

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Reads ASN.1 elements one after another, each header by OpenSSL.
+/// Reads ASN.1 elements one after another; OpenSSL reads each header.
 ///
-/// Lengths have to be definite, and no element leaves the range it lies in. Nothing is copied:
+/// Lengths have to be definite, and no element extends beyond its range. Nothing is copied:
 /// contents are ranges of the bytes.
 package struct ASN1Reader: Sendable {
     package enum Tag: Int32, Sendable {
@@ -32,7 +32,7 @@ package struct ASN1Reader: Sendable {
 
     package var isAtEnd: Bool { offset == end }
 
-    /// The next element; nil at the end and for what is none.
+    /// The next element; nil at the end and for bytes that are not an element.
     package mutating func next() -> Element? {
         guard offset < end else { return nil }
         var length = 0
@@ -65,7 +65,7 @@ package struct ASN1Reader: Sendable {
         return element.content
     }
 
-    /// The next element as an integer; nil where it is none or has more than 64 bits.
+    /// The next element as an integer; nil where it is not one or has more than 64 bits.
     package mutating func nextInt64() -> Int64? {
         guard let content = next(.integer), (1...8).contains(content.count) else { return nil }
         var value: Int64 = bytes[content.lowerBound] >= 0x80 ? -1 : 0

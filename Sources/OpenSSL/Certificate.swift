@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// An X.509 certificate: the facts that a chain policy asks for, none of them judged here.
+/// An X.509 certificate: the facts that a chain policy needs, none of them checked here.
 ///
 /// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes, a
 /// key on P-256 or P-384 a point of its curve) and decodes no key: `keyKind`, `p256Key` and
-/// `isSigned(by:)` do when first asked, so that a chain that ends at the wrong root is refused
+/// `isSigned(by:)` do at the first call, so that a chain that ends at the wrong root is refused
 /// cheaply. Immutable, so that threads may share one.
 @safe
 package final class Certificate: Sendable {
@@ -13,7 +13,7 @@ package final class Certificate: Sendable {
     package let fingerprint: SHA256Digest
     /// The first and the last second of validity, since 1970.
     package let validity: ClosedRange<Int64>
-    /// Basic constraints are present and say CA.
+    /// Basic constraints are present, and their CA flag is set.
     package let isCA: Bool
     /// How many intermediates may follow; nil where nothing limits them.
     package let pathLengthMax: Int?
@@ -34,8 +34,8 @@ package final class Certificate: Sendable {
 
     /// Reads one certificate that fills `der`.
     ///
-    /// How large it may be is for the caller to bound. Garbage throws, it never traps. Versions
-    /// before 3 have no extensions, so they are taken only where nothing is believed of them.
+    /// The caller bounds its size. Garbage throws and never traps. Versions before 3 have no
+    /// extensions, so they are accepted only where no decision rests on the certificate.
     package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
@@ -64,7 +64,7 @@ package final class Certificate: Sendable {
         outline.occurrences(ofExtension: oid)
     }
 
-    /// The critical extensions, dotted decimal, that no rule of this product processes.
+    /// The critical extensions, dotted decimal, that no rule of this product handles.
     package var unknownCriticalExtensions: [String] {
         outline.unknownCriticalExtensions
     }
@@ -86,7 +86,7 @@ package final class Certificate: Sendable {
         }
     }
 
-    /// The key that ES256 wants; nil where the certificate has another.
+    /// The key for ES256; nil where the certificate has another kind.
     package var p256Key: P256PublicKey? {
         guard keyKind == .p256 else { return nil }
         return withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }
@@ -115,7 +115,7 @@ package final class Certificate: Sendable {
 }
 
 extension Certificate {
-    /// Where the issuer says that revocation can be asked for (RFC 5280 §4.2.2.1), in its order.
+    /// The addresses of OCSP responders that the certificate names (RFC 5280 §4.2.2.1), in order.
     package var ocspResponders: [String] {
         defer { ERR_clear_error() }
         guard let addresses = unsafe X509_get1_ocsp(outline.object.pointer) else { return [] }
@@ -133,9 +133,9 @@ extension Certificate {
 package enum CertificateError: Error, Hashable, Sendable {
     /// Not DER: lengths, nesting or primitive values that only BER allows, or cut off.
     case notDER
-    /// One certificate, and something after it.
+    /// Bytes follow the certificate.
     case trailingBytes
-    /// More ASN.1 elements than any certificate has that somebody means well with.
+    /// More ASN.1 elements than any genuine certificate has.
     case tooManyElements
     /// DER, but not the structure of a certificate.
     case notACertificate

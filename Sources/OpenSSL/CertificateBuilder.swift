@@ -1,7 +1,7 @@
-/// Mints certificates, good ones and ones with any defect a test needs.
+/// Issues certificates, good ones and ones with any defect a test needs.
 ///
-/// For throw-away authorities only: tests, the demo, the benchmark. The certificate's bytes are
-/// written here and not by OpenSSL, which would refuse to write half of the defects.
+/// For throw-away authorities only: tests, the demo, the benchmark. It writes the certificate's
+/// bytes itself, as OpenSSL would refuse to write half of the defects.
 package struct CertificateBuilder: Sendable {
     package struct Extension: Sendable {
         package var oid: String
@@ -32,7 +32,8 @@ package struct CertificateBuilder: Sendable {
     package var authorityKeyIdentifier: [UInt8]?
     package var extensions: [Extension] = []
     package var signatureDigest = SignatureDigest.sha384
-    /// A whole DER element in place of the key's own, such as of a key that nobody has.
+    /// A whole DER element in place of the key's own, such as that of a key whose private half does
+    /// not exist.
     package var subjectPublicKeyInfo: [UInt8]?
 
     package init(subject: String, issuer: String, validity: ClosedRange<Int64>) {
@@ -146,7 +147,7 @@ package struct CertificateBuilder: Sendable {
 }
 
 extension CertificateBuilder.Extension {
-    /// Says where revocation can be asked for (RFC 5280 §4.2.2.1).
+    /// Names an OCSP responder (RFC 5280 §4.2.2.1).
     package static func ocspResponder(at address: String) -> Self {
         let access = DER.sequence([
             DER.objectIdentifier("1.3.6.1.5.5.7.48.1"), DER.element(0x86, Array(address.utf8)),
@@ -154,7 +155,7 @@ extension CertificateBuilder.Extension {
         return Self(oid: "1.3.6.1.5.5.7.1.1", value: DER.sequence([access]))
     }
 
-    /// Names the purpose of answering such questions (RFC 6960 §4.2.2.2).
+    /// Authorises the certificate to sign OCSP answers (RFC 6960 §4.2.2.2).
     package static let ocspSigning = Self(
         oid: "2.5.29.37",
         value: DER.sequence([DER.objectIdentifier("1.3.6.1.5.5.7.3.9")])

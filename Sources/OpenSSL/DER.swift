@@ -1,4 +1,4 @@
-/// Writes DER elements, for the certificates that `CertificateBuilder` mints.
+/// Writes DER elements, for the certificates that `CertificateBuilder` issues.
 package enum DER {
     package static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         [tag] + length(content.count) + content

@@ -1,8 +1,8 @@
-/// Whether bytes are DER in form: what OpenSSL's BER-tolerant decoder does not ask.
+/// Checks that bytes are DER in form, which OpenSSL's BER-tolerant decoder does not.
 ///
 /// It looks at tags, lengths and nesting, and at the primitive values that DER writes in one way
-/// only (BOOLEAN, INTEGER, NULL). What lies inside an OCTET STRING or BIT STRING is its reader's;
-/// of an OCTET STRING, which an extension's value is, the elements inside are counted too.
+/// only (BOOLEAN, INTEGER, NULL). The content of an OCTET STRING or BIT STRING is left to its
+/// reader; the elements in an OCTET STRING, which an extension's value is, are counted too.
 struct DERScan {
     private static let depthMax = 24
     /// Apple's certificates have up to about a hundred and ten; a parser's work grows with them.
@@ -93,7 +93,7 @@ struct DERScan {
         return bytes[offset]
     }
 
-    /// Steps into a constructed element, over a primitive one.
+    /// Enters a constructed element, skips a primitive one.
     private mutating func enter(_ element: Element) -> Bool {
         elementsCount += 1
         if element.tag == 4 {
@@ -135,10 +135,10 @@ struct DERScan {
 
 /// How many ASN.1 elements lie in a range, as a lenient parser would find them.
 ///
-/// One step from header to header without a look at where constructed elements end, so that no
-/// encoding, definite or not, hides elements from it.
+/// It goes from header to header and ignores where constructed elements end, so that no encoding,
+/// definite or indefinite, hides elements from it.
 enum ElementCount {
-    /// Stops at what is no element, and beyond `countMax`.
+    /// Stops at the first bytes that are not an element, and beyond `countMax`.
     static func of(_ bytes: [UInt8], _ range: Range<Int>, countMax: Int) -> Int {
         var offset = range.lowerBound
         var count = 0

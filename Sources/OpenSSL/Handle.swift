@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// The one owner of one OpenSSL object.
 ///
-/// The object is given back when the handle ends. Whoever takes `pointer` borrows it: it is alive
-/// only as long as the handle's owner.
+/// The object is freed when the handle ends. `pointer` is borrowed: it is valid only as long as the
+/// handle.
 @safe
 struct Handle<Kind: Freeable>: ~Copyable {
     let pointer: OpaquePointer
@@ -23,9 +23,9 @@ struct Handle<Kind: Freeable>: ~Copyable {
     }
 }
 
-/// A kind of OpenSSL object, and the call that gives it back.
+/// A kind of OpenSSL object, and the call that frees it.
 protocol Freeable {
-    /// Gives back what the caller owns; `pointer` is dead afterwards.
+    /// Frees what the caller owns; `pointer` is invalid afterwards.
     static func free(_ pointer: OpaquePointer)
 }
 
@@ -102,7 +102,7 @@ enum Resource {
         static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) }
     }
 
-    /// A list of objects that are somebody else's.
+    /// A list of objects that it does not own.
     enum Borrowings: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) }
     }

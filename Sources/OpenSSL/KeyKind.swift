@@ -33,7 +33,7 @@ extension KeyKind {
         return unsafe EVP_PKEY_public_check(context.pointer) == 1
     }
 
-    /// Asks a key that the caller owns.
+    /// The kind of a key that the caller owns.
     init(of key: OpaquePointer) {
         switch unsafe EVP_PKEY_get_base_id(key) {
         case NID_rsaEncryption, NID_rsassaPss:

@@ -2,10 +2,10 @@
 /// size and depth, so that it may be parsed.
 package struct MessageOutline: Sendable {
     package let ber: [UInt8]
-    /// As they stand in the message, in its order; X.509 has not been looked at.
+    /// In the order of the message; not parsed yet.
     package let certificates: [[UInt8]]
 
-    /// Looks over one message that fills `ber`.
+    /// Scans one message that fills `ber`.
     ///
     /// - Parameters:
     ///   - certificateCounts: how many certificates it may hold.
@@ -31,12 +31,12 @@ package struct MessageOutline: Sendable {
     }
 }
 
-/// Looks over a PKCS #7 message before OpenSSL parses it: its form, its size, and where its
-/// certificates lie.
+/// Scans a PKCS #7 message before OpenSSL parses it: its form, its size, and where its
+/// certificates are.
 ///
 /// BER is allowed, as Xcode writes it: indefinite lengths, and octet strings in pieces. One pass
-/// without recursion, each byte read at most once; what it bounds is what the parser's work grows
-/// with.
+/// without recursion, each byte read at most once. It bounds everything that the parser's work
+/// grows with.
 struct BERScan {
     /// A receipt of Apple's has some two hundred and fifty, most of them in its certificates.
     private static let elementsMax = 4_096
@@ -113,14 +113,14 @@ struct BERScan {
                 guard frame.end == nil, element.end == offset else { return false }
                 pop()
             } else {
-                guard take(element, in: frame) else { return false }
+                guard enter(element, in: frame) else { return false }
             }
         }
         return true
     }
 
-    /// Steps into a constructed element, over a primitive one.
-    private mutating func take(_ element: Element, in frame: Frame) -> Bool {
+    /// Enters a constructed element, skips a primitive one.
+    private mutating func enter(_ element: Element, in frame: Frame) -> Bool {
         elementsCount += 1
         guard elementsCount <= Self.elementsMax else { return false }
         if frame.stringDepth > 0 {

@@ -1,36 +1,36 @@
 internal import COpenSSL
 
-/// What a responder has said about one certificate, by somebody who may say so.
+/// The status that an authorised responder gives one certificate.
 package struct OCSPAnswer: Hashable, Sendable {
     package enum Status: Hashable, Sendable {
         case good
-        /// From this second on, since 1970.
+        /// From this second on, counted since 1970.
         case revoked(since: Int64)
         /// The responder does not know the certificate.
         case unknown
     }
 
     package let status: Status
-    /// When the responder knew it, in seconds since 1970.
+    /// When the status was known to be correct, in seconds since 1970.
     package let thisUpdate: Int64
-    /// Until when there is nothing newer; nil where it is not said.
+    /// When a newer answer will be available; nil where the responder does not say.
     package let nextUpdate: Int64?
 
     /// How far the clocks of this machine and of the responder may be apart, in seconds.
     package static let clockSkewMax: Int64 = 300
 
-    /// What was learned elsewhere.
+    /// An answer from its parts, such as a remembered one.
     package init(status: Status, thisUpdate: Int64, nextUpdate: Int64?) {
         self.status = status
         self.thisUpdate = thisUpdate
         self.nextUpdate = nextUpdate
     }
 
-    /// Reads an answer and judges it.
+    /// Reads an answer and checks it.
     ///
     /// It has to be signed by the certificate's issuer, or by a certificate that this issuer has
     /// signed for the purpose of OCSP and that is valid now (RFC 6960 §4.2.2.2), over no weaker
-    /// digest than SHA-256; to be about this certificate; and to be in its time.
+    /// digest than SHA-256; to be about this certificate; and to be current.
     ///
     /// - Parameter now: in seconds since 1970.
     package init(
@@ -47,17 +47,20 @@ package struct OCSPAnswer: Hashable, Sendable {
         }
         let made = unsafe OCSP_response_get1_basic(response.pointer)
         guard let basic = unsafe Handle<Resource.OCSPBasicResponse>(takingOwnershipOf: made) else {
-            throw OCSPError(.malformed, "the answer is no basic response")
+            throw OCSPError(.malformed, "the answer is not a basic response")
         }
         try unsafe OCSPSigner.check(basic.pointer, issuer: issuer, at: now)
         let named = unsafe OCSPQuestion.identifier(of: certificate, issuedBy: issuer)
         guard let identifier = unsafe Handle<Resource.OCSPIdentifier>(takingOwnershipOf: named)
-        else { throw OCSPError(.aboutAnother, "the certificate cannot be named") }
+        else { throw OCSPError(.aboutAnother, "the certificate cannot be identified") }
         self = try unsafe OCSPAnswer(in: basic.pointer, about: identifier.pointer)
         let isFromFuture = thisUpdate > now + Self.clockSkewMax
         let isStale = (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
         guard !isFromFuture, !isStale, thisUpdate <= nextUpdate ?? .max else {
-            throw OCSPError(.outOfWindow, isStale ? "the answer is out of date" : "from the future")
+            throw OCSPError(
+                .outOfWindow,
+                isStale ? "the answer is out of date" : "the answer is from the future"
+            )
         }
     }
 
@@ -79,17 +82,17 @@ package struct OCSPAnswer: Hashable, Sendable {
             throw OCSPError(.aboutAnother, "the answer is not about this certificate")
         }
         guard let thisUpdate = unsafe Self.seconds(this) else {
-            throw OCSPError(.malformed, "thisUpdate is no time")
+            throw OCSPError(.malformed, "thisUpdate is not a time")
         }
         let nextUpdate = unsafe Self.seconds(next)
         guard unsafe nextUpdate != nil || next == nil else {
-            throw OCSPError(.malformed, "nextUpdate is no time")
+            throw OCSPError(.malformed, "nextUpdate is not a time")
         }
         switch status {
         case V_OCSP_CERTSTATUS_GOOD: self.status = .good
         case V_OCSP_CERTSTATUS_REVOKED:
             guard let since = unsafe Self.seconds(revoked) else {
-                throw OCSPError(.malformed, "the time of revocation is none")
+                throw OCSPError(.malformed, "the time of revocation is malformed")
             }
             self.status = .revoked(since: since)
         default: self.status = .unknown
@@ -111,7 +114,7 @@ package struct OCSPAnswer: Hashable, Sendable {
         }
         guard let response = unsafe Handle<Resource.OCSPResponse>(takingOwnershipOf: made),
             isWhole
-        else { throw OCSPError(.malformed, "the answer is no OCSP response") }
+        else { throw OCSPError(.malformed, "the answer is not an OCSP response") }
         return response
     }
 
@@ -128,10 +131,10 @@ package struct OCSPAnswer: Hashable, Sendable {
     }
 }
 
-/// Who may speak for an issuer about what it has revoked.
+/// Checks that the signer of an answer is authorised by the certificate's issuer.
 enum OCSPSigner {
-    /// Throws `.untrusted` unless the issuer, or somebody whom it has named for that purpose, has
-    /// signed the response and is valid at the time.
+    /// Throws `.untrusted` unless the issuer, or a responder that it has authorised, has signed the
+    /// response and is valid at the time.
     static func check(
         _ basic: OpaquePointer,
         issuer: Certificate,
@@ -145,7 +148,10 @@ enum OCSPSigner {
             return unsafe verify(basic, issuer.object.pointer, now)
         }
         guard isTrusted else {
-            throw OCSPError(.untrusted, "nobody who speaks for the issuer has signed the answer")
+            throw OCSPError(
+                .untrusted,
+                "neither the issuer nor its responder has signed the answer"
+            )
         }
     }
 
@@ -159,7 +165,7 @@ enum OCSPSigner {
         return [NID_sha256, NID_sha384, NID_sha512].contains(digest)
     }
 
-    /// OpenSSL's own check, with the issuer as the only anchor, be it a root or not.
+    /// OpenSSL's own check, with the issuer as the only anchor, whether it is a root or not.
     private static func verify(
         _ basic: OpaquePointer,
         _ issuer: OpaquePointer,
@@ -180,7 +186,7 @@ enum OCSPSigner {
     }
 }
 
-/// Why a responder's word about a certificate is none.
+/// Why an answer about a certificate does not count, or none came.
 package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable {
         /// The question could not be written.
@@ -189,18 +195,18 @@ package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
         case unanswered
         /// The answer is no OCSP response.
         case malformed
-        /// The responder answers that it does not answer.
+        /// The response's status is an error.
         case refused
-        /// Signed by nobody who may speak for the certificate's issuer, or over a weak digest.
+        /// Not signed by the issuer or a responder that it has authorised, or over a weak digest.
         case untrusted
-        /// It speaks of other certificates.
+        /// The answer is about other certificates.
         case aboutAnother = "about_another"
         /// From the future, or out of date.
         case outOfWindow = "out_of_window"
     }
 
     package let code: Code
-    /// In our own words or OpenSSL's constant ones; nothing of the answer is in it.
+    /// Our own text or a constant of OpenSSL's; it holds nothing from the answer.
     package let detail: String
 
     package init(_ code: Code, _ detail: String) {

@@ -2,13 +2,13 @@ internal import COpenSSL
 
 /// Asks a responder over HTTP (RFC 6960 appendix A.1), by OpenSSL's own client.
 ///
-/// Nothing but HTTP is spoken, as answers are signed; a redirection is not followed. `http_proxy`
-/// and `no_proxy` of the environment are heeded.
+/// Only plain HTTP is used, as answers are signed; redirections are not followed. The environment's
+/// `http_proxy` and `no_proxy` apply.
 package enum OCSPResponder {
-    /// Returns what was answered, which nobody has judged yet.
+    /// Returns the answer's bytes, unchecked.
     ///
-    /// Blocks until the answer is whole or the deadline has come (to look up a name may take
-    /// longer): for a thread that has nothing else to do. The process has to ignore SIGPIPE.
+    /// Blocks until the answer is complete or the deadline has passed (a name look-up may take
+    /// longer): call it on a thread of its own. The process has to ignore SIGPIPE.
     package static func ask(
         _ question: OCSPQuestion,
         at address: String,
@@ -16,13 +16,13 @@ package enum OCSPResponder {
         answerBytesMax: Int
     ) throws(OCSPError) -> [UInt8] {
         defer { ERR_clear_error() }
-        let place = try Place(address)
+        let endpoint = try Endpoint(address)
         let answer = unsafe PEM.withReader(of: question.der) { request in
             unsafe OSSL_HTTP_transfer(
                 nil,
-                place.host,
-                place.port,
-                place.path,
+                endpoint.host,
+                endpoint.port,
+                endpoint.path,
                 0,
                 nil,
                 nil,
@@ -67,7 +67,7 @@ package enum OCSPResponder {
         return Array(bytes[..<count])
     }
 
-    /// OpenSSL's last words, of those that are constant.
+    /// OpenSSL's last error, if its text is a constant.
     private static var reason: String {
         let error = ERR_peek_last_error()
         guard let text = unsafe ERR_reason_error_string(error) else {
@@ -76,8 +76,8 @@ package enum OCSPResponder {
         return unsafe String(cString: text)
     }
 
-    /// Where an address leads.
-    private struct Place {
+    /// The host, port and path of an address.
+    private struct Endpoint {
         let host: String
         let port: String
         /// With the query, if there is one.
@@ -105,7 +105,7 @@ package enum OCSPResponder {
             )
             guard address.hasPrefix("http://"), isParsed == 1,
                 let host = unsafe host, let port = unsafe port, let path = unsafe path
-            else { throw OCSPError(.notAsked, "the responder's address is not one of HTTP") }
+            else { throw OCSPError(.notAsked, "the responder's address is not an http address") }
             self.host = unsafe String(cString: host)
             self.port = unsafe String(cString: port)
             self.path = unsafe String(cString: path)
@@ -113,7 +113,7 @@ package enum OCSPResponder {
     }
 }
 
-/// The question whether a certificate is revoked (RFC 6960 §4.1.1), as it is sent to a responder.
+/// An OCSP request (RFC 6960 §4.1.1): whether a certificate is revoked.
 ///
 /// The certificate is named by SHA-1 and no nonce is sent, as RFC 5019 §2.1.1 has it: responders of
 /// large authorities sign their answers ahead of time, one for everybody.
@@ -128,11 +128,11 @@ package struct OCSPQuestion: Sendable {
         let made = unsafe OCSP_REQUEST_new()
         guard let request = unsafe Handle<Resource.OCSPRequest>(takingOwnershipOf: made),
             let identifier = unsafe Self.identifier(of: certificate, issuedBy: issuer)
-        else { throw OCSPError(.notAsked, "the certificates cannot be named") }
-        // The request takes the identifier over, unless it fails.
+        else { throw OCSPError(.notAsked, "the certificates cannot be identified") }
+        // The request owns the identifier from here on, unless adding it fails.
         guard unsafe OCSP_request_add0_id(request.pointer, identifier) != nil else {
             unsafe OCSP_CERTID_free(identifier)
-            throw OCSPError(.notAsked, "the certificates cannot be named")
+            throw OCSPError(.notAsked, "the certificates cannot be identified")
         }
         var output: UnsafeMutablePointer<UInt8>?
         let count = unsafe i2d_OCSP_REQUEST(request.pointer, &output)
@@ -143,7 +143,7 @@ package struct OCSPQuestion: Sendable {
         der = unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// The caller owns what it gets.
+    /// The caller owns the result.
     static func identifier(
         of certificate: Certificate,
         issuedBy issuer: Certificate

@@ -1,13 +1,14 @@
 internal import COpenSSL
 
-/// A table of the multiples of a key on P-256, by which its signatures cost half.
+/// A table of multiples of a key on P-256, which halves the cost of verifying its signatures.
 ///
 /// A verification multiplies two points, the curve's generator and the key. OpenSSL has a table for
 /// the generator alone; a copy of the curve whose generator is the key gets one for the key. Making
 /// it takes as long as some 500 verifications, and it holds 160 KiB, so it is for keys that come
-/// back thousands of times. Only public numbers go through it: nothing here takes constant time.
+/// back thousands of times. Only public numbers go through it, so nothing here runs in constant
+/// time.
 ///
-/// Immutable once made, so that threads may share one: OpenSSL takes both curves as const then.
+/// Immutable once made, so that threads may share one: OpenSSL treats both curves as const then.
 @safe
 package final class P256KeyTable: @unchecked Sendable {
     /// The curve as it is.
@@ -15,7 +16,7 @@ package final class P256KeyTable: @unchecked Sendable {
     /// The curve with the key for its generator.
     fileprivate let keyed: Handle<Resource.Group>
 
-    /// Nil where this build of OpenSSL keeps no such table.
+    /// Nil where this build of OpenSSL does not support such tables.
     package init?(key: P256PublicKey) {
         defer { ERR_clear_error() }
         let named = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
@@ -54,7 +55,7 @@ package final class P256KeyTable: @unchecked Sendable {
 
 /// ECDSA verification (FIPS 186-4 §6.4) with a key's table, in numbers and points made once.
 ///
-/// Every step is an operation of OpenSSL's. Not for use by two threads at once.
+/// OpenSSL performs every step. Not for use by two threads at once.
 @safe
 final class P256TableVerification {
     private let table: P256KeyTable
@@ -79,7 +80,7 @@ final class P256TableVerification {
 
     /// Whether r ‖ s (64 bytes) is the key's signature of a digest; r and s out of range are none.
     ///
-    /// Nil where OpenSSL could not compute it, of which it leaves no error behind.
+    /// Nil where OpenSSL could not compute it; OpenSSL's error queue is left empty.
     func isValid(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool? {
         let context = unsafe numbers.pointer
         unsafe BN_CTX_start(context)

@@ -1,9 +1,10 @@
 internal import COpenSSL
 
-/// Verifies ES256 signatures of one key, in contexts made once.
+/// Verifies ES256 signatures of one key, in contexts that are made once.
 ///
 /// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here
-/// that happens once a key. Not for use by two threads at once: each makes its own of a shared key.
+/// that happens once for each key. Not for use by two threads at once: each makes its own of a
+/// shared key.
 @safe
 package final class P256Verifier {
     package let key: P256PublicKey
@@ -74,7 +75,7 @@ package final class P256Verifier {
         if status == 1 {
             return .valid
         }
-        // A signature that does not verify is no error to OpenSSL; only a broken one leaves a word.
+        // To OpenSSL a signature that does not verify is no error; only a malformed one leaves one.
         if ERR_peek_error() != 0 {
             ERR_clear_error()
         }
@@ -82,12 +83,12 @@ package final class P256Verifier {
     }
 }
 
-/// What became of an ES256 signature.
+/// The result of verifying an ES256 signature.
 package enum SignatureCheck: Hashable, Sendable {
     case valid
-    /// Well formed, and not this key's over these bytes.
+    /// Well formed, but not made by this key over these bytes.
     case invalid
-    /// r or s is not in 1…n−1, so it is no signature of anybody's.
+    /// r or s is not in 1…n−1, so that no key could have made the signature.
     case outOfRange
     /// Not 64 bytes.
     case wrongLength
@@ -98,8 +99,9 @@ package enum SignatureCheck: Hashable, Sendable {
 package final class P256PublicKey: @unchecked Sendable {
     let key: Handle<Resource.Key>
 
-    /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key, and
-    /// for what only looks like one: the point at infinity, or none of the curve.
+    /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key.
+    ///
+    /// The point at infinity and points off the curve are no keys.
     package convenience init?(subjectPublicKeyInfo der: [UInt8]) {
         defer { ERR_clear_error() }
         let decoded: OpaquePointer? = unsafe der.withUnsafeBufferPointer { buffer in

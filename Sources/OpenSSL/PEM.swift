@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// PEM text (RFC 7468), read and written by OpenSSL.
 package enum PEM {
-    /// The contents of every block with this label, in order; anything else is passed over.
+    /// The contents of every block with this label, in order; everything else is skipped.
     package static func blocks(labelled label: String, in text: [UInt8]) -> [[UInt8]] {
         defer { ERR_clear_error() }
         return unsafe withReader(of: text) { reader in
@@ -65,7 +65,7 @@ package enum PEM {
 extension Certificate {
     /// Reads a file of certificates: one in DER, or any number of PEM blocks.
     ///
-    /// Throws what is wrong with the first bad one, `.notPEM` where there is none at all.
+    /// Throws the error of the first bad certificate, and `.notPEM` where there is none at all.
     package static func all(inFile bytes: [UInt8]) throws(CertificateError) -> [Certificate] {
         if bytes.first == 0x30 {
             return [try Certificate(der: bytes)]

@@ -32,7 +32,7 @@ extension ParsedCertificate {
         return NamedCurve(identifier: unsafe OBJ_obj2nid(OpaquePointer(parameter)))
     }
 
-    /// Whether the key is a point of the curve that it names; true where it names neither.
+    /// Whether the key is a point of the curve that it names; true for any other kind of key.
     var hasPointOfItsCurve: Bool {
         guard let namedCurve else { return true }
         var start: UnsafePointer<UInt8>?
@@ -54,10 +54,10 @@ extension ParsedCertificate {
     }
 }
 
-/// A curve that Apple's chains are built on, to ask whether bytes are a point of it.
+/// A curve of Apple's chains, which tells whether bytes are a point of it.
 ///
 /// OpenSSL's decoders of keys take a hundred microseconds and accept the point at infinity, under
-/// which anybody can sign. This takes one or two and is asked of every certificate that is parsed.
+/// which anybody can sign. This takes one or two, and runs for every certificate that is parsed.
 @safe
 struct NamedCurve: @unchecked Sendable {
     private let group: OpaquePointer

@@ -147,14 +147,14 @@ extension ParsedCertificate {
         }
     }
 
-    /// What a rule of this product reads, or what decides nothing by those rules.
+    /// Extensions that a rule of this product reads, or that the rules let pass.
     private static let understood: Set<Int32> = [
         NID_basic_constraints, NID_key_usage, NID_ext_key_usage, NID_subject_alt_name,
         NID_issuer_alt_name, NID_certificate_policies, NID_authority_key_identifier,
         NID_subject_key_identifier, NID_crl_distribution_points, NID_info_access,
     ]
 
-    /// Name and policy constraints are among them: nobody here would enforce them.
+    /// Name and policy constraints are among them, as no rule enforces them.
     var unknownCriticalExtensions: [String] {
         var unknown: [String] = []
         for index in 0..<(unsafe X509_get_ext_count(object.pointer)) {
@@ -183,7 +183,7 @@ extension ParsedCertificate {
 ///
 /// Parsing a certificate makes OpenSSL 3 decode its public key at once, through a chain of
 /// decoders that it sets up anew each time: 100 µs and more on top of 20. A certificate parsed in
-/// this context keeps its key undecoded, so a forged chain costs its parsing and no more.
+/// this context keeps its key undecoded, so a forged chain costs only its parsing.
 @safe
 struct NullLibrary: @unchecked Sendable {
     let pointer: OpaquePointer

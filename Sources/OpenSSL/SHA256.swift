@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// SHA-256 of bytes that lie together.
+/// SHA-256 of one array.
 package enum SHA256 {
     package static func digest(_ bytes: [UInt8]) -> SHA256Digest {
         digest(bytes.span)
@@ -12,7 +12,7 @@ package enum SHA256 {
 
     /// One call to OpenSSL with the algorithm fetched once.
     ///
-    /// It makes a context for each call (about 0.3 µs); who digests many records keeps a
+    /// It makes a context for each call (about 0.3 µs); a caller that digests many records keeps a
     /// `SHA256Hasher`.
     package static func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
@@ -34,7 +34,7 @@ package enum SHA256 {
     }
 }
 
-/// SHA-256 of bytes that come in pieces, in a context used over and over.
+/// SHA-256 of bytes that arrive in pieces, in a context that is reused.
 ///
 /// Not for use by two threads at once.
 package struct SHA256Hasher: ~Copyable {
@@ -65,7 +65,7 @@ package struct SHA256Hasher: ~Copyable {
         precondition(status == 1, "libcrypto cannot compute SHA-256")
     }
 
-    /// The digest of all that came since the last call, and a fresh start.
+    /// The digest of all bytes since the last call; the next call starts anew.
     package func finish() -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
@@ -91,7 +91,7 @@ package struct SHA256Hasher: ~Copyable {
     }
 }
 
-/// SHA-1, for old receipts minted in tests; nothing is believed for it.
+/// SHA-1, for old receipts made by tests; no decision rests on it.
 package enum SHA1 {
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: 20)

@@ -34,7 +34,7 @@ package struct SHA256Digest: Hashable, Sendable {
         (first, second, third, fourth) = (words[0], words[1], words[2], words[3])
     }
 
-    /// All bits zero; for those who fill in the bytes.
+    /// All bits zero; the caller fills in the bytes.
     init() {
         (first, second, third, fourth) = (0, 0, 0, 0)
     }

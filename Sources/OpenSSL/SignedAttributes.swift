@@ -28,7 +28,7 @@ struct SignedAttributes {
             == Self.digest(content, digest)
     }
 
-    /// The one value of an attribute that is there once.
+    /// The single value of an attribute that occurs once.
     private func value(of kind: Int32, as type: Int32) -> UnsafeMutablePointer<ASN1_TYPE>? {
         var found: UnsafeMutablePointer<ASN1_TYPE>?
         for index in 0..<max(0, unsafe OPENSSL_sk_num(list)) {

@@ -3,13 +3,13 @@ internal import COpenSSL
 /// A PKCS #7 message (RFC 2315) of one signer over content that it holds, as receipts are.
 ///
 /// Parsed by OpenSSL after `MessageOutline` has bounded its size and counted its certificates;
-/// nothing in it is judged but its form. For one thread at a time.
+/// only its form is checked. For one thread at a time.
 @safe
 package final class SignedMessage {
-    /// The octets that are signed, the pieces of a constructed string put together.
+    /// The octets that are signed, with the pieces of a constructed string joined.
     package let content: [UInt8]
-    /// What the signature is made over, where that and RSA PKCS #1 v1.5 are what the signer says;
-    /// nil for any other algorithm.
+    /// The digest under the signature, where the signer names SHA-1 or SHA-256 with RSA PKCS #1
+    /// v1.5; nil for any other algorithm.
     package let digest: SignatureDigest?
 
     private let message: Handle<Resource.SignedMessage>
@@ -25,7 +25,7 @@ package final class SignedMessage {
         self.message = message
     }
 
-    /// Whether the message names the certificate as its signer's, by issuer and serial number.
+    /// Whether the message names the certificate as its signer, by issuer and serial number.
     package func isSigned(in certificate: Certificate) -> Bool {
         guard let signer = unsafe Self.signer(of: message.pointer),
             let name = unsafe signer.pointee.issuer_and_serial
@@ -36,7 +36,7 @@ package final class SignedMessage {
     }
 
     /// Verifies the signature with a certificate's key, and the signed attributes where there are
-    /// any: then it is they that are signed, and they name the content's type and digest.
+    /// any: then the attributes are signed, and they name the content's type and digest.
     package func check(with certificate: Certificate) -> MessageCheck {
         defer { ERR_clear_error() }
         guard let digest, let signer = unsafe Self.signer(of: message.pointer) else {
@@ -83,14 +83,14 @@ package final class SignedMessage {
     }
 }
 
-/// What became of the signature of a PKCS #7 message.
+/// The result of verifying the signature of a PKCS #7 message.
 package enum MessageCheck: Hashable, Sendable {
     case valid
-    /// Well formed, and not this key's over these bytes.
+    /// Well formed, but not made by this key over these bytes.
     case invalid
     /// The signed attributes lack the content type or the digest of the content, or have another.
     case wrongAttributes
-    /// The certificate's key is no RSA key for PKCS #1 v1.5.
+    /// The certificate's key is not an RSA key for PKCS #1 v1.5.
     case wrongKey
 }
 
@@ -98,11 +98,11 @@ package enum MessageCheck: Hashable, Sendable {
 package enum SignedMessageError: Error, Hashable, Sendable {
     /// Not BER within the bounds of depth and number of elements, or cut off.
     case notBER
-    /// One message, and something after it.
+    /// Bytes follow the message.
     case trailingBytes
     /// BER, but not the structure of SignedData over data.
     case notSignedData
-    /// The message signs something that it does not hold.
+    /// The message does not contain what it signs.
     case noContent
     case certificateCount(Int)
     case certificateTooLarge

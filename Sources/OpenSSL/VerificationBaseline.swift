@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What ES256 costs by OpenSSL alone: the yardstick of the benchmark, of no use for anything else.
+/// The cost of ES256 with OpenSSL alone, which the benchmark compares the verifier with.
 ///
 /// One SHA-256 and one P-256 verification, with contexts made once and the signature in the form
 /// OpenSSL reads. Not for use by two threads at once.

@@ -65,7 +65,7 @@ struct AppSettingsReader {
         if isProduction, hasRoots, !app.isTestRootInProduction {
             report(
                 "\(place).roots",
-                "roots of one's own in Production need test_root_in_production: true beside them"
+                "custom roots in Production need test_root_in_production: true beside them"
             )
         }
         if app.isTestRootInProduction, !isProduction || !hasRoots {

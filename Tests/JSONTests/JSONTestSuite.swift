@@ -82,7 +82,7 @@ struct JSONTestSuite {
         #expect(try Self.code(name, .strict) == decision.strict)
     }
 
-    @Test func `a deeper limit takes 500 nested arrays`() throws {
+    @Test func `a deeper limit accepts 500 nested arrays`() throws {
         let bytes = try SharedData.vector("\(Self.folder)/i_structure_500_nested_arrays.json")
         _ = try JSONDocument(parsing: bytes, limits: JSONLimits(depthMax: 500))
         #expect(throws: JSONError(code: .depthExceeded, offset: 499)) {

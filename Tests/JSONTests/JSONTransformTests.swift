@@ -66,7 +66,7 @@ struct JSONTransformTests {
         ("string_3_invalid_codepoints", .notUTF8),
         ("string_with_escaped_NULL", .nulInString),
     ])
-    func `text that others repair is refused`(name: String, code: JSONError.Code) throws {
+    func `text that other readers repair is refused`(name: String, code: JSONError.Code) throws {
         let bytes = try SharedData.vector("\(Self.folder)/\(name).json")
         #expect(JSONLimitTests.code(bytes) == code)
     }

@@ -97,7 +97,7 @@ struct JSONValueTests {
         (#""\udc00\ud800""#, .loneSurrogate, 1), (#"["a"#, .unexpectedEnd, 3),
         (#""\"#, .unexpectedEnd, 2), ("\u{FEFF}{}", .byteOrderMark, 0),
     ])
-    func `a fault is named with its place`(text: String, code: JSONError.Code, offset: Int) {
+    func `a fault is reported with its position`(text: String, code: JSONError.Code, offset: Int) {
         #expect(throws: JSONError(code: code, offset: offset)) { try Self.parse(text) }
     }
 }

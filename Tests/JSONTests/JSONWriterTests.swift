@@ -8,7 +8,7 @@ struct JSONWriterTests {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test func `commas and colons come by themselves`() {
+    @Test func `commas and colons are written automatically`() {
         let text = Self.text { writer in
             writer.object {
                 $0.key("a")

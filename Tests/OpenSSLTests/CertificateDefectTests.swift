@@ -37,6 +37,8 @@ struct CertificateDefectTests {
         (0x17, "231114221360Z", false),
         (0x17, "231114221320", false),
         (0x17, "23111422132 Z", false),
+        (0x17, "231114221320z", false),
+        (0x17, "231114221320+", false),
         (0x17, "", false),
         (0x18, "20231114221320Z", false),
         (0x18, "19491231235959Z", true),
@@ -116,6 +118,17 @@ struct CertificateDefectTests {
         #expect(throws: CertificateError.self) { try Certificate(der: indefinite) }
     }
 
+    @Test(arguments: [(10, nil), (40, CertificateError.notDER)])
+    func `a certificate's elements are at most 24 levels deep`(
+        levels: Int,
+        problem: CertificateError?
+    ) throws {
+        let parameters = (0..<levels).reduce([0x05, 0x00]) { nested, _ in DER.sequence([nested]) }
+        let algorithm = DER.sequence([DER.objectIdentifier("1.2.840.113549.1.1.1"), parameters])
+        let key = DER.sequence([algorithm, DER.bitString([0x30, 0x00])])
+        #expect(try error { $0.leaf.subjectPublicKeyInfo = key } == problem)
+    }
+
     @Test(arguments: [PrivateKey.Algorithm.p256, .p384])
     func `a key that is no point of its curve is refused with its certificate`(
         algorithm: PrivateKey.Algorithm
@@ -140,7 +153,7 @@ struct CertificateDefectTests {
         #expect(try error(point: beyond) == .invalidKey)
     }
 
-    @Test func `a key at infinity is none`() throws {
+    @Test func `a key at infinity is refused`() throws {
         let curve = DER.sequence([
             DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
         ])
@@ -159,7 +172,7 @@ struct CertificateDefectTests {
     }
 
     @Test(arguments: [[], [0x30], [0x30, 0x00], [0x30, 0x80], [0x05, 0x00], Array("abc".utf8)])
-    func `what is no certificate is refused`(bytes: [UInt8]) {
+    func `bytes that are not a certificate are refused`(bytes: [UInt8]) {
         #expect(throws: CertificateError.self) { try Certificate(der: bytes) }
     }
 

@@ -58,7 +58,7 @@ import Simulation
             ),
         ] as [(String, ScriptedServer.Script)]
     )
-    func `what is no answer ends within the deadline`(
+    func `a bad or missing answer ends within the deadline`(
         name: String,
         script: ScriptedServer.Script
     ) throws {
@@ -70,7 +70,7 @@ import Simulation
         #expect(server.connections == 1)
     }
 
-    @Test func `nobody there is no answer, and only HTTP is spoken`() throws {
+    @Test func `no server means no answer, and only HTTP is used`() throws {
         let server = try ScriptedServer(.silence)
         server.stop()
         #expect(try Self.ask("http://127.0.0.1:\(server.port)/").code == .unanswered)

@@ -67,7 +67,7 @@ struct OCSPTests {
         #expect(try Certificate(der: silent.leaf).ocspResponders.isEmpty)
     }
 
-    @Test func `good, revoked and unknown are told apart, and a change is learned`() async throws {
+    @Test func `good, revoked and unknown are told apart, and a change is noticed`() async throws {
         let mine = try RevocableAuthority()
         let server = try await mine.leafResponder(.good)
         let good = try Self.read(Self.ask(server, mine.chain), mine.chain)
@@ -98,7 +98,7 @@ struct OCSPTests {
         #expect(answer.nextUpdate == nil)
     }
 
-    @Test func `nobody else may answer`() async throws {
+    @Test func `an answer by any other signer is refused`() async throws {
         let (mine, other) = (try RevocableAuthority(), try RevocableAuthority(name: "Other"))
         let signers = [
             "another authority's delegate": try other.delegate(),
@@ -119,7 +119,7 @@ struct OCSPTests {
         }
     }
 
-    @Test func `a weak digest under the answer counts for nothing`() async throws {
+    @Test func `an answer signed over a weak digest is refused`() async throws {
         let mine = try RevocableAuthority()
         let der = try await Self.answer(
             mine,
@@ -129,7 +129,7 @@ struct OCSPTests {
         #expect(Self.code(der, try mine.chain) == .untrusted)
     }
 
-    @Test func `an answer counts in its time only`() async throws {
+    @Test func `an answer counts only while it is current`() async throws {
         let mine = try RevocableAuthority()
         let der = try await Self.answer(mine, signer: mine.delegate())
         let chain = try mine.chain
@@ -142,7 +142,8 @@ struct OCSPTests {
         #expect(Self.code(der, chain, at: to + skew + 1) == .outOfWindow)
     }
 
-    @Test func `an answer about another certificate or of another issuer is none`() async throws {
+    @Test func `an answer about another certificate or of another issuer is refused`() async throws
+    {
         let mine = try RevocableAuthority()
         let next = try CertificateAuthority(
             mine.blueprint.withNextLeaf(validity: CertificateAuthority.standardValidity)

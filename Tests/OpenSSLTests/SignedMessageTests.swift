@@ -54,7 +54,7 @@ struct SignedMessageTests {
             [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF],
         ] as [[UInt8]]
     )
-    func `what is no BER of this form is refused`(ber: [UInt8]) {
+    func `bytes that are not BER of this form are refused`(ber: [UInt8]) {
         #expect(Self.error(ber) == .notBER)
     }
 

@@ -86,7 +86,7 @@ import Testing
         #expect(error?.message.contains("/nowhere/worker") == true)
     }
 
-    @Test func `children and folders go with the process that guards them`() async throws {
+    @Test func `children and folders are removed with the process that guards them`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(
             atPath: folder + "/inner",

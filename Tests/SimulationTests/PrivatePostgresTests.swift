@@ -44,7 +44,7 @@ import Testing
         try await server.remove()
     }
 
-    @Test func `a setting that the server refuses is told with its reason`() async throws {
+    @Test func `a setting that the server refuses is reported with its reason`() async throws {
         var configuration = PrivatePostgres.Configuration()
         configuration.settings = ["shared_buffers": "much"]
         let error = await #expect(throws: LocalServerError.self) {
@@ -53,7 +53,7 @@ import Testing
         #expect(error?.message.contains("shared_buffers") == true)
     }
 
-    @Test func `nobody comes in without the password`() async throws {
+    @Test func `a connection without the password is refused`() async throws {
         let server = try await PostgresServer.shared.server()
         let error = await #expect(throws: PostgresError.self) {
             try await PostgresConnection.connect(

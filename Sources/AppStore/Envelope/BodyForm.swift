@@ -1,4 +1,4 @@
-/// What a body is by its first bytes and its alphabet.
+/// The form of a body, known by its first bytes and its alphabet.
 enum BodyForm {
     case json([UInt8])
     case jws(Token)

@@ -29,8 +29,8 @@ struct ClaimCheck {
         (.appAppleId, "appAppleId"),
     ]
 
-    /// - Parameter statements: of one item; a notification comes first, and a transaction says more
-    ///   than the renewal info paired with it.
+    /// - Parameter statements: of one item. The notification's fields are compared where there is
+    ///   one, else the transaction's, else those of the renewal info.
     init(_ statements: [SignedStatement]) {
         precondition(!statements.isEmpty, "an item has a JWS")
         let principal =
@@ -58,8 +58,8 @@ struct ClaimCheck {
         self.counterparts = counterparts
     }
 
-    /// Compares the fields around a receipt with the receipt, and with one purchase in it: there
-    /// has to be one that all of them are true of.
+    /// Compares the claims around a receipt with the receipt and its purchases: all of them have to
+    /// be true of one purchase.
     static func check(_ claims: UnsignedClaims, against receipt: VerifiedReceipt) throws(Fault) {
         try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
         var firstFault: Fault?
@@ -84,7 +84,7 @@ struct ClaimCheck {
         }
     }
 
-    /// Byte for byte; an empty text and a value that is neither text nor number contradict.
+    /// Compared byte for byte; an empty text and values other than text and numbers never match.
     private static func isEqual(_ claimed: JSONValue, _ signed: JSONValue?) -> Bool {
         guard let signed, signed.kind == claimed.kind else { return false }
         switch claimed.kind {
@@ -137,8 +137,10 @@ enum UnsignedClaim: String, PayloadField {
 }
 
 extension ObservationClaims {
-    /// What an app's post says beside the signed transaction; anything but text is no claim here,
-    /// and contradicts where the transaction has a counterpart.
+    /// What an app claims beside the signed transaction.
+    ///
+    /// Anything but text is left out here, and
+    /// `ClaimCheck` refuses it where the transaction has a counterpart.
     init(unsigned root: JSONValue) {
         self.init(
             transactionID: root["transactionID"]?.string,

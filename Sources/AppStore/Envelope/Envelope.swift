@@ -1,14 +1,14 @@
 import JSON
 
-/// A body taken apart by its shape, before anything in it is verified.
+/// The parts of a body, found by its shape before anything in it is verified.
 struct Envelope {
     /// Empty for an API response without items, and for a receipt.
     let items: [EnvelopeItem]
-    /// In place of items: all purchases of a receipt are verified at once.
+    /// Instead of items: all purchases of a receipt are verified at once.
     let receipt: ReceiptText?
     /// The object around the items, where its unsigned fields are claims about them.
     let claims: UnsignedClaims?
-    /// What the app said beside a signed transaction.
+    /// What the app claims beside a signed transaction.
     let clientClaims: ObservationClaims
 
     init(
@@ -33,7 +33,7 @@ struct Envelope {
             do throws(JSONError) {
                 root = try limits.read(bytes)
             } catch {
-                throw Fault(.envelopeMalformed, "the body is no acceptable JSON: \(error)")
+                throw Fault(.envelopeMalformed, "the body is not acceptable JSON: \(error)")
             }
             self = try EnvelopeShape.read(root, itemsMax: limits.itemsMax)
         case .receipt(let receipt):
@@ -44,8 +44,7 @@ struct Envelope {
 
 /// One purchase or event of a body: a JWS, or a transaction and the renewal info paired with it.
 struct EnvelopeItem {
-    /// In the order of the body, with the kind that the field's name promises; nil where any will
-    /// do.
+    /// In the order of the body, with the kind that the field's name calls for; nil for any kind.
     let tokens: [(token: Token, kind: PayloadKind?)]
     /// The object around the tokens, where its unsigned fields are claims about this item alone.
     let claims: UnsignedClaims?

@@ -16,10 +16,10 @@ enum EnvelopeShape: CaseIterable {
     case notificationHistory
     case receipt
 
-    /// Takes a body's object apart.
+    /// Reads the parts of a body's object.
     static func read(_ root: JSONValue, itemsMax: Int) throws(Fault) -> Envelope {
         guard root.kind == .object else {
-            throw Fault(.bodyUnrecognized, "the body is no JSON object")
+            throw Fault(.bodyUnrecognized, "the body is not a JSON object")
         }
         let body = KnownMembers(of: root, named: table)
         guard itemsCount(body) <= itemsMax else {
@@ -37,7 +37,7 @@ enum EnvelopeShape: CaseIterable {
 
     private typealias Members = KnownMembers<Field>
 
-    /// The members that a shape is known by, or that hold its items.
+    /// The members that identify a shape, or that hold its items.
     private enum Field: String, PayloadField {
         case signedPayload, signedTransaction, signedTransactions, signedTransactionInfo
         case signedRenewalInfo, signedAppTransactionInfo, data, notificationHistory
@@ -139,7 +139,7 @@ enum EnvelopeShape: CaseIterable {
         var items: [EnvelopeItem] = []
         for element in list.elements {
             guard let token = Token(element) else {
-                throw Fault(.envelopeMalformed, "an element of signedTransactions is no string")
+                throw Fault(.envelopeMalformed, "an element of signedTransactions is not a string")
             }
             items.append(EnvelopeItem(token, .transaction))
         }
@@ -179,7 +179,7 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    /// No claim beside a receipt goes on: each names one purchase of many.
+    /// Claims beside a receipt are not carried on: each names one purchase of many.
     private static func receipt(
         _ value: JSONValue?,
         _ root: JSONValue

@@ -1,7 +1,7 @@
 import JSON
 import OpenSSL
 
-/// Whether the JWS of one item are about one purchase.
+/// Checks that the JWS of one item are about one purchase.
 struct ItemAgreement {
     private var transaction: (statement: SignedStatement, fields: TransactionPayload)?
     private var renewal: (statement: SignedStatement, fields: RenewalPayload)?
@@ -36,11 +36,11 @@ struct ItemAgreement {
         with notification: SignedStatement
     ) throws(Fault) {
         guard item.environment == notification.environment else {
-            throw Fault(.itemMismatch, "an item is of another environment than its notification")
+            throw Fault(.itemMismatch, "an item and its notification have two environments")
         }
         guard let app = item.app, let named = notification.app else { return }
         guard Array(app.bundleID.utf8) == Array(named.bundleID.utf8) else {
-            throw Fault(.itemMismatch, "an item is of another app than its notification")
+            throw Fault(.itemMismatch, "an item and its notification belong to two apps")
         }
     }
 
@@ -51,10 +51,10 @@ struct ItemAgreement {
         guard let purchase = transaction.fields.originalTransactionID,
             renewal.fields.originalTransactionID?.bytes == purchase.bytes
         else {
-            throw Fault(.itemMismatch, "transaction and renewal info are of two purchases")
+            throw Fault(.itemMismatch, "transaction and renewal info belong to two purchases")
         }
         guard transaction.statement.environment == renewal.statement.environment else {
-            throw Fault(.itemMismatch, "transaction and renewal info are of two environments")
+            throw Fault(.itemMismatch, "transaction and renewal info have two environments")
         }
         let trust = transaction.statement.anchor.trust
         guard renewal.statement.chain.anchors.contains(where: { $0.trust == trust }) else {

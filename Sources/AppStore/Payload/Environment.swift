@@ -16,7 +16,7 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
-/// What kind of product was bought; a value that Apple adds later keeps its own name.
+/// The kind of a product; a value that Apple adds later keeps its own name.
 package enum ProductType: Hashable, Sendable {
     case autoRenewable
     case nonConsumable

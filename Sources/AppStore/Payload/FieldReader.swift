@@ -1,12 +1,13 @@
 import JSON
 
-/// Reads members leniently: a value of another type or out of bounds is absent, and counted.
+/// Reads members leniently: a value of another type or out of bounds counts as absent and is
+/// counted as malformed.
 ///
-/// An explicit null is absent and no fault.
+/// An explicit null is absent and not malformed.
 struct FieldReader {
     private(set) var malformedFields = 0
 
-    /// Bytes of an identifier: the verifier's bound for IDs that every stage keys by.
+    /// The length in bytes of an identifier, which every stage uses as a key.
     static let identifierBytes = 1...255
 
     mutating func text(_ value: JSONValue) -> PayloadText? {
@@ -49,7 +50,7 @@ struct FieldReader {
         accept(value.kind == .array ? value : nil, value)
     }
 
-    /// Takes over what another reader found in a nested object.
+    /// Adds the malformed fields of a nested object.
     mutating func add(_ other: Int) {
         malformedFields += other
     }

@@ -1,9 +1,9 @@
 import JSON
 
-/// Finds a payload's field by the bytes of its key, without making a string of it.
+/// Finds a payload's field by the bytes of its key, without making a string.
 ///
-/// Open addressing over length, first, middle and last byte: the known names rarely collide by
-/// them, and an unknown name costs one comparison at most with its neighbours.
+/// A hash table with open addressing. The hash is of length, first, middle and last byte: known
+/// names rarely collide, and an unknown name is compared with few others.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
     let nameBytesMax: Int
@@ -33,7 +33,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
 
     func field(named key: JSONValue) -> Field? {
         guard let range = key.plainStringRange else {
-            // An escape takes six bytes for one at most: what is longer is no name.
+            // An escape takes at most six bytes for one, so that a longer key cannot be a name.
             guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
             return key.stringBytes.flatMap { field(named: $0.span) }
         }
@@ -60,17 +60,16 @@ struct FieldTable<Field: PayloadField>: Sendable {
     }
 }
 
-/// The members of one kind of payload that are read; the raw value is Apple's name.
+/// The fields of one kind of payload; the raw value is Apple's name.
 protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {}
 
-/// The members of an object that have a name of a table, found in one pass over it.
+/// The members of an object whose names are in a table, found in one pass.
 ///
-/// Looking each name up by itself would go over the object once for each: a body may hold as many
-/// members as it likes, and names and items beside them.
+/// To look each name up would cost a pass for each of them, over an object of any size.
 struct KnownMembers<Field: PayloadField & Hashable> {
     private var values: [Field: JSONValue] = [:]
 
-    /// - Parameter object: of any other value no member is known; of doubled ones the first counts.
+    /// - Parameter object: any other value has no members; of doubled ones the first counts.
     init(of object: JSONValue, named table: FieldTable<Field>) {
         let members = object.members(keyBytesMax: table.nameBytesMax) { name in
             table.field(named: name)
@@ -82,7 +81,7 @@ struct KnownMembers<Field: PayloadField & Hashable> {
 
     subscript(_ field: Field) -> JSONValue? { values[field] }
 
-    /// Whether the member is there; null is not.
+    /// Whether the member is present; null counts as absent.
     func has(_ field: Field) -> Bool {
         values[field].map { !$0.isNull } ?? false
     }

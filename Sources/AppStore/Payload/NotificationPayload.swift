@@ -2,8 +2,7 @@ package import JSON
 
 /// A server notification (`ResponseBodyV2DecodedPayload`), read leniently in one pass.
 ///
-/// Exactly one of `data`, `summary`, `externalPurchaseToken` and `appData` is there in what Apple
-/// sends.
+/// Apple sends exactly one of `data`, `summary`, `externalPurchaseToken` and `appData`.
 package struct NotificationPayload: Sendable {
     package private(set) var type: PayloadText?
     package private(set) var subtype: PayloadText?
@@ -14,10 +13,10 @@ package struct NotificationPayload: Sendable {
     package private(set) var summary: NotificationSubject?
     package private(set) var externalPurchaseToken: NotificationSubject?
     package private(set) var appData: NotificationSubject?
-    /// Counts those of the nested objects too.
+    /// Includes those of the nested objects.
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object Apple signed; of any other value no field is known.
+    /// - Parameter payload: the object that Apple signed; any other value has no fields.
     package init(_ payload: JSONValue) {
         var reader = FieldReader()
         for (key, value) in payload.members {
@@ -64,12 +63,12 @@ package struct NotificationPayload: Sendable {
     }
 }
 
-/// What a notification is about: its `data`, `summary`, `externalPurchaseToken` or `appData`.
+/// The subject of a notification: its `data`, `summary`, `externalPurchaseToken` or `appData`.
 ///
-/// The four share one view, since each names the app and none uses a name in another sense; a field
-/// that its object does not have is nil.
+/// One type for the four, since each names the app and a field's name means the same in each; a
+/// field that the object does not have is nil.
 package struct NotificationSubject: Sendable {
-    /// The object as signed, for what the view does not name.
+    /// The object as signed, with the fields that have no property here.
     package let json: JSONValue
     package private(set) var environment: PayloadText?
     package private(set) var appAppleID: Int64?

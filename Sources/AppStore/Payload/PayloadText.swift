@@ -1,10 +1,10 @@
 package import JSON
 
-/// A string of a payload, left in the payload's bytes until somebody asks for it.
+/// A string of a payload, decoded from the payload's bytes when it is needed.
 package struct PayloadText: Sendable {
     private let value: JSONValue
 
-    /// - Parameter value: nil is returned when it is no string, or no Unicode.
+    /// - Parameter value: nil is returned where it is not a string, or not Unicode.
     package init?(_ value: JSONValue) {
         guard value.kind == .string else { return nil }
         guard value.plainStringRange != nil || value.stringBytes != nil else { return nil }
@@ -40,7 +40,7 @@ package struct AccountToken: Hashable, Comparable, Sendable {
     /// The UUID in lower case.
     package let canonical: String
 
-    /// Nil when the text is no UUID of the form 8-4-4-4-12.
+    /// Nil when the text is not a UUID of the form 8-4-4-4-12.
     package init?(_ text: String) {
         self.init(bytes: Array(text.utf8))
     }

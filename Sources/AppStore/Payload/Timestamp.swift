@@ -15,12 +15,13 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// The last millisecond of year 9999.
     package static let latest = Timestamp(milliseconds: 253_402_300_799_999)
 
-    /// Whether the date lies in the years 1 to 9999, which every reader of the database can hold.
+    /// Whether the date is in the years 1 to 9999, which every reader of the database can
+    /// represent.
     package var isStorable: Bool {
         Timestamp.earliest <= self && self <= .latest
     }
 
-    /// UNIX seconds, rounded down: receipts know dates no finer than that.
+    /// UNIX seconds, rounded down: receipts have no finer dates.
     package var wholeSeconds: Int64 {
         milliseconds.flooredQuotient(by: 1000)
     }
@@ -66,7 +67,7 @@ extension Timestamp: CustomStringConvertible {
 
     private static let dateLength = 10
 
-    /// Of the date that the text begins with; nil where it begins with none.
+    /// Days since 1970 of the date at the start of the text; nil where there is none.
     static func days(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"),
             bytes[7] == UInt8(ascii: "-"),

@@ -43,7 +43,7 @@ package struct TransactionPayload: Sendable {
     package private(set) var previousOriginalTransactionID: PayloadText?
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object Apple signed; of any other value no field is known.
+    /// - Parameter payload: the object that Apple signed; any other value has no fields.
     package init(_ payload: JSONValue) {
         var reader = FieldReader()
         for (key, value) in payload.members {

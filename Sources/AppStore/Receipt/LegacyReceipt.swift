@@ -10,7 +10,7 @@ struct ReceiptText {
     func decoded() throws(Fault) -> [UInt8] {
         let characters = text.filter { $0 != 0x0A && $0 != 0x0D }
         guard !characters.isEmpty, let decoded = Base64.standard.decode(characters.span) else {
-            throw Fault(.receiptMalformed, "the receipt is no base64 with padding")
+            throw Fault(.receiptMalformed, "the receipt is not base64 with padding")
         }
         return decoded
     }
@@ -19,15 +19,15 @@ struct ReceiptText {
 /// A transaction receipt in the style of iOS 6: a property list in text, with `purchase-info` and
 /// `signature` in base64.
 ///
-/// Known, so that its dead letter says what to do, and never verified.
+/// It is recognised so that its dead letter tells the operator what to do; it is never verified.
 struct LegacyReceipt {
-    /// What it says of itself, nobody having verified it.
+    /// Its own fields, unverified.
     let transactionID: String?
     let originalTransactionID: String?
     let bundleID: String?
     let productID: String?
 
-    /// What an operator does about one.
+    /// What the operator has to do.
     static let advice =
         "a transaction receipt in the style of iOS 6: ask Apple's Get Transaction Info for its"
         + " transaction ID and publish the answer"
@@ -35,7 +35,7 @@ struct LegacyReceipt {
     /// One has about five thousand bytes.
     private static let bytesMax = 64 << 10
 
-    /// Nil for anything that is no such text.
+    /// Nil for anything else.
     init?(_ decoded: [UInt8]) {
         guard decoded.count <= Self.bytesMax,
             decoded.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
@@ -52,8 +52,10 @@ struct LegacyReceipt {
         value(of: key, in: list).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The string in `"key" = "value";`, in bytes: nobody has signed them, and what a text means by
-    /// a character is for Unicode to say, at whatever cost.
+    /// The string in `"key" = "value";`.
+    ///
+    /// It is searched for as bytes: the text is unverified, and
+    /// Unicode's rules for characters could make a search costly.
     private static func value(of key: String, in list: [UInt8]) -> [UInt8]? {
         let quote = UInt8(ascii: "\"")
         let name = [quote] + Array(key.utf8) + [quote]

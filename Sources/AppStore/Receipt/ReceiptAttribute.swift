@@ -24,14 +24,14 @@ struct ReceiptAttribute: Equatable {
     ) throws(Fault) -> [ReceiptAttribute] {
         var outer = ASN1Reader(bytes, range)
         guard let set = outer.next(.set), outer.isAtEnd else {
-            throw Fault(.receiptMalformed, "what is signed is no set of attributes")
+            throw Fault(.receiptMalformed, "the signed content is not a set of attributes")
         }
         var reader = ASN1Reader(bytes, set)
         var attributes: [ReceiptAttribute] = []
         var recordsCount = 0
         while !reader.isAtEnd {
             guard let attribute = ReceiptAttribute(&reader) else {
-                throw Fault(.receiptMalformed, "an attribute is not as it must be")
+                throw Fault(.receiptMalformed, "an attribute is malformed")
             }
             if attribute.number == ReceiptField.inAppRecord {
                 recordsCount += 1
@@ -50,7 +50,7 @@ struct ReceiptAttribute: Equatable {
         return attributes
     }
 
-    /// The first attributes of a SET, up to one that is none.
+    /// The first attributes of a SET, up to the first malformed one.
     static func first(_ countMax: Int, of bytes: [UInt8]) -> [ReceiptAttribute] {
         var outer = ASN1Reader(bytes, bytes.indices)
         guard let set = outer.next(.set) else { return [] }
@@ -74,7 +74,7 @@ struct ReceiptAttribute: Equatable {
         self.value = reader.bytes[value]
     }
 
-    /// An order that depends on nothing but the attributes themselves.
+    /// An order that depends only on the attributes themselves.
     func precedes(_ other: ReceiptAttribute) -> Bool {
         if number != other.number { return number < other.number }
         if version != other.version { return version < other.version }
@@ -82,14 +82,14 @@ struct ReceiptAttribute: Equatable {
     }
 }
 
-/// An attribute's value, read in the form that its number has.
+/// An attribute's value, read in the form that belongs to its number.
 enum ReceiptValue {
     case text(String)
     case integer(Int64)
     case flag(Bool)
-    /// An empty text or date, or an identifier of zero: as if the attribute were not there.
+    /// An empty text or date, or an identifier of zero: the attribute counts as absent.
     case absent
-    /// Well formed, and of a meaning that nobody here knows.
+    /// Well formed, but with an unknown meaning.
     case unknown
     case malformed
 

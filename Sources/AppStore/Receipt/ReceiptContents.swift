@@ -1,11 +1,11 @@
 import JSON
 
-/// What a receipt says of the app: all attributes but the in-app records, which are left unread.
+/// What a receipt says about the app: all attributes but the in-app records, which are not read.
 struct ReceiptContents {
-    /// Named as in an app transaction, which says the same of an app.
+    /// With the field names of an app transaction, which has the same facts.
     let json: JSONValue
     let app: AppTransactionPayload
-    /// Nil for a receipt type that Apple has not used so far.
+    /// Nil for an unknown receipt type.
     let environment: Environment?
     /// The values of the attributes 17, in their order.
     let records: [ArraySlice<UInt8>]
@@ -29,7 +29,7 @@ struct ReceiptContents {
         object.writeOthers(as: "attributes", to: &writer)
         writer.endObject()
         guard let json = writer.value() else {
-            throw Fault(.receiptMalformed, "an attribute holds what no text may hold")
+            throw Fault(.receiptMalformed, "an attribute holds invalid text")
         }
         self.json = json
         app = AppTransactionPayload(json)
@@ -42,11 +42,11 @@ struct ReceiptContents {
 struct ReceiptObject {
     private let fields: [Int64: ReceiptField]
     private let attributes: [ReceiptAttribute]
-    /// How many known attributes had a value of another form; they are carried as they are.
+    /// How many known attributes had a malformed value; they are carried as they are.
     private(set) var malformedFields = 0
     private var others: [ReceiptAttribute] = []
 
-    /// - Throws: `receipt_malformed` where an attribute that has a meaning is there twice.
+    /// - Throws: `receipt_malformed` where a known attribute occurs twice.
     init(
         _ attributes: [ReceiptAttribute],
         _ fields: [Int64: ReceiptField]
@@ -55,7 +55,7 @@ struct ReceiptObject {
         self.attributes = attributes.sorted { $0.precedes($1) }
         for (attribute, next) in zip(self.attributes, self.attributes.dropFirst())
         where attribute.number == next.number && fields[next.number] != nil {
-            throw Fault(.receiptMalformed, "attribute \(next.number) is there twice")
+            throw Fault(.receiptMalformed, "attribute \(next.number) occurs twice")
         }
     }
 
@@ -90,7 +90,7 @@ struct ReceiptObject {
         }
     }
 
-    /// Writes the rest, each with its number, its version and its value in base64.
+    /// Writes the other attributes, each with its number, its version and its value in base64.
     func writeOthers(as key: StaticString, to writer: inout JSONWriter) {
         guard !others.isEmpty else { return }
         writer.key(key)
@@ -110,7 +110,7 @@ struct ReceiptObject {
 }
 
 extension JSONWriter {
-    /// What was written, as a value; nil where the strict reader takes no such text.
+    /// The written text as a value; nil where the strict reader refuses it.
     consuming func value() -> JSONValue? {
         try? JSONDocument(parsing: bytes).root
     }

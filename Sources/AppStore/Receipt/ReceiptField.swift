@@ -1,15 +1,15 @@
-/// What the product reads of a receipt: Apple's "Receipt Fields", and what genuine ones showed.
+/// The fields of a receipt: Apple's "Receipt Fields", and others that genuine receipts have.
 ///
-/// The names are those that a JWS has for the same thing, where it has one.
+/// The names are those of a JWS's fields, where it has the same field.
 struct ReceiptField {
     enum Form {
         case text
         case date
         case integer
-        /// An integer that a JWS writes as a string; zero is none.
+        /// An integer that a JWS writes as a string; zero means absent.
         case identifier
         case flag
-        /// Only 3 is known for sure: an auto-renewable subscription.
+        /// Only the meaning of 3 is known: an auto-renewable subscription.
         case productType
         case bytes
     }
@@ -22,7 +22,7 @@ struct ReceiptField {
         self.form = form
     }
 
-    /// The one attribute that repeats.
+    /// The only attribute that may repeat.
     static let inAppRecord: Int64 = 17
     static let transactionID: Int64 = 1703
     static let originalTransactionID: Int64 = 1705
@@ -63,9 +63,9 @@ struct ReceiptField {
     ]
 }
 
-/// Attribute 0: which store a receipt is of.
+/// Attribute 0: the store that issued a receipt.
 enum ReceiptType {
-    /// Nil for a name that Apple has not used so far.
+    /// Nil for an unknown name.
     static func environment(_ name: String) -> Environment? {
         func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
         return if isNamed("Production") || isNamed("ProductionVPP") {

@@ -2,11 +2,11 @@ import JSON
 
 /// One in-app record of a receipt, in the shape of a transaction that came as a JWS.
 ///
-/// What a receipt does not have is absent. Its date of signing is the receipt's.
+/// Fields that a receipt does not have are absent. Its signed date is the receipt's.
 struct ReceiptRecord {
     let json: JSONValue
     let fields: TransactionPayload
-    /// Attributes of a wrong form, besides those that `fields` counts.
+    /// Malformed attributes, besides those that `fields` counts.
     let malformedFields: Int
 
     /// - Parameter value: of an attribute 17.
@@ -19,7 +19,7 @@ struct ReceiptRecord {
         object.writeNamed(to: &writer)
         if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil
         {
-            // Xcode leaves it out; its JWS of the same purchase have the ID of the transaction.
+            // Xcode leaves it out; in its JWS of the same purchase it equals the transaction ID.
             let id = object.text(of: ReceiptField.transactionID)
             writer.optionalString("originalTransactionId", id)
         }
@@ -27,14 +27,14 @@ struct ReceiptRecord {
         object.writeOthers(as: "receiptAttributes", to: &writer)
         writer.endObject()
         guard let json = writer.value() else {
-            throw Fault(.receiptMalformed, "an in-app record holds what no text may hold")
+            throw Fault(.receiptMalformed, "an in-app record holds invalid text")
         }
         self.json = json
         fields = TransactionPayload(json)
         malformedFields = object.malformedFields
     }
 
-    /// What a JWS says in each transaction and a receipt once.
+    /// Fields that every transaction of a JWS has and a receipt states once.
     private static func write(_ receipt: ReceiptContents, to writer: inout JSONWriter) {
         writer.optionalString("bundleId", receipt.app.bundleID?.string)
         writer.optionalString("environment", receipt.environment?.rawValue)
@@ -48,7 +48,7 @@ struct ReceiptRecord {
         }
     }
 
-    /// Refuses a record without what makes it a purchase.
+    /// Refuses a record without the fields of a purchase.
     func checkRequired() throws(Fault) {
         try Self.require(fields.transactionID != nil, "transaction ID")
         try Self.require(fields.originalTransactionID != nil, "original transaction ID")
@@ -62,7 +62,7 @@ struct ReceiptRecord {
         }
     }
 
-    /// The records of a receipt, equal ones once, in its order.
+    /// The records of a receipt in its order, equal ones once.
     static func all(of receipt: ReceiptContents) throws(Fault) -> [ReceiptRecord] {
         var records: [ReceiptRecord] = []
         var known: [[UInt8]: ArraySlice<UInt8>] = [:]

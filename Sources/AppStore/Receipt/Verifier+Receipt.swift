@@ -2,7 +2,7 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Verifies a receipt: the rules for a JWS in their order, as far as they have a counterpart.
+    /// Verifies a receipt: the rules for a JWS in their order, where they have a counterpart.
     func verify(_ receipt: ReceiptText) throws(Fault) -> VerifiedReceipt {
         trail.beginReceipt()
         let outline = try outline(of: receipt)
@@ -20,7 +20,7 @@ extension Verifier {
         try checkPurpose(of: chain)
         try check(message, leaf)
         configuration.observer?.observed(chain.path)
-        // Only from here on is the content somebody's word.
+        // From here on the content is signed by a trusted key.
         let contents = try ReceiptContents(
             message.content,
             recordsMax: configuration.limits.itemsMax
@@ -69,20 +69,20 @@ extension Verifier {
             return try SignedMessage(outline)
         } catch {
             if error == .notSignedData {
-                // OpenSSL reads no message with a malformed certificate in it: that says more.
+                // OpenSSL reads no message with a malformed certificate; that is the better reason.
                 _ = try parse(outline.certificates, acceptsOldRoot: false)
             }
             throw Fault(error)
         }
     }
 
-    /// The certificates may stand in any order: the signer's is the leaf, its issuer comes next.
+    /// The certificates may be in any order: the signer's is the leaf, its issuer comes next.
     private func verifyChain(
         of message: SignedMessage,
         _ certificates: [Certificate]
     ) throws(Fault) -> (leaf: Certificate, chain: VerifiedChain) {
         guard let index = certificates.firstIndex(where: message.isSigned(in:)) else {
-            throw Fault(.receiptMalformed, "none of the certificates is the signer's")
+            throw Fault(.receiptMalformed, "no certificate belongs to the signer")
         }
         let leaf = certificates[index]
         guard certificates.count == 3 else { return (leaf, try verifyLocal(leaf, .receipts)) }
@@ -108,14 +108,14 @@ extension Verifier {
         switch message.check(with: leaf) {
         case .valid: break
         case .invalid:
-            throw Fault(.receiptSignatureInvalid, "the leaf's key has not signed the receipt")
+            throw Fault(.receiptSignatureInvalid, "the signature is not by the leaf's key")
         case .wrongAttributes:
             throw Fault(
                 .receiptSignatureInvalid,
                 "the signed attributes do not name the content's type and digest"
             )
         case .wrongKey:
-            throw Fault(.receiptSignatureInvalid, "the leaf's key is no RSA key")
+            throw Fault(.receiptSignatureInvalid, "the leaf's key is not an RSA key")
         }
     }
 }
@@ -124,13 +124,13 @@ extension Fault {
     fileprivate init(_ error: SignedMessageError) {
         switch error {
         case .notBER:
-            self.init(.receiptMalformed, "the receipt is no BER within the bounds of its form")
+            self.init(.receiptMalformed, "the receipt is not BER within the limits")
         case .trailingBytes:
             self.init(.receiptMalformed, "bytes follow the receipt")
         case .notSignedData:
-            self.init(.receiptMalformed, "the receipt is no PKCS #7 SignedData")
+            self.init(.receiptMalformed, "the receipt is not PKCS #7 SignedData")
         case .noContent:
-            self.init(.receiptMalformed, "the receipt does not hold what it signs")
+            self.init(.receiptMalformed, "the receipt does not contain what it signs")
         case .signerCount(let count):
             self.init(.receiptMalformed, "the receipt has \(count) signers instead of 1")
         case .certificateCount(let count):
@@ -154,8 +154,10 @@ struct VerifiedReceipt {
     let bundleID: String?
     let verification: VerificationFacts
 
-    /// One for each record; what the receipt says of the app stands in the first, and in the others
-    /// too where it is short.
+    /// One for each record.
+    ///
+    /// The first carries the receipt's fields about the app; the others do too
+    /// where those fields are short.
     func items(claims: ObservationClaims) -> [VerifiedItem] {
         let isRepeated = contents.json.range.count <= Self.repeatedBytesMax
         return records.enumerated().map { index, record in
@@ -163,6 +165,6 @@ struct VerifiedReceipt {
         }
     }
 
-    /// Several times what a receipt of Apple's says of the app.
+    /// Several times the size of these fields in a receipt of Apple's.
     private static let repeatedBytesMax = 4 << 10
 }

@@ -1,15 +1,15 @@
 import OpenSSL
 
-/// Says whether an issuer has signed a certificate, and remembers which intermediates a root has.
+/// Verifies signatures of certificates, and remembers the intermediates that a root has signed.
 ///
 /// A signature on P-384 costs as much as ten records whose chain is known. Apple's intermediate and
-/// root are public, so a forger shows them with a leaf of his own: once they are known, such a
+/// root are public, so a forger can send them with a leaf of his own: once they are known, such a
 /// leaf, and Apple's next one, costs one signature instead of two.
 ///
-/// What is remembered is that this root's key verifies these very bytes, which no time changes, and
-/// nothing else: names, dates, purpose and revocation are judged anew for each record. Only what a
-/// trusted root has signed comes in, so that nobody fills it with inventions. It ends with its
-/// verifier, so that other roots begin without it; for one thread at a time, as that is.
+/// It remembers only that this root's key verifies these exact bytes, which no time changes: names,
+/// dates, purpose and revocation are checked anew for each record. Only certificates that a trusted
+/// root has signed are added, so that nobody can fill it with forgeries. Each verifier has one of
+/// its own, so that other roots start with an empty one. Not for use by two threads at once.
 struct CertificateSignatures {
     private struct Fact {
         let intermediate: Certificate
@@ -17,9 +17,9 @@ struct CertificateSignatures {
     }
 
     let factsMax: Int
-    /// The one that was asked for last is the first.
+    /// The most recently used one comes first.
     private var facts: [Fact] = []
-    /// How many signatures were computed.
+    /// How many signatures were verified.
     private(set) var computedCount = 0
 
     init(factsMax: Int) {
@@ -28,7 +28,7 @@ struct CertificateSignatures {
 
     /// The certificate of exactly these bytes, if it is part of a fact: parsed, its key decoded.
     ///
-    /// It is of version 3: an intermediate is read only so, and a root is pinned or configured.
+    /// It is of version 3: no other intermediate is read, and a root is pinned or configured.
     func certificate(of der: [UInt8]) -> Certificate? {
         for fact in facts {
             if fact.intermediate.der == der { return fact.intermediate }
@@ -45,7 +45,7 @@ struct CertificateSignatures {
 
     /// Whether a root that may vouch for chains has signed an intermediate: computed once.
     ///
-    /// A signature that does not verify is never remembered, in neither way.
+    /// A signature that does not verify is never remembered.
     mutating func isSigned(_ intermediate: Certificate, byRoot root: Certificate) -> Bool {
         if let known = index(of: intermediate, root) {
             if known > 0 {

@@ -1,8 +1,8 @@
 package import OpenSSL
 
-/// What a chain of certificates signs.
+/// The two kinds of data that certificate chains sign.
 ///
-/// Apple has a root for each family, which vouches for no other.
+/// Apple has one root for each family, which does not vouch for the other.
 enum ChainFamily {
     case jws
     case receipts
@@ -15,7 +15,7 @@ enum ChainFamily {
         }
     }
 
-    /// Who a root stands for when it vouches for this family; nil for Apple's of another one.
+    /// The trust that a root gives to this family; nil for Apple's root of the other one.
     func trust(inRoot fingerprint: SHA256Digest) -> Trust? {
         switch fingerprint {
         case pin: .apple
@@ -36,7 +36,7 @@ enum ChainFamily {
 
     static let rsaBitsMin = 2048
 
-    /// Why the leaf's key signs nothing of this family; nil where it does.
+    /// Why the leaf's key may not sign for this family; nil where it may.
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
@@ -51,8 +51,8 @@ enum ChainFamily {
 
 /// The roots of Apple that the product trusts, by the SHA-256 of the certificate.
 ///
-/// Each vouches for one family: G3 for no receipt, the RSA root for no JWS. The digests stand in
-/// Apple's PKI pages (apple.com/certificateauthority).
+/// Each vouches for one family: G3 for JWS only, the RSA root for receipts only. Apple publishes
+/// the digests on its PKI page (apple.com/certificateauthority).
 package enum AppleRoots {
     /// Apple Root CA - G3: all JWS.
     package static let jws = pin("63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
@@ -69,7 +69,7 @@ package enum AppleRoots {
     }
 }
 
-/// Apple's extensions that say what a certificate is for; their value is not looked at.
+/// Apple's extensions that state a certificate's purpose; their value is ignored.
 package enum MarkerOID {
     /// On the leaf: signs receipts and transactions of the App Store.
     package static let receiptSigning = "1.2.840.113635.100.6.11.1"
@@ -79,9 +79,9 @@ package enum MarkerOID {
     static let all: Set<String> = [receiptSigning, developerRelations]
 }
 
-/// A root that has vouched for a chain, or Xcode's certificate, which vouches for itself.
+/// A root that has issued a chain, or Xcode's certificate, which needs no issuer.
 ///
-/// Whether it may vouch for the app of a payload is another question, asked for each payload.
+/// Whether it may vouch for the app of a payload is checked for each payload.
 struct Anchor {
     let trust: Trust
     let certificate: Certificate

@@ -1,17 +1,17 @@
 import OpenSSL
 
-/// The rules for a chain of leaf, intermediate and root that ask for no date and no payload.
+/// The rules for a chain of leaf, intermediate and root that need no date and no payload.
 struct ChainPolicy {
     let leaf: Certificate
     let intermediate: Certificate
-    /// The third certificate: believed only where its fingerprint is pinned.
+    /// The third certificate: trusted only where its fingerprint is pinned.
     let presentedRoot: Certificate
     let family: ChainFamily
 
     /// The roots that may have issued the intermediate, before any signature is computed.
     ///
-    /// Apple's by the fingerprint of the third certificate; a configured one as issuer by its name,
-    /// whatever stands in third place.
+    /// Apple's root is found by the fingerprint of the third certificate; a configured one by its
+    /// name as the issuer, whatever the third certificate is.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
         var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
         let isPinned = presentedRoot.fingerprint == family.pin
@@ -23,7 +23,7 @@ struct ChainPolicy {
 
     /// The anchors that vouch for the chain: at least one.
     ///
-    /// - Parameter signatures: computes those of the certificates, once all else is known to hold.
+    /// - Parameter signatures: verifies those of the certificates, after every other rule.
     func anchors(
         _ chainRoots: [Certificate],
         _ signatures: inout CertificateSignatures
@@ -51,10 +51,10 @@ struct ChainPolicy {
     }
 
     private static func malformedKey(of name: String) -> Fault {
-        Fault(.certificateMalformed, "the key of the \(name) is no point of its curve")
+        Fault(.certificateMalformed, "the key of the \(name) is not a point of its curve")
     }
 
-    /// What can be said without a root and without computing a signature.
+    /// The rules that need neither a root nor a signature.
     private func checkLeafAndIntermediate() throws(Fault) {
         try Self.checkIssuance(of: leaf, "leaf", by: intermediate)
         try Self.checkIssuer(intermediate, "intermediate")
@@ -101,7 +101,7 @@ struct ChainPolicy {
 
     private static func checkIssuer(_ issuer: Certificate, _ name: String) throws(Fault) {
         guard issuer.isCA else {
-            throw Fault(.chainInvalid, "the \(name) is no CA")
+            throw Fault(.chainInvalid, "the \(name) is not a CA")
         }
         if let keyUsage = issuer.keyUsage, !keyUsage.contains(.keyCertSign) {
             throw Fault(.chainInvalid, "the \(name) may not sign certificates")
@@ -126,10 +126,10 @@ struct ChainPolicy {
         }
     }
 
-    /// Why the certificates are not for signing transactions; nil where they are.
+    /// Why the certificates may not sign App Store data; nil where they may.
     var purposeFault: String? {
         guard leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1 else {
-            return "the leaf has not once the extension \(MarkerOID.receiptSigning)"
+            return "the leaf does not have the extension \(MarkerOID.receiptSigning) exactly once"
         }
         guard intermediate.occurrences(ofExtension: MarkerOID.developerRelations) > 0 else {
             return "the intermediate has no extension \(MarkerOID.developerRelations)"

@@ -4,12 +4,12 @@ import Synchronization
 /// The tables of leaf keys that sign again and again, shared by all verifiers of a configuration.
 ///
 /// A table costs as much as some 500 signatures and saves half of each, so a key gets one after a
-/// verifier has found a thousand good signatures of it: nobody but a holder of a certified key
-/// causes one. It lives as long as a chain of its leaf is remembered by a verifier.
+/// verifier has found a thousand good signatures of it: only the holder of a certified key can
+/// cause one. It lives as long as a verifier remembers a chain of its leaf.
 package final class KeyTables: Sendable {
     private struct Entry {
         let leaf: SHA256Digest
-        var isInWork = true
+        var isBeingMade = true
         weak var table: P256KeyTable?
     }
 
@@ -27,11 +27,11 @@ package final class KeyTables: Sendable {
 
     /// The table of a leaf's key, made now if there is none.
     ///
-    /// Nil while another thread makes it, where as many as allowed are in use, and where OpenSSL
-    /// makes none.
+    /// Nil while another thread makes it, where the maximum is in use, and where OpenSSL makes
+    /// none.
     func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
         let (known, isOurs) = entries.withLock { entries in
-            entries.removeAll { !$0.isInWork && $0.table == nil }
+            entries.removeAll { !$0.isBeingMade && $0.table == nil }
             if let entry = entries.first(where: { $0.leaf == leaf }) {
                 return (entry.table, false)
             }
@@ -44,7 +44,7 @@ package final class KeyTables: Sendable {
         entries.withLock { entries in
             guard let index = entries.firstIndex(where: { $0.leaf == leaf }) else { return }
             entries[index].table = table
-            entries[index].isInWork = false
+            entries[index].isBeingMade = false
         }
         return table
     }

@@ -1,21 +1,21 @@
 import OpenSSL
 
-/// What remains of certificates once their chain is verified: all that what they sign shares.
+/// A verified chain of certificates: everything that the JWS signed by one leaf share.
 ///
-/// Holds the leaf's key in contexts that are used by one thread at a time, as its verifier is.
+/// Holds the leaf's key in contexts. Not for use by two threads at once.
 final class VerifiedChain {
     /// Leaf, intermediate and root as presented.
     let certificates: [CertificateFacts]
-    /// Leaf and intermediate; or one that is configured itself.
+    /// Leaf and intermediate; none where one configured certificate signs by itself.
     private let signers: [Certificate]
-    /// Everyone who vouches for the chain: usually one.
+    /// All anchors that vouch for the chain: usually one.
     let anchors: [Anchor]
     let method: VerificationFacts.Method
-    /// Why the certificates do not sign transactions; nil where they do.
+    /// Why the certificates may not sign App Store data; nil where they may.
     let purposeFault: String?
-    /// Of a JWS; a receipt's signature is for its message to check.
+    /// For a JWS; `SignedMessage` checks a receipt's signature.
     private let signature: P256Verifier?
-    /// How many signatures of the leaf were good.
+    /// How many good signatures of the leaf were found.
     private var signaturesCount = 0
 
     /// A chain of three whose anchors have vouched for it.
@@ -49,7 +49,7 @@ final class VerifiedChain {
 
     var leaf: SHA256Digest { certificates[0].fingerprint }
 
-    /// The anchors that were valid at a time, where leaf and intermediate were; both ends count.
+    /// The anchors that were valid at a time, if leaf and intermediate were; both ends included.
     func anchors(validAt seconds: Int64) -> [Anchor] {
         guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else {
             return []
@@ -57,7 +57,7 @@ final class VerifiedChain {
         return anchors.filter { $0.validity.contains(seconds) }
     }
 
-    /// Notes a good signature, and gives the key a table once it has made enough of them.
+    /// Counts a good signature, and gives the key a table after enough of them.
     func countSignature(_ configuration: VerifierConfiguration) {
         signaturesCount += 1
         guard let signature, !signature.hasTable,
@@ -77,11 +77,11 @@ final class VerifiedChain {
     }
 }
 
-/// The chains of the last headers, found by the exact bytes of the header segment.
+/// The chains of recent headers, found by the exact bytes of the header segment.
 ///
 /// Every message of one leaf has the same header, and Apple has a leaf every two years, so the list
-/// is short and its first entry nearly always the one. Only a header whose JWS had a good signature
-/// comes in: nobody but a holder of a certified key can push others out.
+/// is short and its first entry nearly always matches. Only headers of JWS with a good signature
+/// are added, so that only the holder of a certified key can displace others.
 struct VerifiedChainCache {
     private struct Entry {
         let header: [UInt8]
@@ -99,8 +99,8 @@ struct VerifiedChainCache {
 
     /// The chain of the known header that a token begins with, and where that header ends.
     ///
-    /// A known header holds no dot, so it is the token's whole first segment where a dot follows:
-    /// nobody has to look for that dot in four thousand characters.
+    /// A known header contains no dot, so it is the token's whole first segment where a dot
+    /// follows, and four thousand characters need not be searched for that dot.
     mutating func chain(beginning token: Token) -> (chain: VerifiedChain, headerEnd: Int)? {
         let bytes = token.bytes
         for index in entries.indices {

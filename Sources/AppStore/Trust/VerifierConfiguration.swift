@@ -4,17 +4,17 @@ package import OpenSSL
 package struct VerifierConfiguration: Sendable {
     package let apps: [ConfiguredApp]
     package let limits: VerifierLimits
-    /// Is told of chains as they come into use.
+    /// Receives the chains as they come into use.
     package var observer: (any ChainObserver)?
     package let keyTables: KeyTables
-    /// Roots of the apps' own, each once, that may end a chain of three.
+    /// The apps' custom roots, each once, that may end a chain of three.
     private let chainRoots: [Certificate]
     /// Certificates that sign by themselves, in Xcode and LocalTesting.
     let localCertificates: [Certificate]
     private let jwsTrusts: [[Trust]]
     private let receiptTrusts: [[Trust]]
 
-    /// Takes entries that have no `problems(with:)`.
+    /// - Parameter apps: entries without `problems(with:)`.
     package init(apps: [ConfiguredApp], limits: VerifierLimits = .standard) {
         self.apps = apps
         self.limits = limits
@@ -25,7 +25,7 @@ package struct VerifierConfiguration: Sendable {
         receiptTrusts = apps.map { $0.trusts(.receipts) }
     }
 
-    /// What is wrong with the entries, each alone and all together.
+    /// The problems of each entry, and of all together.
     package static func problems(with apps: [ConfiguredApp]) -> [String] {
         var problems = apps.flatMap(\.problems)
         if apps.isEmpty {
@@ -53,7 +53,7 @@ package struct VerifierConfiguration: Sendable {
         apps.filter { $0.environment == .production && !$0.roots.isEmpty }
     }
 
-    /// The apps' own roots that vouch for a family: any but Apple's of another one.
+    /// The apps' custom roots that vouch for a family: any but Apple's root of the other one.
     func chainRoots(_ family: ChainFamily) -> [Certificate] {
         chainRoots.filter { family.trust(inRoot: $0.fingerprint) != nil }
     }
@@ -102,7 +102,7 @@ extension ConfiguredApp {
     }
 }
 
-/// One app in one environment: whose purchases are accepted, and who may vouch for them.
+/// One app in one environment whose purchases are accepted, and the roots that may vouch for them.
 package struct ConfiguredApp: Sendable {
     package let bundleID: String
     package let environment: Environment
@@ -111,7 +111,8 @@ package struct ConfiguredApp: Sendable {
     /// Instead of Apple's pinned roots; in Xcode and LocalTesting the certificates exported from
     /// Xcode, each of which signs by itself.
     package let roots: [Certificate]
-    /// Says that roots of one's own are meant in Production, where they could sell for nothing.
+    /// Confirms that custom roots are intended in Production, where their holder could sell for
+    /// nothing.
     package let hasTestRootInProduction: Bool
 
     package init(
@@ -131,12 +132,12 @@ package struct ConfiguredApp: Sendable {
     /// Whether its JWS and receipts carry one certificate, exported from Xcode, instead of a chain.
     package var isLocal: Bool { environment == .xcode || environment == .localTesting }
 
-    /// Who may vouch for what the family signs for the app.
+    /// The trusts that may vouch for the app's data of a family.
     func trusts(_ family: ChainFamily) -> [Trust] {
         roots.isEmpty ? [.apple] : roots.compactMap { family.trust(inRoot: $0.fingerprint) }
     }
 
-    /// What is wrong with the entry, each as a sentence for the operator.
+    /// The entry's problems, each as a sentence for the operator.
     package var problems: [String] {
         let name = "app \(bundleID) in \(environment.rawValue)"
         var problems: [String] = []
@@ -148,7 +149,7 @@ package struct ConfiguredApp: Sendable {
         }
         if environment == .production && !roots.isEmpty && !hasTestRootInProduction {
             problems.append(
-                "\(name): roots of one's own in Production need test_root_in_production"
+                "\(name): custom roots in Production need test_root_in_production"
             )
         }
         if isLocal && roots.isEmpty {
@@ -162,16 +163,16 @@ package struct ConfiguredApp: Sendable {
 }
 
 extension Certificate {
-    /// Has a key that Xcode signs with: P-256 for JWS, RSA for receipts.
+    /// Whether it has a key that Xcode signs with: P-256 for JWS, RSA for receipts.
     fileprivate var signsAlone: Bool {
         [.jws, .receipts].contains { (family: ChainFamily) in family.keyFault(of: self) == nil }
     }
 }
 
-/// Is told by whose certificates something genuine was signed.
+/// Receives the certificates that have signed genuine data.
 package protocol ChainObserver: Sendable {
-    /// Called from any thread: once for each chain that a verifier comes to remember, and with each
-    /// receipt, whose chain none remembers.
+    /// Called from any thread: once for each chain that a verifier remembers, and for each receipt,
+    /// whose chain no verifier remembers.
     ///
     /// - Parameter chain: leaf, intermediate and the root that vouched for them; or one certificate
     ///   that is configured itself.

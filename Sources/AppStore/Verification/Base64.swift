@@ -6,7 +6,7 @@ package struct Base64: Sendable {
     /// §5, without padding.
     package static let url = Base64(alphabetEnd: "-_", isPadded: false)
 
-    /// Six bits for each character; 0xFF for all that are none.
+    /// Six bits for each character of the alphabet; 0xFF for all other bytes.
     private let values: [UInt8]
     let alphabet: [UInt8]
     let isPadded: Bool
@@ -22,7 +22,7 @@ package struct Base64: Sendable {
         self.isPadded = isPadded
     }
 
-    /// Nil where the text is anything else than the one encoding of some bytes.
+    /// Nil unless the text is the only valid encoding of some bytes.
     func decode(_ text: Span<UInt8>) -> [UInt8]? {
         var count = text.count
         if isPadded {
@@ -67,8 +67,7 @@ package struct Base64: Sendable {
         return seen < 0x40
     }
 
-    /// Two or three characters that are left over; what their last one says beyond whole bytes has
-    /// to be zero.
+    /// Two or three remaining characters; the unused bits of the last one have to be zero.
     private static func decodeRest(
         _ text: UnsafeBufferPointer<UInt8>,
         _ range: Range<Int>,

@@ -1,4 +1,4 @@
-/// Looks at eight bytes at a time, where a token has thousands.
+/// Searches and compares eight bytes at a time, as a token has thousands.
 enum ByteSearch {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
@@ -22,9 +22,9 @@ enum ByteSearch {
         return nil
     }
 
-    /// Whether a text begins, at an index, with all of another one.
+    /// Whether a text has another one as its prefix from an index on.
     ///
-    /// Without a look at each byte's result: a header that is not the known one is rare.
+    /// It does not stop at the first difference: a header that is not the known one is rare.
     static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
         guard prefix.count <= text.count - start else { return false }
         return prefix.withUnsafeBytes { prefix in

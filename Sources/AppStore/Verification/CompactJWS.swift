@@ -28,7 +28,7 @@ struct CompactJWS {
     }
 }
 
-/// What should be a compact JWS: a span of a body, or of the payload it stands in.
+/// The text of a compact JWS, not parsed yet: a range of a body, or of the payload around it.
 struct Token {
     let bytes: [UInt8]
     let range: Range<Int>
@@ -50,11 +50,11 @@ struct Token {
     }
 }
 
-/// A JOSE header, as far as it decides anything: `x5c`, once `alg` has been found to be ES256.
+/// The part of a JOSE header that decides something: `x5c`, once `alg` is known to be ES256.
 ///
-/// `typ`, `kid`, `jwk`, `jku` and `x5u` are not looked at: nothing in the header selects a key.
+/// `typ`, `kid`, `jwk`, `jku` and `x5u` are ignored: nothing in the header selects a key.
 struct JWSHeader {
-    /// The decoded entries of `x5c`, leaf first; X.509 has not been looked at.
+    /// The decoded entries of `x5c`, leaf first; not parsed yet.
     let certificates: [[UInt8]]
 
     init(
@@ -87,13 +87,13 @@ struct JWSHeader {
         do throws(JSONError) {
             root = try limits.read(bytes)
         } catch {
-            throw Fault(.jwsMalformed, "the header is no acceptable JSON: \(error)")
+            throw Fault(.jwsMalformed, "the header is not acceptable JSON: \(error)")
         }
         guard root.kind == .object else {
-            throw Fault(.jwsMalformed, "the header is no JSON object")
+            throw Fault(.jwsMalformed, "the header is not a JSON object")
         }
         guard root["crit"] == nil else {
-            throw Fault(.jwsMalformed, "the header has crit, and no extension is understood")
+            throw Fault(.jwsMalformed, "the header has crit, but no extension is supported")
         }
         guard root["b64"] == nil else {
             throw Fault(.jwsMalformed, "the header has b64, which changes what is signed")
@@ -106,13 +106,13 @@ struct JWSHeader {
         _ limits: VerifierLimits
     ) throws(Fault) -> [UInt8] {
         guard let text = entry.stringBytes else {
-            throw Fault(.certificateMalformed, "an entry of x5c is no string")
+            throw Fault(.certificateMalformed, "an entry of x5c is not a string")
         }
         guard text.count <= (limits.certificateBytesMax + 2) / 3 * 4 else {
             throw Fault(.certificateMalformed, "a certificate is too large")
         }
         guard let der = Base64.standard.decode(text.span) else {
-            throw Fault(.certificateMalformed, "an entry of x5c is no standard base64")
+            throw Fault(.certificateMalformed, "an entry of x5c is not standard base64")
         }
         guard der.count <= limits.certificateBytesMax else {
             throw Fault(.certificateMalformed, "a certificate is too large")

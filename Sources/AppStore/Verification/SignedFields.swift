@@ -1,16 +1,16 @@
 import JSON
 
-/// A payload read as what it is.
+/// A payload read by its kind.
 enum SignedFields {
     case transaction(TransactionPayload)
     case renewalInfo(RenewalPayload)
     case appTransaction(AppTransactionPayload)
     case notification(NotificationPayload)
 
-    /// Tells the kinds apart by members that only they have; null is no mark.
+    /// Tells the kinds apart by members that only one kind has; null counts as absent.
     init(_ payload: JSONValue) throws(Fault) {
         guard payload.kind == .object else {
-            throw Fault(.payloadMalformed, "the payload is no JSON object")
+            throw Fault(.payloadMalformed, "the payload is not a JSON object")
         }
         let isTransaction = Self.has("transactionId", payload)
         let isNotification = Self.has("notificationType", payload)
@@ -29,7 +29,7 @@ enum SignedFields {
         case (false, false, false, false):
             throw Fault(.payloadMalformed, Self.unknownKind(payload))
         default:
-            throw Fault(.payloadMalformed, "the payload has the marks of two kinds")
+            throw Fault(.payloadMalformed, "the payload has the fields of two kinds")
         }
     }
 
@@ -62,7 +62,7 @@ enum SignedFields {
     }
 }
 
-/// The four payloads that Apple signs and this product takes.
+/// The four kinds of payload that Apple signs and this product accepts.
 package enum PayloadKind: String, Sendable, CaseIterable {
     case transaction
     case renewalInfo
@@ -73,7 +73,7 @@ package enum PayloadKind: String, Sendable, CaseIterable {
 extension SignedFields {
     /// Refuses a payload without the fields that make it what it is.
     ///
-    /// An absent bundle ID is left to the app's rule, which names it apart: genuine payloads
+    /// An absent bundle ID is left to the app's rule, which reports it separately: genuine payloads
     /// without one exist.
     func checkRequired(_ payload: JSONValue) throws(Fault) {
         switch self {
@@ -91,14 +91,14 @@ extension SignedFields {
         case .notification(let fields):
             try Self.require(fields.type != nil, "notificationType")
             guard !fields.hasUnreadableItem else {
-                throw Fault(.payloadMalformed, "an item inside the notification is no string")
+                throw Fault(.payloadMalformed, "an item inside the notification is not a string")
             }
         }
     }
 
     private static func require(_ isPresent: Bool, _ name: StaticString) throws(Fault) {
         guard isPresent else {
-            throw Fault(.payloadMalformed, "\(name) is missing or not as it must be")
+            throw Fault(.payloadMalformed, "\(name) is missing or malformed")
         }
     }
 
@@ -108,12 +108,12 @@ extension SignedFields {
 }
 
 extension NotificationPayload {
-    /// What the notification is about; Apple sends exactly one of the four.
+    /// The notification's subject; Apple sends exactly one of the four.
     var subject: NotificationSubject? {
         data ?? summary ?? externalPurchaseToken ?? appData
     }
 
-    /// Whether what should be a JWS inside is neither a string nor null: it may be a purchase.
+    /// Whether a member that should be a JWS is neither a string nor null: it may be a purchase.
     var hasUnreadableItem: Bool {
         [
             data?.json["signedTransactionInfo"], data?.json["signedRenewalInfo"],

@@ -1,13 +1,13 @@
 package import JSON
 package import OpenSSL
 
-/// What a verified body holds.
+/// The contents of a verified body.
 package enum VerifiedBody: Sendable {
-    /// There is no purchase in it.
+    /// It contains no purchase.
     case ignored(IgnoreReason)
     /// At least one, in the order of the body.
     case items([VerifiedItem])
-    /// Good in all else, but whether these certificates are revoked has to be known before.
+    /// Every other rule has passed, but the status of these certificates has to be known first.
     case undetermined(Set<SHA256Digest>)
 
     package enum IgnoreReason: String, Sendable {
@@ -29,10 +29,10 @@ package struct VerifiedItem: Sendable {
     package private(set) var transaction: SignedPart<TransactionPayload>?
     package private(set) var renewalInfo: SignedPart<RenewalPayload>?
     package private(set) var appTransaction: SignedPart<AppTransactionPayload>?
-    /// The notification that it came by.
+    /// The notification that contained it.
     package private(set) var notification: SignedPart<NotificationPayload>?
-    /// What the receipt says of the app, where the transaction came in one; nil where another item
-    /// of the receipt carries it.
+    /// The receipt's fields about the app, where the transaction came in one; nil where another
+    /// item of the receipt carries them.
     package private(set) var receipt: JSONValue?
     private var receiptMalformedFields = 0
     package let verification: VerificationFacts
@@ -47,7 +47,7 @@ package struct VerifiedItem: Sendable {
 
     /// An in-app record of a receipt.
     ///
-    /// - Parameter namesApp: whether it carries what the receipt says of the app.
+    /// - Parameter namesApp: whether it carries the receipt's fields about the app.
     init(
         _ record: ReceiptRecord,
         of receipt: VerifiedReceipt,
@@ -68,7 +68,7 @@ package struct VerifiedItem: Sendable {
             record.malformedFields + receipt.contents.malformedFields
     }
 
-    /// How many fields of the payloads were of a wrong type or value, and carried all the same.
+    /// How many fields of the payloads had a wrong type or value; they are carried all the same.
     package var malformedFields: Int {
         (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
             + (appTransaction?.fields.malformedFields ?? 0)
@@ -123,16 +123,16 @@ extension SignedStatement {
     }
 }
 
-/// A verified payload: the bytes that Apple signed, and what they say.
+/// A verified payload: the bytes that Apple signed, and their fields.
 package struct SignedPart<Fields: Sendable>: Sendable {
-    /// To be spliced as it is: fields that Apple adds later survive.
+    /// Written elsewhere exactly as it is, so that fields that Apple adds later survive.
     package let json: JSONValue
     package let fields: Fields
     package let signedDate: Timestamp
 }
 
 extension VerifiedItem {
-    /// The notification's facts as an observation carries them; nil where it came by none.
+    /// The notification's facts as an observation carries them; nil where there was none.
     package var observedNotification: ObservedNotification? {
         guard let notification else { return nil }
         return ObservedNotification(

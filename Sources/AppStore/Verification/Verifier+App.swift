@@ -2,8 +2,8 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Asks whether the payload is meant for a configured app, and whether one of the chain's
-    /// anchors may vouch for that app.
+    /// Checks that the payload is meant for a configured app, and that one of the chain's anchors
+    /// may vouch for that app.
     func vouching(
         for fields: SignedFields,
         _ anchors: [Anchor]
@@ -31,7 +31,7 @@ extension Verifier {
         }
     }
 
-    /// The same question of a receipt, whose app number is zero where there is none.
+    /// The same check for a receipt, whose app number is zero where there is none.
     func vouching(
         forReceipt receipt: ReceiptContents,
         _ anchors: [Anchor]
@@ -97,7 +97,7 @@ extension Verifier {
     }
 }
 
-/// Who vouches for a payload, and for which of the configured apps.
+/// The anchor that vouches for a payload, and the configured app that the payload is for.
 struct Vouching {
     let anchor: Anchor
     let environment: Environment

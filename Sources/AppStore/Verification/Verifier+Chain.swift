@@ -20,21 +20,21 @@ extension Verifier {
         return VerifiedChain(policy, anchors: anchors)
     }
 
-    /// All that parse are noted, also where one does not.
+    /// Notes the certificates that parse, even where a later one does not.
     ///
     /// - Parameter acceptsOldRoot: the third certificate may be of an old version, as in the JWS of
-    ///   Apple's own mock data: it is believed only where it is pinned or configured, and then it
+    ///   Apple's own mock data: it is trusted only where it is pinned or configured, and then it
     ///   is of version 3.
     func parse(
         _ certificates: [[UInt8]],
         acceptsOldRoot: Bool
     ) throws(Fault) -> [Certificate] {
         var parsed: [Certificate] = []
-        for (place, der) in certificates.enumerated() {
+        for (index, der) in certificates.enumerated() {
             if let known = signatures.certificate(of: der) {
                 parsed.append(known)
             } else {
-                parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && place == 2))
+                parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && index == 2))
             }
             trail.note(chain: parsed.map(CertificateFacts.init))
         }

@@ -1,9 +1,9 @@
 package import OpenSSL
 
 extension Verifier {
-    /// Refuses what was signed since its certificate was revoked; notes which ones are unknown.
+    /// Refuses what was signed after its certificate was revoked; notes the unknown certificates.
     ///
-    /// A certificate that is configured itself has no issuer to ask.
+    /// A certificate that is configured itself has no issuer that could revoke it.
     func checkRevocation(of chain: VerifiedChain, at signedDate: Timestamp) throws(Fault) {
         guard let revocations, chain.certificates.count > 1 else { return }
         for (certificate, name) in zip(chain.certificates, ["leaf", "intermediate"]) {
@@ -18,20 +18,20 @@ extension Verifier {
     }
 }
 
-/// What is known of the revocation of certificates while one batch is verified.
+/// The known revocation statuses of certificates while one batch is verified.
 package struct RevocationSnapshot: Sendable {
     package enum Status: Hashable, Sendable {
         case good
-        /// From this second on, since 1970.
+        /// From this second on, counted since 1970.
         case revoked(since: Int64)
-        /// Not asked yet, or without an answer that counts.
+        /// Not requested yet, or without a valid answer.
         case unknown
-        /// Nobody can say it: the chain names no responder, or the certificate has expired and was
-        /// asked about in vain, as a responder need not know it any longer (RFC 6960 §4.4.4).
+        /// No responder can tell: the chain names none, or the certificate has expired and the
+        /// responder did not answer, as it may forget it then (RFC 6960 §4.4.4).
         case unanswerable
     }
 
-    /// Whether a record waits until all is known, where it would pass otherwise.
+    /// Whether an otherwise good record waits until every status is known.
     package let isHard: Bool
     private let statuses: [SHA256Digest: Status]
 

@@ -33,7 +33,7 @@ extension Verifier {
             chains.insert(chain, for: token.bytes[jws.header])
             configuration.observer?.observed(chain.path)
         }
-        // Only from here on is the payload somebody's word.
+        // From here on the payload is signed by a trusted key.
         let json = try parse(payload)
         trail.note(payload: json)
         let fields = try SignedFields(json)
@@ -44,7 +44,7 @@ extension Verifier {
         if let kind, kind != fields.kind {
             throw Fault(
                 .payloadMalformed,
-                "holds a \(fields.kind.rawValue) in the place of a \(kind.rawValue)"
+                "a \(fields.kind.rawValue) where a \(kind.rawValue) belongs"
             )
         }
         try fields.checkRequired(json)
@@ -58,14 +58,14 @@ extension Verifier {
         )
     }
 
-    /// Refuses a chain whose certificates are not for what Apple signs here.
+    /// Refuses a chain whose certificates are not meant for App Store data.
     func checkPurpose(of chain: VerifiedChain) throws(Fault) {
         if let fault = chain.purposeFault {
             throw Fault(.certificatePurpose, fault)
         }
     }
 
-    /// The anchors of a chain that is valid at a date, and that nobody has revoked before it.
+    /// The anchors of a chain that is valid at a date and was not revoked before it.
     func anchors(
         of chain: VerifiedChain,
         at signedDate: Timestamp
@@ -95,7 +95,7 @@ extension Verifier {
     ) throws(Fault) -> [UInt8] {
         let bytes = token.bytes
         guard let decoded = Base64.url.decode(bytes.span.extracting(segment)) else {
-            throw Fault(.jwsMalformed, "the \(name) is no base64url without padding")
+            throw Fault(.jwsMalformed, "the \(name) is not base64url without padding")
         }
         return decoded
     }
@@ -104,7 +104,7 @@ extension Verifier {
         do throws(JSONError) {
             return try configuration.limits.read(payload: payload)
         } catch {
-            throw Fault(.payloadMalformed, "the payload is no acceptable JSON: \(error)")
+            throw Fault(.payloadMalformed, "the payload is not acceptable JSON: \(error)")
         }
     }
 
@@ -119,7 +119,7 @@ extension Verifier {
         case .outOfRange, .wrongLength:
             throw Fault(.signatureInvalid, "r or s of the signature is out of range")
         case .invalid:
-            throw Fault(.signatureInvalid, "the leaf's key has not signed header and payload")
+            throw Fault(.signatureInvalid, "the signature is not by the leaf's key")
         }
     }
 }

@@ -1,11 +1,11 @@
 import JSON
 import OpenSSL
 
-/// Says of a body whether Apple signed it for one of the configured apps, and what it holds.
+/// Decides whether Apple signed a body for one of the configured apps, and returns its contents.
 ///
-/// The rules and their order are those of VERIFICATION.md in this target: the first one
-/// broken is the reason of the refusal. For one thread at a time, since it holds the keys'
-/// contexts and what is known of chains; each thread has one of its own, of one configuration.
+/// VERIFICATION.md in this target lists the rules in their order; the first broken one is the
+/// reason for the refusal. Not for use by two threads at once, as it holds the keys' contexts and
+/// the chains verified so far: each thread has a verifier of its own with the same configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
     package static let version = "1.1.0"
@@ -14,11 +14,11 @@ package final class Verifier {
     var chains: VerifiedChainCache
     var signatures: CertificateSignatures
     var trail = VerificationTrail()
-    /// What is known of revoked certificates; nil where nobody asks.
+    /// The known statuses of certificates; nil where revocation is not checked.
     package var revocations: RevocationSnapshot?
-    /// Certificates of the body in hand of which that is unknown.
+    /// Certificates of the current body whose status is unknown.
     var awaited: Set<SHA256Digest> = []
-    /// Bodies that passed although it was.
+    /// How many bodies passed although a status was unknown.
     package private(set) var passedUnknown = 0
 
     package init(configuration: VerifierConfiguration) {
@@ -30,12 +30,12 @@ package final class Verifier {
     /// How many chains are known; a gauge for operators.
     package var chainsCached: Int { chains.count }
 
-    /// How many signatures of certificates were computed; each costs as much as ten records.
+    /// How many signatures of certificates were verified; each costs as much as ten records.
     package var certificateSignaturesComputed: Int { signatures.computedCount }
 
     /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
-        // What is known of one body is let go with it, however large it was.
+        // Nothing of one body is kept until the next, however large it was.
         defer {
             trail = VerificationTrail()
             awaited.removeAll()

@@ -1,7 +1,7 @@
 package import JSON
 import OpenSSL
 
-/// How much a body may cost before it is refused.
+/// The limits of a body's size and cost, beyond which it is refused.
 package struct VerifierLimits: Sendable, Equatable {
     package var bodyBytesMax: Int
     /// Of the encoded header segment.
@@ -12,18 +12,18 @@ package struct VerifierLimits: Sendable, Equatable {
     package var itemsMax: Int
     /// Of an envelope and of a header.
     package var json: JSONLimits
-    /// Of what is signed: less, so that it still fits where an observation embeds two of them.
+    /// Of a signed payload: less, so that an observation can embed two of them.
     package var payload: JSONLimits
     /// How many verified chains one verifier remembers.
     package var chainsCachedMax: Int
-    /// Of how many intermediates one verifier remembers that a root has signed them.
+    /// How many intermediates one verifier remembers as signed by a root.
     ///
-    /// Each of Apple's roots has signed a dozen, and an ECDSA signature has a second form that
-    /// anybody can make of it.
+    /// Each of Apple's roots has signed a dozen, and anybody can turn an ECDSA signature into its
+    /// second valid form.
     package var intermediatesKnownMax: Int
-    /// How many leaf keys have a table at once, in all verifiers of a configuration; 0 for none.
+    /// How many leaf keys may have a table, over all verifiers of a configuration; 0 for none.
     package var keyTablesMax: Int
-    /// After how many good signatures that one verifier has seen of a leaf its key gets a table.
+    /// How many good signatures of a leaf one verifier has to see before its key gets a table.
     package var signaturesBeforeTable: Int
 
     package init(
@@ -52,11 +52,12 @@ package struct VerifierLimits: Sendable, Equatable {
 
     package static let standard = VerifierLimits()
 
-    /// What every later stage reads as a part of an observation, whose own limits are the standard
-    /// ones: a genuine payload has some sixty values, four levels deep at most.
+    /// Every later stage reads the payload as a part of an observation, within the standard limits.
+    ///
+    /// A genuine payload has some sixty values and is at most four levels deep.
     package static let payloadStandard = JSONLimits(depthMax: 48, nodesMax: 40_000)
 
-    /// The most levels that an observation leaves to what it embeds.
+    /// The depth that an observation leaves to a payload in it.
     package static let payloadDepthMax = JSONLimits.standard.depthMax - 4
 
     /// Reads an envelope or a header with the strict reader, within the bounds.

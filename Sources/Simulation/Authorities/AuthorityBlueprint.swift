@@ -1,8 +1,8 @@
 package import OpenSSL
 
-/// What a throw-away certificate authority is made of, each part to be broken for a test.
+/// The parts of a throw-away certificate authority, each of which a test may break.
 ///
-/// As it comes it has the form of Apple's for JWS: a P-384 root, a P-384 intermediate and a P-256
+/// By default it has the form of Apple's for JWS: a P-384 root, a P-384 intermediate and a P-256
 /// leaf with Apple's markers, the three of about the size of Apple's own.
 package struct AuthorityBlueprint: Sendable {
     package var rootKey: PrivateKey
@@ -11,9 +11,9 @@ package struct AuthorityBlueprint: Sendable {
     package var root: CertificateBuilder
     package var intermediate: CertificateBuilder
     package var leaf: CertificateBuilder
-    /// Signs in place of the root, which the intermediate names all the same.
+    /// Signs instead of the root, which the intermediate still names.
     package var intermediateSigner: PrivateKey?
-    /// Signs in place of the intermediate, which the leaf names all the same.
+    /// Signs instead of the intermediate, which the leaf still names.
     package var leafSigner: PrivateKey?
 
     /// - Parameters:
@@ -30,7 +30,7 @@ package struct AuthorityBlueprint: Sendable {
         )
     }
 
-    /// An authority for receipts: of RSA keys, signed over SHA-256, as Apple's of today is.
+    /// An authority for receipts: RSA keys, signed over SHA-256, as Apple's are today.
     package static func receipts(
         name: String,
         validity: ClosedRange<Int64> = CertificateAuthority.standardValidity
@@ -90,8 +90,8 @@ package struct AuthorityBlueprint: Sendable {
         leaf.extensions = [.init(oid: AppleMarker.leaf), Self.policy(bytes: 650)]
     }
 
-    /// Stands in for the policy text and addresses that make Apple's certificates as long as they
-    /// are.
+    /// Replaces the policy text and addresses that make up most of the size of Apple's
+    /// certificates.
     private static func policy(bytes: Int) -> CertificateBuilder.Extension {
         let text = String(repeating: "Reliance on this certificate is for tests only. ", count: 20)
         return .init(
@@ -102,7 +102,7 @@ package struct AuthorityBlueprint: Sendable {
 }
 
 extension AuthorityBlueprint {
-    /// The same authority with its next leaf, as Apple has one about every two years.
+    /// The same authority with its next leaf, as Apple issues one about every two years.
     package func withNextLeaf(
         validity: ClosedRange<Int64>
     ) throws(KeyError) -> AuthorityBlueprint {
@@ -114,7 +114,7 @@ extension AuthorityBlueprint {
         return next
     }
 
-    /// The same root with its next intermediate, and a leaf of that one.
+    /// The same root with its next intermediate, and a leaf below it.
     package func withNextIntermediate(
         named name: String,
         validity: ClosedRange<Int64>

@@ -1,7 +1,7 @@
 package import OpenSSL
 
 extension CertificateAuthority {
-    /// A JWS of `payload` that must be refused, for one reason alone.
+    /// A JWS of `payload` that must be refused, for exactly one reason.
     package func forge(_ payload: [UInt8], _ forgery: Forgery) throws(KeyError) -> [UInt8] {
         switch forgery {
         case .algorithmNone:
@@ -30,7 +30,7 @@ extension CertificateAuthority {
         }
     }
 
-    /// The genuine signature over other bytes: one character inside the payload segment is another.
+    /// The genuine signature over other bytes: one character of the payload segment is changed.
     private func flippingPayload(of payload: [UInt8]) throws(KeyError) -> [UInt8] {
         var other = payload
         // A digit becomes another one, so that the payload stays JSON of the same kind.
@@ -73,7 +73,7 @@ extension CertificateAuthority {
 package enum Forgery: String, CaseIterable, Sendable {
     case flippedSignature
     case flippedPayload
-    /// Signed by a key of the forger's own, under the genuine header.
+    /// Signed by the forger's own key, with the genuine header.
     case foreignKey
     case algorithmNone
     case algorithmHS256

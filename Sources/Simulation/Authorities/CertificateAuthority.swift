@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// A throw-away authority that signs what Apple would.
+/// A throw-away certificate authority in the place of Apple's.
 ///
 /// The header segment is made once, as it is the same for every body of one leaf.
 package struct CertificateAuthority: Sendable {
@@ -16,7 +16,7 @@ package struct CertificateAuthority: Sendable {
     /// 2020-01-01 to 2049-12-31.
     package static let standardValidity: ClosedRange<Int64> = 1_577_836_800...2_524_607_999
 
-    /// Generates keys and issues the three certificates, after `adjust` has had its way.
+    /// Generates keys and issues the three certificates, after `adjust` has changed the blueprint.
     package init(
         name: String = "Demo",
         validity: ClosedRange<Int64> = standardValidity,
@@ -93,7 +93,7 @@ package struct CertificateAuthority: Sendable {
         try sign(payload, headerSegment: headerSegment)
     }
 
-    /// The same under another header segment, signed all the same.
+    /// The same with another header segment, which is signed too.
     package func sign(
         _ payload: [UInt8],
         headerSegment: [UInt8]

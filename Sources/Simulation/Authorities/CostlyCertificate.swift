@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// What a forger puts into an intermediate certificate to make whoever reads it work.
+/// What a forger puts into an intermediate certificate to make it costly to read.
 package enum CostlyCertificate: String, CaseIterable, Sendable {
     case rsa16384 = "an RSA key of 16,384 bits"
     case longExponent = "an RSA exponent of 3,072 bits"
@@ -13,7 +13,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     /// As many elements as are allowed, in all three certificates.
     case namesAllowed = "108 names in each certificate"
 
-    /// Whether the certificate is refused for what it is, whoever has issued it.
+    /// Whether the certificate is refused for its own form, whatever its issuer.
     package var isMalformed: Bool {
         [.manyNames, .manyPurposes, .manyExtensions, .manyPlaces].contains(self)
     }
@@ -21,7 +21,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     /// Room for the chain in a header of 16 KiB.
     private static let bytes = 6_600
 
-    /// Stays within the size that is allowed.
+    /// Within the allowed size.
     fileprivate func adjust(_ blueprint: inout AuthorityBlueprint) throws(KeyError) {
         switch self {
         case .rsa16384:
@@ -78,7 +78,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
         return .init(oid: oid, value: DER.sequence(elements))
     }
 
-    /// A public key (RFC 8017 appendix A.1.1) whose private half nobody has.
+    /// A public key (RFC 8017 appendix A.1.1) without a private half.
     private static func rsa(modulusBytes: Int, exponentBytes: Int) -> [UInt8] {
         func odd(_ count: Int) -> [UInt8] { [0x7F] + [UInt8](repeating: 0xFF, count: count - 1) }
         let key = DER.sequence([
@@ -93,8 +93,8 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
 }
 
 extension AuthorityBlueprint {
-    /// The same authority with an intermediate that is costly to read, and that somebody else than
-    /// the root has signed.
+    /// The same authority with an intermediate that is costly to read and that its root has not
+    /// signed.
     package func forged(
         with certificate: CostlyCertificate,
         signer: PrivateKey

@@ -1,13 +1,13 @@
 internal import JSON
 
-/// The shapes in which ingestion services hand in what Apple signed.
+/// The shapes of bodies in which ingestion services forward what Apple signed.
 package enum Body {
-    /// What Apple's servers post.
+    /// A notification, as Apple's servers post it.
     package static func notification(_ jws: [UInt8]) -> [UInt8] {
         object([("signedPayload", jws)])
     }
 
-    /// What an app posts, with claims of its own as raw JSON.
+    /// A transaction, as an app posts it with claims as raw JSON.
     package static func transaction(
         _ jws: [UInt8],
         claims: KeyValuePairs<String, String> = [:]
@@ -33,7 +33,7 @@ package enum Body {
         return writer.bytes
     }
 
-    /// What an old app posts: its receipt in base64.
+    /// A receipt in base64, as an old app posts it.
     package static func receipt(
         _ text: [UInt8],
         members: KeyValuePairs<String, String> = [:]
@@ -46,7 +46,7 @@ package enum Body {
         object([("signedTransactionInfo", jws)])
     }
 
-    /// A renewal info in the field that an API response has for it.
+    /// A renewal info in its field of an API response.
     package static func renewalInfo(_ jws: [UInt8]) -> [UInt8] {
         object([("signedRenewalInfo", jws)])
     }

@@ -1,12 +1,12 @@
 internal import AppStore
 internal import JSON
 
-/// Writes the members of a payload that are there, in the order of Apple's documentation.
+/// Writes the members of a payload that are not nil, in the order of Apple's documentation.
 struct FieldWriter {
     private var writer = JSONWriter(reserving: 1_024)
     private var overrides: [String: String]
 
-    /// - Parameter overrides: raw JSON in place of a member's value, or as a member of its own.
+    /// - Parameter overrides: raw JSON instead of a member's value, or as a further member.
     init(overrides: [String: String]) {
         self.overrides = overrides
         writer.beginObject()
@@ -38,7 +38,7 @@ struct FieldWriter {
         add(key, isPresent: json != nil) { $0.raw(json ?? []) }
     }
 
-    /// The object, with the overrides that replaced nothing at its end.
+    /// The object; overrides that replaced nothing come last.
     consuming func finish() -> [UInt8] {
         for (key, raw) in overrides.sorted(by: { $0.key < $1.key }) {
             writer.key(key)
@@ -63,7 +63,7 @@ struct FieldWriter {
     }
 }
 
-/// Writes base64 as JWS and `x5c` want it.
+/// Writes base64 as JWS and `x5c` need it.
 package enum Base64Text {
     /// RFC 4648 §4, with padding.
     package static func standard(_ bytes: [UInt8]) -> [UInt8] {

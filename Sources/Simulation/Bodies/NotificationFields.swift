@@ -1,6 +1,6 @@
 /// A notification's ResponseBodyV2DecodedPayload, to be signed.
 ///
-/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
 package struct NotificationFields: Sendable {
     package var notificationType: String? = "TEST"
     package var subtype: String?
@@ -33,7 +33,7 @@ package struct NotificationFields: Sendable {
 
 /// The `data` of a notification.
 ///
-/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
 package struct NotificationDataFields: Sendable {
     package var environment: String? = "Production"
     package var appAppleID: Int64? = 1_234_567_890

@@ -1,6 +1,6 @@
 /// A JWSTransactionDecodedPayload, to be signed.
 ///
-/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
 package struct TransactionFields: Sendable {
     package var transactionID: String? = "2000000000000001"
     package var originalTransactionID: String? = "2000000000000001"
@@ -87,7 +87,7 @@ package struct TransactionFields: Sendable {
 
 /// A JWSRenewalInfoDecodedPayload, to be signed.
 ///
-/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
 package struct RenewalFields: Sendable {
     package var expirationIntent: Int64?
     package var originalTransactionID: String? = "2000000000000001"
@@ -150,7 +150,7 @@ package struct RenewalFields: Sendable {
 
 /// An AppTransaction, to be signed.
 ///
-/// Nil leaves a member out; `overrides` puts raw JSON in place of a member or adds one.
+/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
 package struct AppTransactionFields: Sendable {
     package var receiptType: String? = "Production"
     package var appAppleID: Int64? = 1_234_567_890

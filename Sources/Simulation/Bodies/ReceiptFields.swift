@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// An App Store receipt's attributes, to be signed.
 ///
-/// Nil leaves an attribute out; `further` adds any other, or one of them once more.
+/// Nil omits an attribute; `further` adds any other, or repeats one.
 package struct ReceiptFields: Sendable {
     package var receiptType: String? = "Production"
     package var appAppleID: Int? = 1_234_567_890
@@ -56,7 +56,7 @@ package struct ReceiptFields: Sendable {
         attribute(number, DER.integer(integer))
     }
 
-    /// - Parameter date: the text itself, whatever it is.
+    /// - Parameter date: the text, valid or not.
     package static func attribute(_ number: Int, date: String) -> [UInt8] {
         attribute(number, DER.element(0x16, Array(date.utf8)))
     }
@@ -69,7 +69,7 @@ package struct ReceiptFields: Sendable {
 
 /// An in-app record of a receipt.
 ///
-/// Nil leaves an attribute out; `further` adds any other, or one of them once more.
+/// Nil omits an attribute; `further` adds any other, or repeats one.
 package struct ReceiptRecordFields: Sendable {
     package var quantity: Int? = 1
     package var productID: String? = "com.example.pro.monthly"
@@ -88,7 +88,7 @@ package struct ReceiptRecordFields: Sendable {
 
     package init() {}
 
-    /// What a receipt says of a transaction that a JWS has as well.
+    /// The record of a transaction that a JWS has as well.
     package init(_ transaction: TransactionFields) {
         quantity = transaction.quantity.map { Int($0) }
         productID = transaction.productID
@@ -125,13 +125,13 @@ package struct ReceiptRecordFields: Sendable {
     }
 }
 
-/// How a receipt is written around what it signs, each part to be broken for a test.
+/// How a receipt is written around its content, each part of which a test may break.
 ///
-/// As it comes it has the form of Apple's of today: DER, SHA-256, no signed attributes, the three
+/// By default it has the form of Apple's today: DER, SHA-256, no signed attributes, the three
 /// certificates with the leaf first.
 package struct ReceiptForm: Sendable {
     package var digest = SignatureDigest.sha256
-    /// Where they are there, it is they that are signed.
+    /// Where there are any, they are signed instead of the content.
     package var hasSignedAttributes = false
     package var hasUnsignedAttributes = false
     /// As Xcode writes: indefinite lengths, and the content in pieces of this many bytes.
@@ -141,12 +141,12 @@ package struct ReceiptForm: Sendable {
     /// In place of the authority's.
     package var certificates: [[UInt8]]?
     package var signersCount = 1
-    /// Signs in place of the leaf's key.
+    /// Signs instead of the leaf's key.
     package var signerKey: PrivateKey?
-    /// Stands in the receipt in place of the content that was signed.
+    /// Replaces the signed content in the receipt.
     package var shownContent: [UInt8]?
     package var hasContent = true
-    /// Stands in the signed attributes in place of the content's digest.
+    /// Replaces the content's digest in the signed attributes.
     package var namedDigest: [UInt8]?
     package var namedContentType = dataType
     package var digestAlgorithm: String?

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A program started by this process, which does not outlive it.
 ///
-/// Signals go to the program only while it has not been reaped, so they never hit another process
-/// that has got its number.
+/// Signals are sent only until the program is reaped, so that they never reach another process with
+/// the same number.
 package final class ChildProcess: Sendable {
     /// Where the program's output goes.
     package enum Output: Sendable {
@@ -28,8 +28,8 @@ package final class ChildProcess: Sendable {
     /// Starts the program.
     ///
     /// - Parameters:
-    ///   - environment: the whole of it; `ProcessInfo.processInfo.environment` hands ours on.
-    ///   - signalOnOurDeath: what ends it when this process is gone, by its short name (`KILL`).
+    ///   - environment: all of it; `ProcessInfo.processInfo.environment` passes ours on.
+    ///   - signalOnOurDeath: the signal sent when this process ends, by its short name (`KILL`).
     package init(
         executable: String,
         arguments: [String] = [],
@@ -84,7 +84,7 @@ package final class ChildProcess: Sendable {
 
     /// Waits until the program has ended.
     ///
-    /// - Throws: when it still runs at the deadline; it is left running.
+    /// - Throws: when it is still running at the deadline; it is left running.
     @discardableResult
     package func waitForEnd(deadline: Duration) async throws -> ProcessEnd {
         let (id, timer) = (newWaiterID(), Task { try? await Task.sleep(for: deadline) })
@@ -111,7 +111,7 @@ package final class ChildProcess: Sendable {
         return end
     }
 
-    /// Asks the program to end, and kills it when it has not within `grace`.
+    /// Asks the program to end, and kills it after `grace`.
     @discardableResult
     package func stop(grace: Duration, signal number: Int32 = SIGTERM) async throws -> ProcessEnd {
         signal(number)
@@ -136,7 +136,7 @@ package final class ChildProcess: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
     }
 
-    /// Blocks in a thread until the program ends, and notes the end before its number is given up.
+    /// Blocks a thread until the program ends, and records the end before its number is reused.
     private func startReaping() {
         Thread.detachNewThread { [self] in
             var information = siginfo_t()
@@ -161,16 +161,16 @@ package enum ProcessEnd: Hashable, Sendable {
     case exited(code: Int32)
     case signalled(Int32)
 
-    /// Takes apart what `waitpid` reports (`sys/wait.h`; its macros do not import).
+    /// Reads the status that `waitpid` reports (`sys/wait.h`; its macros do not import).
     init(waitStatus: Int32) {
         let signal = waitStatus & 0x7f
         self = signal == 0 ? .exited(code: (waitStatus >> 8) & 0xff) : .signalled(signal)
     }
 }
 
-/// The descriptor that a child writes its output to, and the thread that reads it where we do.
+/// The descriptor that a child writes its output to, and the thread that reads it if any.
 final class OutputDescriptor {
-    /// The end handed to the child; nil means `/dev/null`.
+    /// The end passed to the child; nil means `/dev/null`.
     let childEnd: Int32?
     private let isOwned: Bool
     private let reader: (descriptor: Int32, line: @Sendable (String) -> Void)?

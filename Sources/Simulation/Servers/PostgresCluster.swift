@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a private server: a temporary folder that goes when this process dies.
+/// The files of a private server: a temporary folder that is deleted when this process dies.
 struct PostgresCluster: Sendable {
     let password: String
     private let folder: String
@@ -38,11 +38,11 @@ struct PostgresCluster: Sendable {
         (user?.commandPrefix ?? []) + ["\(binaries.folder)/\(program)"] + arguments
     }
 
-    /// Without our own variables: `PGDATA` or a locale that is not installed would change a server
-    /// that is to be the same everywhere.
+    /// Without our own environment: `PGDATA` or a locale that is not installed would change the
+    /// server, which has to be the same everywhere.
     static let environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"]
 
-    /// What the server or `initdb` said last, for an error.
+    /// The last lines of the log of the server or `initdb`, for an error.
     var endOfLog: String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? "no log was written"
         return String(text.suffix(Self.logCharactersMax))
@@ -89,7 +89,7 @@ struct PostgresCluster: Sendable {
 }
 
 extension ChildProcess {
-    /// Waits for a program that ends by itself, and kills it where it does not.
+    /// Waits for a program that should end by itself, and kills it at the deadline.
     fileprivate func stop(afterAtMost deadline: Duration) async throws -> ProcessEnd {
         do {
             return try await waitForEnd(deadline: deadline)
@@ -131,7 +131,7 @@ package struct PostgresBinaries: Hashable, Sendable {
     }
 }
 
-/// The user that PostgreSQL runs as where we are root, which it refuses to run as.
+/// The user that PostgreSQL runs as when this process is root, as it refuses to run as root.
 struct UnprivilegedUser {
     let name: String
     private let userID: uid_t
@@ -156,12 +156,13 @@ struct UnprivilegedUser {
 
     func takeOwnership(ofPath path: String) throws {
         guard chown(path, userID, groupID) == 0 else {
-            throw LocalServerError("cannot hand \(path) to user \(name)", errno: errno)
+            throw LocalServerError("cannot give \(path) to user \(name)", errno: errno)
         }
     }
 
-    /// What has to stand before a command so that it runs as this user, in a folder that it may
-    /// read; both programs replace themselves, so the process identifier is the command's own.
+    /// The prefix of a command that runs it as this user, in a folder that the user may read.
+    ///
+    /// Both programs replace themselves, so that the process identifier is the command's own.
     var commandPrefix: [String] {
         [
             "/usr/bin/env", "--chdir=/", "/usr/bin/setpriv", "--reuid=\(userID)",

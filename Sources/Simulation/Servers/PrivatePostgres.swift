@@ -1,21 +1,21 @@
 import Foundation
 import Postgres
 
-/// A PostgreSQL server of our own: in a temporary folder, on a free port of 127.0.0.1, with a
-/// password made up for it.
+/// A private PostgreSQL server: in a temporary folder, on a free port of 127.0.0.1, with a random
+/// password.
 ///
 /// Started from the installed programs, without systemd; as root it runs as user `postgres` (or
-/// `nobody`), since `initdb` refuses root. The folder goes with `remove()`, and server and folder
-/// go when this process dies.
+/// `nobody`), since `initdb` refuses root. `remove()` deletes the folder; server and folder are
+/// also removed when this process dies.
 package actor PrivatePostgres {
-    /// What differs between a throw-away server for tests and one to measure on.
+    /// The settings that differ between a throw-away server for tests and one to measure on.
     ///
-    /// All else is as PostgreSQL has it, so that plans and times are those of any server.
+    /// Everything else is PostgreSQL's default, so that plans and times are those of any server.
     package struct Configuration: Sendable {
         /// False turns `fsync` and `full_page_writes` off: a power cut loses the data.
         package var isDurable = false
 
-        /// Lines of `postgresql.conf`, over those that we set ourselves.
+        /// Further lines of `postgresql.conf`, which override our own.
         package var settings: [String: String] = [:]
 
         package init() {}
@@ -73,7 +73,7 @@ package actor PrivatePostgres {
         self.configuration = configuration
     }
 
-    /// For a database of this server; holds the password.
+    /// The connection string of a database of this server, with the password.
     package nonisolated func connectionString(database: String = "postgres") -> String {
         "postgresql://postgres:\(cluster.password)@127.0.0.1:\(port)/\(database)"
     }
@@ -171,12 +171,12 @@ package struct LocalServerError: Error, Hashable, Sendable, CustomStringConverti
 package enum LoopbackPort {
     /// Asks the kernel for one.
     ///
-    /// Another process may take it before it is used, so whoever starts a server with it tries
-    /// again with another.
+    /// Another process may take the port before it is used, so that a caller that starts a server
+    /// tries again with another port.
     package static func free() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else {
-            throw LocalServerError("no socket to find a free port with", errno: errno)
+            throw LocalServerError("no socket for finding a free port", errno: errno)
         }
         defer { close(descriptor) }
         var address = sockaddr_in()

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Ends this process's children and deletes its folders when this process dies, however it dies.
 ///
-/// A shell in a process group of its own reads from a pipe whose other end only we hold: the end of
-/// the pipe is our end. Nothing of it depends on signal handlers, and a terminal's Ctrl-C does not
-/// reach it. (Linux's PR_SET_PDEATHSIG fires when the *thread* that started the child ends.)
+/// A shell in a process group of its own reads from a pipe whose other end only this process holds:
+/// the pipe closes when the process ends. It needs no signal handlers, and a terminal's Ctrl-C does
+/// not reach it. (Linux's PR_SET_PDEATHSIG fires when the *thread* that started the child ends.)
 package final class ProcessWatchdog: Sendable {
     private let pipeEnd = Mutex<Int32?>(nil)
 
@@ -17,18 +17,17 @@ package final class ProcessWatchdog: Sendable {
         }
     }
 
-    /// Has `signal` sent to the child when this process is gone, and SIGKILL where that is not
-    /// enough.
+    /// Registers the child: `signal` is sent to it when this process ends, and then SIGKILL.
     func guardProcess(_ processID: Int32, signal: String) throws {
         try send("guard \(processID):\(signal)")
     }
 
-    /// To be called when the child has been reaped: its number may be given to another process.
+    /// Call this when the child has been reaped: another process may get its number.
     func releaseProcess(_ processID: Int32) {
         try? send("release \(processID)")
     }
 
-    /// Has the folder deleted when this process is gone, after the children.
+    /// Registers the folder: it is deleted when this process ends, after the children.
     package func guardFolder(_ path: String) throws {
         precondition(!path.contains("\n"), "the watchdog is told one path a line")
         try send("folder \(path)")

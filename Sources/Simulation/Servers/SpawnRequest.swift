@@ -7,7 +7,7 @@ struct SpawnRequest {
     let arguments: [String]
     let environment: [String: String]
 
-    /// Descriptors of ours; nil is `/dev/null`.
+    /// Our descriptors; nil means `/dev/null`.
     let standardInput: Int32?
     let standardOutput: Int32?
     let standardError: Int32?
@@ -34,8 +34,7 @@ struct SpawnRequest {
         return try spawn(&actions, &attributes)
     }
 
-    /// The child starts with default signals: a SIGPIPE or SIGTERM that we ignore is no wish of its
-    /// own.
+    /// The child starts with default signals, even where this process ignores SIGPIPE or SIGTERM.
     private func configure(_ attributes: inout posix_spawnattr_t) throws {
         var allSignals = sigset_t()
         sigfillset(&allSignals)
@@ -48,8 +47,8 @@ struct SpawnRequest {
         posix_spawnattr_setflags(&attributes, Int16(flags))
     }
 
-    /// The greatest descriptor open now, and some room for those opened meanwhile by other threads;
-    /// to close one that is not open does no harm.
+    /// The greatest open descriptor, and some more for those that other threads open meanwhile;
+    /// closing one that is not open is harmless.
     private static func descriptorMax() -> Int32 {
         let open = try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")
         return (open ?? []).compactMap(Int32.init).reduce(64, max) + 64

@@ -6,9 +6,9 @@ package enum DemoProduct: String, CaseIterable, Sendable {
     case season = "com.example.pro.season"
     case coins100 = "com.example.coins.100"
     case coins500 = "com.example.coins.500"
-    /// Sold, and forgotten in the catalog.
+    /// Sold, but missing in the catalog.
     case uncatalogued = "com.example.pro.lighthouse"
-    /// Named by forgeries only: whoever holds it was deceived.
+    /// Occurs in forgeries only: no user may ever have it.
     case forged = "com.example.pro.forged"
 
     package static let subscriptionGroup = "21000001"
@@ -92,7 +92,7 @@ package enum DemoProduct: String, CaseIterable, Sendable {
         """
 }
 
-/// One app and environment that the demo's verifiers have to be told of.
+/// One app and environment that the demo's verifiers are configured for.
 package struct DemoApp: Sendable, Hashable {
     package let bundleID: String
     package let environment: String
@@ -108,7 +108,7 @@ package struct DemoApp: Sendable, Hashable {
         environment: "Sandbox",
         appAppleID: 1_234_567_890
     )
-    /// Sells in Production alone: what comes for it from the Sandbox is misrouted.
+    /// Sells in Production only: its Sandbox records are misrouted.
     package static let coins = DemoApp(
         bundleID: "com.example.coins",
         environment: "Production",

@@ -1,9 +1,9 @@
 package import AppStore
 
-/// One purchase as its life goes on: the newest state of its transaction and what renews it.
+/// One purchase over time: the newest state of its transaction and of its renewal info.
 struct DemoPurchase {
     let app: DemoApp
-    /// Nil for purchases that name nobody.
+    /// Nil for purchases that name no user.
     let token: String?
     let appTransactionID: String?
     var transaction: TransactionFields
@@ -52,7 +52,7 @@ struct DemoPurchase {
         renewal.renewalDate = end
     }
 
-    /// Begins another period where the last one ended, or at a date of its own.
+    /// Starts another period where the last one ended, or at a given date.
     mutating func renew(id: String, from start: Int64? = nil, until end: Int64) {
         transaction.transactionID = id
         transaction.transactionReason = "RENEWAL"
@@ -61,7 +61,7 @@ struct DemoPurchase {
         cover(until: end)
     }
 
-    /// Moves the dates of signing, as each new signature does.
+    /// Moves the signed dates, as each new signature does.
     mutating func sign(at date: Int64) {
         transaction.signedDate = date
         renewal.signedDate = date
@@ -102,7 +102,7 @@ package struct DemoItem: Sendable {
     }
 }
 
-/// What a body of the demo is, for the table of what went in.
+/// The kind of a body of the demo, for the table of its input.
 package enum DemoKind: String, CaseIterable, Sendable {
     case purchase = "purchase posted by the app"
     case subscribed = "notification: subscribed"
@@ -135,7 +135,7 @@ package enum DemoKind: String, CaseIterable, Sendable {
     case missingChain = "no certificates"
     case forgedReceipt = "receipt changed after signing"
     case legacyReceipt = "receipt in the style of iOS 6"
-    case wrongBundle = "app of somebody else"
+    case wrongBundle = "app of another company"
     case wrongAppleID = "wrong Apple ID"
     case sandboxForProduction = "Sandbox for a Production app"
     case contradictingItems = "transaction and renewal info disagree"
@@ -169,12 +169,12 @@ package struct DemoLink: Sendable, Hashable {
     }
 }
 
-/// A customer of the demo, and what he has to end up with.
+/// A customer of the demo, and the entitlements expected in the end.
 package struct DemoUser: Sendable, Hashable {
     package let userID: String
     /// In lower case; nil for a family member, who has none.
     package let accountToken: String?
-    /// What Production grants at the moment the traffic was made for.
+    /// What Production grants at the moment that the traffic was made for.
     package internal(set) var entitlements: Set<String> = []
     /// What the Sandbox grants at that moment.
     package internal(set) var sandboxEntitlements: Set<String> = []

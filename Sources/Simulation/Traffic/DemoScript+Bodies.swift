@@ -1,7 +1,7 @@
 import OpenSSL
 
 extension DemoScript {
-    /// The app posts its transaction, in one of the ways apps do.
+    /// The app posts its transaction, in one of the usual shapes.
     mutating func post(_ purchase: DemoPurchase) throws(KeyError) {
         let jws = try authority.sign(purchase.transaction.json)
         let body: [UInt8] =
@@ -69,8 +69,8 @@ extension DemoScript {
 }
 
 extension DemoScript {
-    /// An old app posts its receipt: of a customer whom nothing else tells of, or of purchases that
-    /// Apple has notified already.
+    /// An old app posts its receipt: of a customer without other records, or of purchases that
+    /// Apple has already sent notifications about.
     mutating func writeOldApp() throws(KeyError) {
         try writeVeteran()
         let user = customer()
@@ -79,7 +79,7 @@ extension DemoScript {
         try post(receiptWith: [purchase], at: now - 2 * Self.day)
     }
 
-    /// Bought long ago, with an app that knows receipts alone; linked by the purchase itself.
+    /// Bought long ago, with an app that posts receipts only; linked by the purchase itself.
     private mutating func writeVeteran() throws(KeyError) {
         let user = DemoUser(userID: "veteran-\(users.count)", accountToken: nil)
         users.append(user)
@@ -140,7 +140,7 @@ extension DemoScript {
         return Body.receipt(try receiptAuthority.receiptText(genuine, form))
     }
 
-    /// A property list in text, which nothing verifies any more.
+    /// A property list in text, which is no longer verified.
     func legacyReceipt(of purchase: DemoPurchase) -> [UInt8] {
         let id = purchase.transaction.transactionID ?? ""
         let info = "{\n\"transaction-id\" = \"\(id)\";\n}\n"

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 
 extension DemoScript {
-    /// Every defect in turn, each aimed at a customer who exists.
+    /// Every defect in turn, each against an existing customer.
     mutating func writeDefects(count: Int) throws(KeyError) {
         for index in 0..<count {
             switch index % 4 {
@@ -14,7 +14,7 @@ extension DemoScript {
         }
     }
 
-    /// A purchase that nobody made, of a product that only forgers sell.
+    /// A forged purchase, of a product that occurs in forgeries only.
     private mutating func desired() -> DemoPurchase {
         let victim = users.randomElement(using: &generator)
         return DemoPurchase(

@@ -1,14 +1,14 @@
 import OpenSSL
 
 extension DemoScript {
-    /// One customer of every sort, so that the smallest demo shows each.
+    /// One customer of every kind, so that the smallest demo shows each.
     mutating func writeOneOfEachLife() throws(KeyError) {
         for dice in stride(from: 0, to: 100, by: 5) {
             try writeLife(dice)
         }
     }
 
-    /// - Parameter dice: 0 to 99; which life it is, the common ones more often.
+    /// - Parameter dice: 0 to 99; selects the kind of history, the common ones more often.
     mutating func writeLife(_ dice: Int) throws(KeyError) {
         switch dice {
         case 0..<15: try writeSubscriber()
@@ -48,7 +48,7 @@ extension DemoScript {
         settled.append(purchase.transaction)
     }
 
-    /// Writes the periods of thirty days of which the last began ten days before `end`.
+    /// Writes periods of thirty days; the last began ten days before `end`.
     mutating func writeSubscription(
         of user: Int,
         months: Int,
@@ -93,7 +93,7 @@ extension DemoScript {
         try notify("EXPIRED", "VOLUNTARY", of: purchase, as: .expiry, status: 2)
     }
 
-    /// Goes from monthly to premium in the middle of a period.
+    /// Changes from monthly to premium in the middle of a period.
     mutating func writeUpgrade() throws(KeyError) {
         let user = customer()
         var purchase = try writeSubscription(of: user, months: 1)

@@ -27,7 +27,7 @@ extension DemoScript {
         settled.append(purchase.transaction)
     }
 
-    /// Bought, refunded, and given back where Apple changed its mind.
+    /// Bought, refunded, and in some cases the refund reversed by Apple.
     mutating func writeRefund(isReversed: Bool) throws(KeyError) {
         let user = customer()
         var purchase = buy(.lifetime, token: users[user].accountToken, daysAgo: 40)

@@ -1,7 +1,7 @@
 import OpenSSL
 
 extension DemoScript {
-    /// Shares somebody's subscription: no token, known by the app transaction alone.
+    /// Shares another customer's subscription: no token, known by the app transaction alone.
     mutating func writeFamilyMember() throws(KeyError) {
         let user = DemoUser(userID: "family-\(users.count)", accountToken: nil)
         users.append(user)
@@ -64,7 +64,7 @@ extension DemoScript {
         users[user].sandboxEntitlements.formUnion(DemoProduct.monthly.entitlements)
     }
 
-    /// A history fetched from Apple's server: all periods at once, signed later than they came.
+    /// A history fetched from Apple's server: all periods at once, with later signed dates.
     mutating func writeBackfill() throws(KeyError) {
         let user = customer()
         let start = now - 80 * Self.day
@@ -106,7 +106,7 @@ extension DemoScript {
         users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
     }
 
-    /// What carries no purchase: a test, the summary of an extension, a response without items.
+    /// Bodies without a purchase: a test, the summary of an extension, a response without items.
     mutating func writeNotices() throws(KeyError) {
         var test = NotificationFields()
         test.notificationUUID = generator.uuid()

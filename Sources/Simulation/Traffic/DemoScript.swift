@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 
-/// Writes the demo's records, one customer's life after the other.
+/// Writes the demo's records, one customer's history after the other.
 struct DemoScript {
     static let day: Int64 = 86_400_000
 
@@ -31,7 +31,7 @@ struct DemoScript {
         impostors = try DemoImpostors(of: blueprint)
     }
 
-    /// Lives until four fifths are written, then what is wrong, then repetitions to the count.
+    /// Histories until four fifths are written, then defects, then repetitions up to the count.
     mutating func write(bodyCount: Int) throws(KeyError) {
         try writeOneOfEachLife()
         while items.count < bodyCount * 4 / 5 {

@@ -1,12 +1,12 @@
 package import OpenSSL
 
-/// What the ingestion services of a small company write on a lively day, good and bad.
+/// The records of a small company's ingestion services on a busy day, good and bad.
 ///
 /// For one seed and one moment the customers, their purchases and the order of the records are
-/// always the same; keys and signatures are new each time. The lives of the customers are whole, so
-/// that `users` says what each has to end up with, in whatever order the records are read.
+/// always the same; keys and signatures are new each time. The customers' histories are complete,
+/// so that `users` states the expected entitlements, in whatever order the records are read.
 package struct DemoTraffic: Sendable {
-    /// Signs all that is genuine but receipts.
+    /// Signs everything genuine except receipts.
     package let authority: CertificateAuthority
     /// Signs the receipts, with RSA keys as Apple does.
     package let receiptAuthority: CertificateAuthority
@@ -36,13 +36,13 @@ package struct DemoTraffic: Sendable {
         links = script.links
     }
 
-    /// What the settings of each app have to trust, in DER.
+    /// The roots that the settings of each app have to trust, in DER.
     package var roots: [[UInt8]] { [authority.root, receiptAuthority.root] }
 
     /// The same as a file.
     package var rootPEM: String { authority.rootPEM + receiptAuthority.rootPEM }
 
-    /// Traffic that somebody else has made, of the same apps.
+    /// Traffic made elsewhere, for the same apps.
     package init(
         authority: CertificateAuthority,
         receiptAuthority: CertificateAuthority,
@@ -58,17 +58,17 @@ package struct DemoTraffic: Sendable {
         users = []
     }
 
-    /// Room for one of each kind.
+    /// Enough for one of each kind.
     package static let bodyCountMin = 200
 }
 
-/// The authorities that nobody ought to believe.
+/// The authorities that must not be trusted.
 struct DemoImpostors {
-    /// Complete, and of a root that nobody configured.
+    /// Complete, with a root that is not configured.
     let foreign: CertificateAuthority
     /// The genuine root and intermediate, and a leaf that another key signed.
     let broken: CertificateAuthority
-    /// Issued by the genuine intermediate, for something else than receipts.
+    /// Issued by the genuine intermediate, for another purpose than receipts.
     let unmarked: CertificateAuthority
 
     init(of genuine: AuthorityBlueprint) throws(KeyError) {

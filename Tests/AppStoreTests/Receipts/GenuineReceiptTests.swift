@@ -28,7 +28,7 @@ struct GenuineReceiptTests {
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
-    @Test func `Apple's word is taken, bare and posted`() throws {
+    @Test func `what Apple signed is accepted, bare and posted`() throws {
         for body in [try Self.text(), Body.receipt(try Self.text())] {
             let items = try Self.verifier().items(body)
             #expect(items.count == 2)
@@ -54,7 +54,7 @@ struct GenuineReceiptTests {
         #expect(Self.verifier(Environment.production).reason(text) == .environmentMismatch)
     }
 
-    @Test func `Apple's root named as one's own counts as Apple; that of JWS does not`() throws {
+    @Test func `Apple's root among the custom ones counts as Apple; that of JWS does not`() throws {
         for (file, reason) in [
             ("AppleIncRootCertificate", nil), ("AppleRootCA-G3", RefusalReason.rootUntrusted),
         ] {
@@ -63,7 +63,7 @@ struct GenuineReceiptTests {
         }
     }
 
-    @Test func `an app with a root of its own does not take Apple's word`() throws {
+    @Test func `an app with a custom root does not accept Apple's root`() throws {
         let root = try Minted.root(MintedReceipts.authority.get())
         #expect(Self.verifier(roots: [root]).reason(try Self.text()) == .rootUntrusted)
     }

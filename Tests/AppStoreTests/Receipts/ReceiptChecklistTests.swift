@@ -146,7 +146,7 @@ struct ReceiptChecklistTests {
     ]
 
     @Test(arguments: cases)
-    func `checklist`(item: Case) throws {
+    func `each case of the receipt checklist has our verdict`(item: Case) throws {
         #expect(try item.verdict() == item.ours)
     }
 

@@ -19,7 +19,7 @@ struct ReceiptFormTests {
         arguments: [SignatureDigest.sha1, .sha256],
         [(false, nil), (true, nil), (false, 100), (true, 7)] as [(Bool, Int?)]
     )
-    func `SHA-1 and SHA-256, with and without signed attributes, DER and BER are taken`(
+    func `SHA-1 and SHA-256, with and without signed attributes, DER and BER are accepted`(
         digest: SignatureDigest,
         form: (hasAttributes: Bool, pieceBytes: Int?)
     ) throws {
@@ -35,7 +35,9 @@ struct ReceiptFormTests {
         #expect(try Self.reason { $0.hasUnsignedAttributes = true } == nil)
     }
 
-    @Test func `an algorithm that names digest and key at once is taken, another is not`() throws {
+    @Test func `an algorithm that names digest and key at once is accepted, any other is not`()
+        throws
+    {
         for (algorithm, reason) in [
             ("1.2.840.113549.1.1.11", nil), ("1.2.840.113549.1.1.5", .algorithmNotAllowed),
             // PSS, and SHA-512 with RSA.
@@ -51,7 +53,7 @@ struct ReceiptFormTests {
     }
 
     @Test(arguments: 1...5)
-    func `constructed octet strings are taken to a depth of four`(depth: Int) throws {
+    func `constructed octet strings are accepted up to a depth of four`(depth: Int) throws {
         let reason = try Self.reason {
             $0.pieceBytes = 64
             $0.pieceDepth = depth

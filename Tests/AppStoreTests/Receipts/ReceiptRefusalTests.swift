@@ -24,7 +24,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `certificates and identifiers are told, also where the chain is bad`() throws {
+    @Test func `certificates and identifiers are reported even where the chain is bad`() throws {
         let foreign = try CertificateAuthority(.receipts(name: "Foreign"))
         var form = ReceiptForm()
         form.certificates = [foreign.root, foreign.leaf, foreign.intermediate]
@@ -82,14 +82,14 @@ struct ReceiptRefusalTests {
         #expect(refusal.unverified.productID == "pro")
     }
 
-    @Test func `other text in the place of a receipt is malformed`() throws {
+    @Test func `other text instead of a receipt is malformed`() throws {
         for text in ["{}", "{\"a\" = \"b\";}", "hello", "<plist/>"] {
             let body = Body.receipt(Base64Text.standard(Array(text.utf8)))
             #expect(try MintedReceipts.verifier().reason(body) == .receiptMalformed)
         }
     }
 
-    @Test func `of a receipt that is refused for its size no more is read than is searched for`()
+    @Test func `of a receipt refused for its size only the search fields are read`()
         throws
     {
         let inApp = ReceiptFields.attribute(17, DER.set([]))

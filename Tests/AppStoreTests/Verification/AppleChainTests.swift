@@ -93,7 +93,7 @@ struct AppleChainTests {
         #expect(throws: CertificateError.self) { try Certificate.all(inFile: [0x30, 0x01]) }
     }
 
-    @Test func `C8 testEmptyRootCertificateList: no root of one's own means Apple's pins`() throws {
+    @Test func `C8 testEmptyRootCertificateList: no custom root means Apple's pins`() throws {
         #expect(try Self.reason(Self.mock(), Self.appleVerifier()) == .rootUntrusted)
     }
 

@@ -97,7 +97,7 @@ struct AppleModelTests {
     }
 
     @Test(arguments: cases)
-    func `models`(testCase: AppleCase, file: String) throws {
+    func `each model of Apple's library has our verdict`(testCase: AppleCase, file: String) throws {
         let body = try Self.authority.get().sign(Self.model(file))
         #expect(try Self.verifier().reason(body) == testCase.ours)
     }

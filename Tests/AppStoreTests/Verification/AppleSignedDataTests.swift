@@ -88,7 +88,7 @@ struct AppleSignedDataTests {
     }
 
     @Test(arguments: cases)
-    func `signed data`(testCase: AppleCase) throws {
+    func `each signed-data case of Apple's library has our verdict`(testCase: AppleCase) throws {
         let verifier = try Self.verifier(testCase.name)
         #expect(verifier.reason(try Self.body(testCase.name)) == testCase.ours)
     }

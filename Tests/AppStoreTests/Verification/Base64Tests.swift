@@ -38,7 +38,7 @@ struct Base64Tests {
         #expect(Self.decode(text, .standard) == nil)
     }
 
-    @Test func `every foreign byte is refused at every place`() {
+    @Test func `every foreign byte is refused at every position`() {
         let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         for byte in UInt8.min...UInt8.max {
             for place in 0..<7 {

@@ -57,6 +57,10 @@ struct ChainPolicyTests {
             $0.intermediate.keyUsage = .digitalSignature
         },
         Defect("intermediate without key usage", nil) { $0.intermediate.keyUsage = nil },
+        Defect("root is no CA", .chainInvalid) { $0.root.isCA = false },
+        Defect("root may not sign certificates", .chainInvalid) {
+            $0.root.keyUsage = .digitalSignature
+        },
         Defect("root allows no intermediate", .chainInvalid) { $0.root.pathLengthMax = 0 },
         Defect("root allows one intermediate", nil) { $0.root.pathLengthMax = 1 },
         Defect("SHA-1 on the leaf", .chainInvalid) { $0.leaf.signatureDigest = .sha1 },
@@ -182,7 +186,7 @@ struct ChainPolicyTests {
     }
 
     /// Under a key of zero the signature of r = G.x and s = SHA-256 of the message is valid.
-    @Test func `nobody signs for a leaf whose key is the point at infinity`() throws {
+    @Test func `no signature is good for a leaf whose key is the point at infinity`() throws {
         let generator = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
         let blueprint = try AuthorityBlueprint(
             name: "Infinite",
@@ -215,8 +219,7 @@ struct ChainPolicyTests {
         }
     }
 
-    @Test func `an authority of one's own that copies all of Apple's names is not trusted`() throws
-    {
+    @Test func `an authority that copies all of Apple's names is not trusted`() throws {
         let copy = try CertificateAuthority(name: "Trusted")
         let body = try copy.sign(TransactionFields().json)
         #expect(try Minted.verifier().reason(body) == .chainInvalid)

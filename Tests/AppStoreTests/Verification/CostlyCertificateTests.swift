@@ -8,7 +8,7 @@ import Simulation
 /// What they cost is measured by `bench verify`.
 struct CostlyCertificateTests {
     @Test(arguments: CostlyCertificate.allCases)
-    func `what was made to cost is refused for what it is`(kind: CostlyCertificate) throws {
+    func `a certificate made to be costly is refused for its form`(kind: CostlyCertificate) throws {
         let blueprint = try AuthorityBlueprint(
             name: "Trusted",
             validity: CertificateAuthority.standardValidity
@@ -32,7 +32,7 @@ struct CostlyCertificateTests {
     }
 
     @Test(arguments: CostlyCertificate.allCases)
-    func `in a receipt it is refused likewise`(kind: CostlyCertificate) throws {
+    func `a receipt with a costly certificate is refused likewise`(kind: CostlyCertificate) throws {
         let blueprint = try MintedReceipts.blueprint.get()
         let stranger = try PrivateKey.generate(.rsa(bits: 2048))
         let forged = try CertificateAuthority(blueprint.forged(with: kind, signer: stranger))

@@ -8,7 +8,7 @@ import Simulation
 struct EnvelopeTests {
     static func text(_ token: [UInt8]) -> String { String(decoding: token, as: UTF8.self) }
 
-    @Test func `each of the four kinds is taken as a bare JWS`() throws {
+    @Test func `each of the four kinds is accepted as a bare JWS`() throws {
         let verifier = try Minted.verifier()
         let transaction = try verifier.items(Minted.transaction())
         #expect(transaction.count == 1 && transaction[0].transaction != nil)
@@ -22,7 +22,7 @@ struct EnvelopeTests {
         #expect(notification[0].transaction == nil && notification[0].bundleID != nil)
     }
 
-    @Test func `whitespace around a bare JWS or an object is not counted`() throws {
+    @Test func `whitespace around a bare JWS or an object is ignored`() throws {
         let verifier = try Minted.verifier()
         let token = try Minted.transaction()
         let envelope = Body.transaction(token)
@@ -121,7 +121,7 @@ struct EnvelopeTests {
         )
     }
 
-    @Test func `the answers about one purchase`() throws {
+    @Test func `the API's answers about one purchase are read`() throws {
         let verifier = try Minted.verifier()
         let transaction = try Minted.transaction()
         let renewal = try Minted.renewal()
@@ -201,7 +201,8 @@ struct EnvelopeTests {
         ("MIIT abc", .bodyUnrecognized), ("MI.AA", .jwsMalformed), ("MIIT-_", .bodyUnrecognized),
         ("ewoJInNpZ25hdHVyZSI=", .bodyUnrecognized),
     ])
-    func `shapes`(body: String, reason: RefusalReason) throws {
+    func `each shape of a body is recognised or refused`(body: String, reason: RefusalReason) throws
+    {
         #expect(try Minted.verifier().reason(body) == reason)
     }
 
@@ -211,7 +212,7 @@ struct EnvelopeTests {
             [0xEF, 0xBB, 0xBF, 0x7B, 0x7D],
         ] as [[UInt8]]
     )
-    func `a byte order mark says JSON, of a kind that is refused`(body: [UInt8]) throws {
+    func `a byte order mark marks JSON, which is refused`(body: [UInt8]) throws {
         #expect(try Minted.verifier().reason(body) == .envelopeMalformed)
     }
 

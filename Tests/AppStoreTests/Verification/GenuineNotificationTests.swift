@@ -32,7 +32,7 @@ struct GenuineNotificationTests {
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
-    @Test func `Apple's word is taken, and its bytes are kept`() throws {
+    @Test func `what Apple signed is accepted, and its bytes are kept`() throws {
         let verifier = Self.verifier()
         for body in [try Self.body(), try Self.token()] {
             let item = try #require(try verifier.items(body).first)
@@ -57,13 +57,13 @@ struct GenuineNotificationTests {
         #expect(Self.verifier(environment: .production).reason(body) == .environmentMismatch)
     }
 
-    @Test func `an app with a root of its own does not take Apple's word`() throws {
+    @Test func `an app with a custom root does not accept Apple's root`() throws {
         let authority = try Minted.authority.get()
         let verifier = Self.verifier(roots: [try Minted.root(authority)])
         #expect(verifier.reason(try Self.body()) == .rootUntrusted)
     }
 
-    @Test func `Apple's root named as one's own counts as Apple`() throws {
+    @Test func `Apple's root among the custom ones counts as Apple`() throws {
         let der = try SharedData.vector("roots/AppleRootCA-G3.cer")
         let verifier = Self.verifier(roots: [try Certificate(der: der)])
         let item = try #require(try verifier.items(try Self.body()).first)

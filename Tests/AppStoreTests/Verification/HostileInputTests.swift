@@ -12,7 +12,7 @@ struct HostileInputTests {
             + Base64Text.url([UInt8](repeating: 1, count: 64))
     }
 
-    @Test func `1,000 certificates`() throws {
+    @Test func `1,000 certificates are refused`() throws {
         let verifier = try Minted.verifier()
         let short = Array(repeating: #""AAAA""#, count: 1_000).joined(separator: ",")
         let body = Self.body(header: Self.header(#"{"alg":"ES256","x5c":[\#(short)]}"#))
@@ -28,7 +28,7 @@ struct HostileInputTests {
         #expect(verifier.reason(Self.body(header: medium)) == .jwsMalformed)
     }
 
-    @Test func `four dots, no dots, only dots`() throws {
+    @Test func `other numbers of dots are refused`() throws {
         let verifier = try Minted.verifier()
         let token = try Minted.transaction()
         let dots = [UInt8](repeating: UInt8(ascii: "."), count: 1_000_000)
@@ -39,7 +39,7 @@ struct HostileInputTests {
     }
 
     @Test(arguments: 0..<3)
-    func `padding, whitespace and unused bits in each segment`(segment: Int) throws {
+    func `padding, whitespace and unused bits in each segment are refused`(segment: Int) throws {
         let verifier = try Minted.verifier()
         let parts = try Minted.transaction().split(separator: UInt8(ascii: ".")).map(Array.init)
         for added in ["=", "==", " ", "\n", "A", "+", "/"] {
@@ -68,7 +68,7 @@ struct HostileInputTests {
     }
 
     @Test(arguments: ["{\"a\":", "["])
-    func `10,000 levels in envelope, header and payload`(opening: String) throws {
+    func `10,000 levels in envelope, header and payload are refused`(opening: String) throws {
         let verifier = try Minted.verifier()
         let deep = Array(String(repeating: opening, count: 10_000).utf8)
         #expect(verifier.reason(deep) == .envelopeMalformed)
@@ -77,7 +77,7 @@ struct HostileInputTests {
         #expect(verifier.reason(Self.body(header: Base64Text.url(short))) == .jwsMalformed)
     }
 
-    @Test func `invalid UTF-8 in envelope, header and payload`() throws {
+    @Test func `invalid UTF-8 in envelope, header and payload is refused`() throws {
         let verifier = try Minted.verifier()
         let bad: [UInt8] = Array(#"{"a":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
         #expect(verifier.reason(bad) == .envelopeMalformed)

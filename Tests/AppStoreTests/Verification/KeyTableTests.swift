@@ -40,7 +40,7 @@ struct KeyTableTests {
         }
     }
 
-    @Test func `where none is allowed, none is made`() throws {
+    @Test func `where no table is allowed, none is made`() throws {
         let verifier = try Minted.verifier(limits: Self.limits(tablesMax: 0))
         for _ in 0..<10 {
             #expect(verifier.reason(try Minted.transaction()) == nil)

@@ -82,7 +82,9 @@ struct KnownIntermediateTests {
     }
 
     /// A forger below the genuine root makes the intermediate known by himself, and gains nothing.
-    @Test func `an intermediate is known once its root has signed it, whoever shows it`() throws {
+    @Test func `an intermediate is known once its root has signed it, whatever leaf comes with it`()
+        throws
+    {
         let authority = try Self.authority.get()
         let verifier = try Minted.verifier(trusting: authority)
         let forger = try Self.authority { $0.leafSigner = try .generate(.p384) }
@@ -205,7 +207,7 @@ struct KnownIntermediateTests {
     }
 
     /// SHA-1 is allowed below receipts alone.
-    @Test func `what a receipt has made known is judged by a JWS's own rules`() throws {
+    @Test func `what a receipt has made known is checked by the rules for a JWS`() throws {
         var blueprint = try AuthorityBlueprint.receipts(name: "Both")
         blueprint.intermediate.signatureDigest = .sha1
         let receipts = try CertificateAuthority(blueprint)

@@ -95,7 +95,7 @@ struct RefusalTests {
         #expect(refusal.unverified.signedDate?.milliseconds == 1)
     }
 
-    @Test func `too many items are said before an unknown shape`() throws {
+    @Test func `too many items are reported before an unknown shape`() throws {
         let many = Array(repeating: "\"a.b.c\"", count: 501).joined(separator: ",")
         let verifier = try Minted.verifier()
         #expect(verifier.reason(#"{"signedTransactions":[\#(many)]}"#) == .payloadTooLarge)
@@ -107,7 +107,7 @@ struct RefusalTests {
         #expect(verifier.reason(#"{"notificationHistory":[\#(many)]}"#) == .payloadTooLarge)
     }
 
-    @Test func `the outer JWS is judged before the inner, and items before claims`() throws {
+    @Test func `the outer JWS is checked before the inner, and items before claims`() throws {
         let verifier = try Minted.verifier()
         let inner = try Minted.transaction { $0.bundleID = "com.example.x" }
         let outer = try Minted.notification(transaction: inner) { $0.environment = "Xcode" }

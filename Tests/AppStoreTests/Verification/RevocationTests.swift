@@ -88,7 +88,7 @@ struct RevocationTests {
         #expect(hard.passedUnknown == 0)
     }
 
-    @Test func `only what is good in all else waits`() throws {
+    @Test func `only a body that passes every other rule waits`() throws {
         let authority = try Minted.authority.get()
         let hard = try Self.verifier(leaf: .unknown, isHard: true)
         let forged = try authority.forge(TransactionFields().json, .flippedSignature)
@@ -102,7 +102,7 @@ struct RevocationTests {
         }
     }
 
-    @Test func `of an expired certificate nobody has to know anything`() throws {
+    @Test func `an expired certificate's status need not be known`() throws {
         let verifier = try Self.verifier(leaf: .unanswerable, isHard: true)
         #expect(verifier.reason(try Minted.transaction()) == nil)
         #expect(verifier.passedUnknown == 0)
@@ -160,7 +160,7 @@ struct RevocationTests {
         return Verifier(configuration: configuration)
     }
 
-    @Test func `a chain is told of once, with its first good signature`() throws {
+    @Test func `a chain is reported once, with its first good signature`() throws {
         let authority = try Minted.authority.get()
         let recorder = Recorder()
         let verifier = try Self.verifier(told: recorder)
@@ -176,7 +176,7 @@ struct RevocationTests {
 
     /// Whoever is told has responders asked at the addresses in the certificates: a forger's own
     /// must not be among them.
-    @Test func `nobody is told of a chain that nobody has vouched for`() throws {
+    @Test func `a chain that is not trusted is not reported`() throws {
         let recorder = Recorder()
         let verifier = try Self.verifier(told: recorder)
         let (authority, receipts) = (

@@ -7,7 +7,7 @@ import Simulation
 
 /// Sentences of VERIFICATION.md that no other suite takes at their word.
 struct RuleDetailTests {
-    @Test func `whitespace around a bare receipt is not counted`() throws {
+    @Test func `whitespace around a bare receipt is ignored`() throws {
         let text = try MintedReceipts.text()
         let spaced = Array(" \t\r\n".utf8) + text + Array("\n ".utf8)
         #expect(try MintedReceipts.verifier().reason(spaced) == nil)

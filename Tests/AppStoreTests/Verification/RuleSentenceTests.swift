@@ -78,7 +78,7 @@ struct RuleSentenceTests {
             ("2.5.29.36", [0x30, 0x03, 0x80, 0x01, 0x00]),
         ] as [(String, [UInt8])]
     )
-    func `what is critical and enforced by nobody refuses each certificate of the chain`(
+    func `an unenforced critical extension is refused on each certificate of the chain`(
         oid: String,
         value: [UInt8]
     ) throws {

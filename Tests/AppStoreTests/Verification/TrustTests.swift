@@ -105,7 +105,7 @@ struct TrustTests {
         #expect(item.verification.root == SHA256.digest(first.root))
     }
 
-    @Test func `what is wrong with the entries is said all at once`() throws {
+    @Test func `all problems of the entries are reported at once`() throws {
         let root = try Minted.root(Self.mine.get())
         let apps = [
             ConfiguredApp(bundleID: "a", environment: .production),

@@ -139,7 +139,7 @@ struct UntestedByAppleCaseTests {
     ]
 
     @Test(arguments: signatures + chains + dates + contents)
-    func `untested by Apple`(item: Case) throws {
+    func `each case that Apple's tests leave out has our verdict`(item: Case) throws {
         for verdict in try item.verdicts() {
             #expect(verdict == item.ours)
         }

@@ -60,7 +60,7 @@ struct UntestedByAppleTests {
         return result
     }
 
-    @Test func `x5c of four, and of the right three in another order`() throws {
+    @Test func `x5c of four, and of the right three in another order, is refused`() throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         let (leaf, middle, root) = (authority.leaf, authority.intermediate, authority.root)
@@ -120,7 +120,7 @@ struct UntestedByAppleTests {
     }
 
     @Test(arguments: ["null", #""1767225601000""#, "1e400", "[]"])
-    func `a signed date that is none`(value: String) throws {
+    func `a payload without a valid signed date is refused`(value: String) throws {
         let verifier = try Minted.verifier()
         let body = try Minted.transaction { $0.overrides["signedDate"] = value }
         #expect(verifier.reason(body) == .payloadMalformed)

@@ -24,7 +24,7 @@ struct VerifiedChainCacheTests {
         #expect(verifier.chainsCached == 3)
     }
 
-    @Test func `a header comes in only with a good signature under it`() throws {
+    @Test func `a header is remembered only after a good signature`() throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         for number in 0..<5 {
@@ -52,7 +52,7 @@ struct VerifiedChainCacheTests {
         #expect(verifier.reason(longer) != nil)
     }
 
-    @Test func `without room for one, every chain is verified anew`() throws {
+    @Test func `with room for no chain, every chain is verified anew`() throws {
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 0
         let verifier = try Minted.verifier(limits: limits)

@@ -4,9 +4,9 @@ extension Rule {
             "JWS 1.1",
             "three segments in the one spelling, 64 bytes of signature, r and s in range",
             [
-                "four dots, no dots, only dots", "the third of three dots is named",
-                "padding, whitespace and unused bits in each segment",
-                "base64url has one spelling", "every foreign byte is refused at every place",
+                "other numbers of dots are refused", "the third of three dots is named",
+                "padding, whitespace and unused bits in each segment are refused",
+                "base64url has one spelling", "every foreign byte is refused at every position",
                 "any length but 64 is refused, DER too",
                 "r and s out of range are told apart", "high s is accepted, r or s of n is not",
                 "a forged JWS is refused for its one defect, cold and warm",
@@ -58,7 +58,8 @@ extension Rule {
             "three certificates in standard base64",
             [
                 "x5c is an array of exactly three strings", "standard base64 has one spelling",
-                "x5c of four, and of the right three in another order", "1,000 certificates",
+                "x5c of four, and of the right three in another order, is refused",
+                "1,000 certificates are refused",
             ],
             without: ["certificateCount", "chainArray", "base64Padding"]
         ),
@@ -74,6 +75,7 @@ extension Rule {
             [
                 "bytes after a certificate are refused",
                 "BER is refused where OpenSSL would read it",
+                "a certificate's elements are at most 24 levels deep",
                 "only version 3 is read",
                 "a certificate may be as large as is allowed and no larger",
                 "an extension that OpenSSL knows and cannot read is refused",
@@ -105,7 +107,7 @@ extension Rule {
             "names by OpenSSL, key identifiers, and signatures",
             [
                 "names compare as OpenSSL compares them", defects, receiptDefects,
-                "an authority of one's own that copies all of Apple's names is not trusted",
+                "an authority that copies all of Apple's names is not trusted",
             ],
             without: ["issuerName", "keyIdentifier", "leafSignature", "intermediateSignature"]
         ),
@@ -131,7 +133,7 @@ extension Rule {
         Rule(
             "Certificates 2.3",
             "RSA with 2048 bits may issue",
-            [defects, receiptDefects, "what was made to cost is refused for what it is"],
+            [defects, receiptDefects, "a certificate made to be costly is refused for its form"],
             without: ["issuerKey", "issuerKeyBits"]
         ),
         Rule(
@@ -158,7 +160,7 @@ extension Rule {
             "Certificates 3.3",
             "nothing critical that nobody enforces",
             [
-                "what is critical and enforced by nobody refuses each certificate of the chain",
+                "an unenforced critical extension is refused on each certificate of the chain",
                 defects,
             ],
             without: [
@@ -170,9 +172,9 @@ extension Rule {
             "Certificates 3.4",
             "a key is a point of its curve, and not infinity",
             [
-                "nobody signs for a leaf whose key is the point at infinity",
+                "no signature is good for a leaf whose key is the point at infinity",
                 "a key that is no point of its curve is refused with its certificate",
-                "a key at infinity is none", defects,
+                "a key at infinity is refused", defects,
             ],
             without: ["publicKey", "publicPoint", "pointAtInfinity", "leafKeyMalformed"]
         ),
@@ -199,7 +201,7 @@ extension Rule {
         Rule(
             "Certificates 4.3",
             "without a date",
-            ["a signed date that is none"],
+            ["a payload without a valid signed date is refused"],
             without: ["signedDate"]
         ),
     ]

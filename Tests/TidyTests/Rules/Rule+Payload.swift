@@ -82,7 +82,7 @@ extension Rule {
             "an entry names the certificate",
             [
                 "Xcode and LocalTesting are verified against their own certificate",
-                "what is wrong with the entries is said all at once",
+                "all problems of the entries are reported at once",
             ]
         ),
         Rule(

@@ -10,8 +10,8 @@ extension Rule {
             "one message in bounded BER, and nothing after it",
             [
                 "nothing follows the receipt", "depth and number of elements are bounded",
-                "constructed octet strings are taken to a depth of four",
-                "SHA-1 and SHA-256, with and without signed attributes, DER and BER are taken",
+                "constructed octet strings are accepted up to a depth of four",
+                "SHA-1 and SHA-256, with and without signed attributes, DER and BER are accepted",
             ],
             without: [
                 "receiptEnd", "receiptBounds", "receiptStringDepth", "receiptDepth",
@@ -25,7 +25,7 @@ extension Rule {
                 "there is exactly one signer, and its certificate is there",
                 "there are exactly three certificates",
                 "the three certificates may stand in any order",
-                "an algorithm that names digest and key at once is taken, another is not",
+                "an algorithm that names digest and key at once is accepted, any other is not",
                 "another key's signature, and one over other content, are refused",
                 "signed attributes name the right content type and digest",
                 "signed attributes shown as content are no receipt",
@@ -92,7 +92,7 @@ extension Rule {
                 "two hundred records and eighty thousand bytes are ordinary",
                 "there are bounds to how many attributes a receipt has",
                 "a large certificate is refused before it is parsed",
-                "of a receipt that is refused for its size no more is read than is searched for",
+                "of a receipt refused for its size only the search fields are read",
             ],
             without: ["recordsCount", "attributesCount", "receiptCertificateSize"]
         ),
@@ -101,8 +101,8 @@ extension Rule {
             "the elements of a certificate, which a parser's work grows with",
             [
                 "a certificate has a bounded number of elements",
-                "what was made to cost is refused for what it is",
-                "in a receipt it is refused likewise",
+                "a certificate made to be costly is refused for its form",
+                "a receipt with a costly certificate is refused likewise",
             ],
             without: ["certificateElements", "elementsInStrings"]
         ),
@@ -110,7 +110,7 @@ extension Rule {
             "Bounds 3.1",
             "no hostile chain comes into the memory of good ones, or pushes one out",
             [
-                "a header comes in only with a good signature under it",
+                "a header is remembered only after a good signature",
                 "however many forged chains come, the good one stays known",
             ],
             without: ["signatureBeforeMemory"]
@@ -163,9 +163,10 @@ extension Rule {
             "Responders 3.1",
             "an answer counts that the issuer or its delegate has signed, in its time",
             [
-                "nobody else may answer", "a weak digest under the answer counts for nothing",
-                "an answer counts in its time only",
-                "an answer about another certificate or of another issuer is none",
+                "an answer by any other signer is refused",
+                "an answer signed over a weak digest is refused",
+                "an answer counts only while it is current",
+                "an answer about another certificate or of another issuer is refused",
                 "a flipped bit, a byte more or less changes no status",
             ],
             without: [
@@ -177,10 +178,10 @@ extension Rule {
             "Responders 4.1",
             "nobody is asked at an address that a forgery names, and only by HTTP",
             [
-                "nobody is told of a chain that nobody has vouched for",
+                "a chain that is not trusted is not reported",
                 "a forgery has nobody asked at the address that it names",
                 "a redirection is not followed",
-                "nobody there is no answer, and only HTTP is spoken",
+                "no server means no answer, and only HTTP is used",
             ],
             without: ["plainHTTP"]
         ),
@@ -189,7 +190,7 @@ extension Rule {
             "a question is put once in its interval, and never waited for by a record",
             [
                 "a question is put once per certificate and interval",
-                "what is no answer ends within the deadline",
+                "a bad or missing answer ends within the deadline",
             ],
             without: ["answerSize"]
         ),
