@@ -88,12 +88,12 @@ let package = Package(
         ),
         library(
             "Store",
-            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Settings"]
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings"]
         ),
         library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
         library(
             "Holdings",
-            ["AppStore", "JSON", "Kafka", "Postgres", "Records", "Worker"],
+            ["AppStore", "JSON", "Kafka", "Postgres", "Records", "Store", "Worker"],
             path: "Sources/Stages/Holdings"
         ),
         library(
@@ -151,8 +151,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AppStore", "EntitleStage", "JSON", "Kafka", "OpenSSL", "Operations", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "EntitleStage", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store", "Topology",
+                "Worker",
             ]
         ),
 

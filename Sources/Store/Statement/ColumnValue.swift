@@ -192,7 +192,8 @@ extension PeriodSet: ColumnValue {
         PeriodSet(row.periods(position).map { Period($0) })
     }
 
-    private var stored: [PostgresPeriod] {
+    /// As the database has them.
+    package var stored: [PostgresPeriod] {
         periods.map { period in
             PostgresPeriod(
                 startMilliseconds: period.start.milliseconds,

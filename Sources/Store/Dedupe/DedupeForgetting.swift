@@ -1,0 +1,166 @@
+import AppStore
+package import Postgres
+
+/// What deduplication forgets, by age or because an operator asks.
+///
+/// One statement goes through some pages of a table and commits by itself, so that no worker waits
+/// for long.
+package enum DedupeForgetting {
+    package static let pagesPerStep: Int64 = 256
+
+    /// The tables of the memory.
+    package enum Table: String, CaseIterable, Sendable {
+        case revisions = "dedupe_revisions"
+        case notifications = "dedupe_notifications"
+    }
+
+    /// Which IDs are meant; those marked before an instant at least.
+    package struct Selection: Sendable {
+        package var since: StoredTime?
+        package var before: StoredTime
+        package var bundleID: String?
+        package var environment: String?
+
+        package init(
+            since: StoredTime?,
+            before: StoredTime,
+            bundleID: String?,
+            environment: String?
+        ) {
+            self.since = since
+            self.before = before
+            self.bundleID = bundleID
+            self.environment = environment
+        }
+    }
+
+    /// What is meant, in some pages.
+    package struct Step: Sendable {
+        let selection: Selection
+        let firstPage: Int64
+
+        package init(_ selection: Selection, firstPage: Int64) {
+            self.selection = selection
+            self.firstPage = firstPage
+        }
+    }
+
+    /// What a step deleted.
+    package struct Deletion: Sendable {
+        package let deletedCount: Int64
+        /// With the rows that others are writing.
+        package let foundCount: Int64
+    }
+
+    /// Forgets what was marked longer ago than the retention, in some pages of both tables.
+    ///
+    /// - Returns: whether there are pages beyond these.
+    package static func prune(
+        olderThan retention: Duration,
+        firstPage: Int64,
+        on client: PostgresClient
+    ) async throws -> Bool {
+        try await client.run(prune, (retention / .seconds(1), firstPage))[0]
+    }
+
+    static let prune = Statement<(seconds: Double, firstPage: Int64), Bool>(
+        [
+            .value("seconds", \.seconds), .value("first_page", \.firstPage),
+            .value("page_count") { _ in pagesPerStep },
+        ],
+        returning: RowReader("has_more"),
+        """
+        SELECT dedupe_prune(now() - make_interval(secs => $seconds), $first_page, $page_count)
+            AS has_more
+        """
+    )
+
+    /// The database's time.
+    package static let now = Statement<Void, StoredTime>(
+        returning: RowReader("now"),
+        "SELECT now() AS now"
+    )
+
+    /// How many pages a table has.
+    package static func pageCount(of table: Table) -> Statement<Void, Int64> {
+        table == .revisions ? pagesOfRevisions : pagesOfNotifications
+    }
+
+    /// How many rows of some pages are meant.
+    package static func count(in table: Table) -> Statement<Step, Int64> {
+        table == .revisions ? countRevisions : countNotifications
+    }
+
+    /// Deletes the rows that are meant and that nobody is writing.
+    package static func delete(from table: Table) -> Statement<Step, Deletion> {
+        table == .revisions ? deleteRevisions : deleteNotifications
+    }
+
+    static let pagesOfRevisions = pages(.revisions)
+    static let pagesOfNotifications = pages(.notifications)
+    static let countRevisions = counting(.revisions)
+    static let countNotifications = counting(.notifications)
+    static let deleteRevisions = deleting(.revisions)
+    static let deleteNotifications = deleting(.notifications)
+
+    private static func pages(_ table: Table) -> Statement<Void, Int64> {
+        Statement(
+            returning: RowReader("pages"),
+            """
+            SELECT pg_relation_size('\(table.rawValue)') / current_setting('block_size')::int8
+                AS pages
+            """
+        )
+    }
+
+    private static func counting(_ table: Table) -> Statement<Step, Int64> {
+        Statement(
+            parameters,
+            returning: RowReader("count"),
+            "SELECT count(*) FROM \(table.rawValue) \(condition(table))"
+        )
+    }
+
+    private static func deleting(_ table: Table) -> Statement<Step, Deletion> {
+        Statement(
+            parameters,
+            returning: RowReader { columns in
+                let deleted = columns("deleted", Int64.self)
+                let found = columns("found", Int64.self)
+                return { row in Deletion(deletedCount: row[deleted], foundCount: row[found]) }
+            },
+            """
+            WITH found AS MATERIALIZED (
+                SELECT ctid FROM \(table.rawValue) \(condition(table))
+            ), free AS MATERIALIZED (
+                SELECT ctid FROM \(table.rawValue) \(condition(table)) FOR UPDATE SKIP LOCKED
+            ), gone AS (
+                DELETE FROM \(table.rawValue)
+                WHERE ctid = ANY (ARRAY(SELECT ctid FROM free)) RETURNING 1
+            )
+            SELECT (SELECT count(*) FROM gone) AS deleted, (SELECT count(*) FROM found) AS found
+            """
+        )
+    }
+
+    private static let parameters: [Parameter<Step>] = [
+        .value("since", \.selection.since),
+        .value("before", \.selection.before),
+        .value("bundle_id", \.selection.bundleID),
+        .value("environment", \.selection.environment),
+        .value("first_page", \.firstPage),
+        .value("end_page") { $0.firstPage + pagesPerStep },
+    ]
+
+    private static func condition(_ table: Table) -> String {
+        // What names no app is meant with every app.
+        let isOfApp = table == .revisions ? "bundle_id IN ($bundle_id, '')" : "true"
+        return """
+            WHERE ctid >= format('(%s,0)', $first_page)::tid
+              AND ctid < format('(%s,0)', $end_page)::tid
+              AND marked_at >= coalesce($since, '-infinity') AND marked_at < $before
+              AND ($bundle_id IS NULL OR \(isOfApp))
+              AND ($environment IS NULL OR environment = $environment)
+            """
+    }
+}

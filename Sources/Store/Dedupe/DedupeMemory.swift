@@ -1,0 +1,260 @@
+import AppStore
+package import Entitlements
+import OpenSSL
+package import Postgres
+
+/// What deduplication remembers: the newest revision of each ID, and notifications.
+///
+/// It may be pruned at any moment: what is forgotten goes on once more, and the sink, whose horizon
+/// has no end, adds nothing by it.
+package struct DedupeMemory: Sendable {
+    /// Something to be remembered.
+    package struct Mark: Sendable {
+        package let key: PartKey
+        /// Nil for a notification, of which nothing but its UUID is remembered.
+        package let revision: PartRevision?
+
+        package init(key: PartKey, revision: PartRevision?) {
+            self.key = key
+            self.revision = revision
+        }
+    }
+
+    /// What is remembered of one ID, in one of its tracks.
+    package struct Remembered: Sendable {
+        /// Of the ID in what was asked.
+        package let index: Int
+        /// Nil for a notification.
+        package let revision: PartRevision?
+    }
+
+    package let client: PostgresClient
+
+    package init(client: PostgresClient) {
+        self.client = client
+    }
+
+    /// Reads what is remembered of the IDs, in one round trip.
+    package func recall(_ keys: [PartKey]) async throws -> [Remembered] {
+        var revisions: [RememberedRevision.Question] = []
+        var notifications: [RememberedNotification.Question] = []
+        for (index, key) in keys.enumerated() {
+            if let key = RememberedNotification.Key(key) {
+                notifications.append((index, key))
+            } else {
+                revisions.append((index, RememberedRevision.Key(key)))
+            }
+        }
+        var pipeline = Pipeline()
+        let tokens = [
+            pipeline.add(RememberedRevision.recall, unlessEmpty: revisions),
+            pipeline.add(RememberedNotification.recall, unlessEmpty: notifications),
+        ]
+        guard !pipeline.isEmpty else { return [] }
+        let answers = try await client.run(pipeline)
+        return tokens.compactMap { $0 }.flatMap { answers[$0] }
+    }
+
+    /// Raises the memory to the marks, all of them or none, in one round trip.
+    ///
+    /// What is remembered only ever rises, whichever worker comes last.
+    package func raise(to marks: [Mark]) async throws {
+        var newest: [RememberedRevision.TrackKey: PartRevision] = [:]
+        var notifications: Set<RememberedNotification.Key> = []
+        for mark in marks {
+            if let key = RememberedNotification.Key(mark.key) {
+                notifications.insert(key)
+            } else if let revision = mark.revision {
+                let key = RememberedRevision.TrackKey(
+                    key: RememberedRevision.Key(mark.key),
+                    track: revision.track
+                )
+                if let other = newest[key], other.revision >= revision.revision { continue }
+                newest[key] = revision
+            }
+        }
+        var pipeline = Pipeline()
+        pipeline.add(RememberedRevision.raise, unlessEmpty: newest.map { ($0.key, $0.value) })
+        pipeline.add(RememberedNotification.add, unlessEmpty: Array(notifications))
+        guard !pipeline.isEmpty else { return }
+        _ = try await client.run(pipeline)
+    }
+}
+
+/// A row of `dedupe_revisions`.
+enum RememberedRevision {
+    /// A member that a kind does not have is the empty string: a primary key holds no null.
+    struct Key: Hashable {
+        var kind: String
+        var environment: Environment
+        var bundleID = ""
+        var id: String
+        var trust = ""
+
+        init(_ key: PartKey) {
+            switch key {
+            case .transaction(let key):
+                (kind, environment) = ("transaction", key.environment)
+                (bundleID, id) = (key.bundleID, key.transactionID)
+            case .renewal(let key):
+                (kind, environment) = ("renewal", key.environment)
+                (id, trust) = (key.originalTransactionID, key.trust.text)
+            case .appTransaction(let environment, let bundleID, let id):
+                (kind, self.environment) = ("app_transaction", environment)
+                (self.bundleID, self.id) = (bundleID, id)
+            case .claim(let key, let userID):
+                (kind, environment) = ("claim", key.environment)
+                bundleID = key.bundleID
+                id = "\(key.transactionID)/\(SHA256.digest(Array(userID.utf8)).hex)"
+            case .notification:
+                preconditionFailure("notifications are remembered in a table of their own")
+            }
+        }
+    }
+
+    struct TrackKey: Hashable {
+        let key: Key
+        let track: Track
+    }
+
+    typealias Question = (index: Int, key: Key)
+    typealias Row = (key: TrackKey, revision: PartRevision)
+
+    private static let key: Columns<Key> = [
+        Column("kind", \.kind),
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
+        Column("id", \.id),
+        Column("trust", \.trust),
+    ]
+
+    /// Each ID is looked up by the primary key, whatever the planner believes of the tables' sizes:
+    /// a plan made while they were small must not read them whole when they are not.
+    static let recall = Statement<[Question], DedupeMemory.Remembered>(
+        [.rows("asked", [Column("index", \.index)] + key.of(\.key))],
+        returning: remembered,
+        """
+        SELECT asked.index, known.track, known.signed_date_ms, known.content_hash,
+               known.original_transaction_id, known.product_id, known.purchase_date_ms,
+               known.product_type, known.quantity
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT * FROM dedupe_revisions AS revision
+            WHERE \(key.equal("revision", "asked"))
+            OFFSET 0
+        ) AS known
+        """
+    )
+
+    private static let remembered = RowReader<DedupeMemory.Remembered> { columns in
+        let index = columns("index", Int.self)
+        let track = columns("track", Track.self)
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        let original = columns("original_transaction_id", String?.self)
+        let product = columns("product_id", String?.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp?.self)
+        let type = columns("product_type", ProductType?.self)
+        let quantity = columns("quantity", Int32?.self)
+        return { row in
+            var identity: TransactionIdentity?
+            if let original = row[original], let product = row[product],
+                let purchaseDate = row[purchaseDate]
+            {
+                identity = TransactionIdentity(
+                    originalTransactionID: original,
+                    productID: product,
+                    purchaseDate: purchaseDate,
+                    type: row[type],
+                    quantity: row[quantity]
+                )
+            }
+            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
+            return DedupeMemory.Remembered(
+                index: row[index],
+                revision: PartRevision(track: row[track], revision: revision, identity: identity)
+            )
+        }
+    }
+
+    private static let row: Columns<Row> =
+        key.of(\.key.key) + [
+            Column("track", \.key.track),
+            Column("signed_date_ms", \.revision.revision.signedDate),
+            Column("content_hash", \.revision.revision.contentHash),
+            Column("original_transaction_id", \.revision.identity?.originalTransactionID),
+            Column("product_id", \.revision.identity?.productID),
+            Column("purchase_date_ms", \.revision.identity?.purchaseDate),
+            Column("product_type", \.revision.identity?.type),
+            Column("quantity", \.revision.identity?.quantity),
+        ]
+
+    /// Keeps what never changes for an ID once it is known.
+    ///
+    /// Sorted, so that two workers that mark the same IDs wait for each other instead of locking
+    /// each other out.
+    static let raise = Statement<[Row], Void>(
+        [.rows("new", row)],
+        """
+        INSERT INTO dedupe_revisions AS known ($new.columns)
+        SELECT * FROM $new
+        ORDER BY id, kind, environment, bundle_id, trust, track
+        ON CONFLICT (id, kind, environment, bundle_id, trust, track) DO UPDATE SET
+            signed_date_ms = excluded.signed_date_ms,
+            content_hash = excluded.content_hash,
+            product_type = coalesce(known.product_type, excluded.product_type),
+            quantity = coalesce(known.quantity, excluded.quantity),
+            marked_at = now()
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+            > (known.signed_date_ms, known.content_hash)
+        """
+    )
+}
+
+/// A row of `dedupe_notifications`.
+enum RememberedNotification {
+    struct Key: Hashable {
+        let environment: Environment
+        let uuid: String
+
+        /// Nil for the key of anything else.
+        init?(_ key: PartKey) {
+            guard case .notification(let environment, let uuid) = key else { return nil }
+            self.environment = environment
+            self.uuid = uuid
+        }
+    }
+
+    typealias Question = (index: Int, key: Key)
+
+    private static let key: Columns<Key> = [
+        Column("environment", \.environment),
+        Column("uuid", \.uuid),
+    ]
+
+    static let recall = Statement<[Question], DedupeMemory.Remembered>(
+        [.rows("asked", [Column("index", \.index)] + key.of(\.key))],
+        returning: RowReader { columns in
+            let index = columns("index", Int.self)
+            return { row in DedupeMemory.Remembered(index: row[index], revision: nil) }
+        },
+        """
+        SELECT asked.index
+        FROM $asked
+        WHERE EXISTS (
+            SELECT 1 FROM dedupe_notifications AS known
+            WHERE \(key.equal("known", "asked"))
+            OFFSET 0
+        )
+        """
+    )
+
+    static let add = Statement<[Key], Void>(
+        [.rows("new", key)],
+        """
+        INSERT INTO dedupe_notifications ($new.columns)
+        SELECT * FROM $new ORDER BY uuid, environment
+        ON CONFLICT DO NOTHING
+        """
+    )
+}

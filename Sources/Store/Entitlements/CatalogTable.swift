@@ -1,0 +1,184 @@
+import AppStore
+package import Entitlements
+package import Postgres
+
+/// The table `catalog_versions`: product catalogs as they were applied; the last one holds.
+package enum CatalogTable {
+    /// The channel on which the database tells of a new catalog.
+    package static let channel = "catalog"
+
+    /// Nil where no catalog was applied.
+    package static let newestVersion = Statement<Void, Int64?>(
+        returning: RowReader("version"),
+        "SELECT max(version) AS version FROM catalog_versions"
+    )
+
+    package static let content = Statement<Int64, JSONText>(
+        [.value("version")],
+        returning: RowReader("content"),
+        "SELECT content FROM catalog_versions WHERE version = $version"
+    )
+
+    /// The catalogs from one version through a later one, in their order.
+    package static let contents = Statement<(first: Int64, last: Int64), JSONText>(
+        [.value("first", \.first), .value("last", \.last)],
+        returning: RowReader("content"),
+        """
+        SELECT content FROM catalog_versions WHERE version BETWEEN $first AND $last
+        ORDER BY version
+        """
+    )
+
+    /// The version that holds after a catalog was applied, and whether it is new.
+    package struct Applied: Hashable, Sendable {
+        package let version: Int64
+        package let isNew: Bool
+    }
+
+    /// Applies a catalog that was checked; the same once more changes nothing.
+    package static func apply(
+        _ catalog: [UInt8],
+        on connection: PostgresConnection
+    ) async throws -> Applied {
+        try await connection.transaction { transaction in
+            // Two who apply the same catalog at once would both find it new.
+            _ = try await transaction.run(lock)
+            let content = ByteString(catalog)
+            if let newest = try await transaction.run(newest, content).first, newest.isSame {
+                return Applied(version: newest.version, isNew: false)
+            }
+            let version = try await transaction.run(insert, content)[0]
+            return Applied(version: version, isNew: true)
+        }
+    }
+
+    static let lock = Statement("LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE")
+
+    static let newest = Statement<ByteString, (version: Int64, isSame: Bool)>(
+        [.value("content")],
+        returning: RowReader { columns in
+            let version = columns("version", Int64.self)
+            let isSame = columns("is_same", Bool.self)
+            return { row in (row[version], row[isSame]) }
+        },
+        """
+        SELECT version, content_sha256 = sha256($content) AS is_same FROM catalog_versions
+        ORDER BY version DESC LIMIT 1
+        """
+    )
+
+    static let insert = Statement<ByteString, Int64>(
+        [.value("content")],
+        returning: RowReader("version"),
+        """
+        INSERT INTO catalog_versions (content, content_sha256)
+        VALUES (convert_from($content, 'UTF8')::json, sha256($content))
+        RETURNING version
+        """
+    )
+}
+
+/// The row of `catalog_projection`: by which catalog all rows are projected, and how far those of a
+/// later one have come.
+package struct CatalogProjection: Sendable {
+    /// All rows follow from this catalog, or from a later one where that makes a difference.
+    package let version: Int64
+    /// The catalog that is being worked through; nil between two.
+    package let target: Int64?
+    /// The last purchase that was looked at.
+    package let after: PurchaseScope
+    /// The catalog that holds; 0 where there is none.
+    package let newest: Int64
+
+    package var isLeftToDo: Bool { target != nil || version < newest }
+
+    package static let read = Statement<Void, CatalogProjection>(
+        returning: RowReader { columns in
+            let version = columns("version", Int64.self)
+            let target = columns("target", Int64?.self)
+            let original = columns("after_original_transaction_id", String.self)
+            let environment = columns("after_environment", Environment.self)
+            let newest = columns("newest", Int64.self)
+            return { row in
+                CatalogProjection(
+                    version: row[version],
+                    target: row[target],
+                    after: PurchaseScope(
+                        environment: row[environment],
+                        originalTransactionID: row[original]
+                    ),
+                    newest: row[newest]
+                )
+            }
+        },
+        """
+        SELECT version, target, after_original_transaction_id, after_environment,
+               (SELECT coalesce(max(version), 0) FROM catalog_versions) AS newest
+        FROM catalog_projection WHERE is_only
+        """
+    )
+
+    /// Begins with a catalog, at the first purchase.
+    package static let begin = Statement<Int64, Void>(
+        [.value("target")],
+        """
+        UPDATE catalog_projection SET target = $target, after_original_transaction_id = '',
+            after_environment = ''
+        WHERE is_only
+        """
+    )
+
+    /// Notes the last purchase that was looked at.
+    package static let reached = Statement<PurchaseScope, Void>(
+        [.value("original", \.originalTransactionID), .value("environment", \.environment)],
+        """
+        UPDATE catalog_projection SET after_original_transaction_id = $original,
+            after_environment = $environment
+        WHERE is_only
+        """
+    )
+
+    package static let finish = Statement(
+        """
+        UPDATE catalog_projection SET version = target, target = NULL,
+            after_original_transaction_id = '', after_environment = ''
+        WHERE is_only
+        """
+    )
+
+    /// A transaction, by whose products a new catalog may concern its purchase.
+    package struct Sold: Sendable {
+        package let scope: PurchaseScope
+        package let productID: String
+        package let items: [CommerceItem]
+    }
+
+    /// How many transactions are looked at in one statement.
+    package static let soldCountMax = 2000
+
+    /// The next transactions, in the order of their purchases.
+    package static let sold = Statement<PurchaseScope, Sold>(
+        [.value("original", \.originalTransactionID), .value("environment", \.environment)],
+        returning: RowReader { columns in
+            let original = columns("original_transaction_id", String.self)
+            let environment = columns("environment", Environment.self)
+            let productID = columns("product_id", String.self)
+            let items = columns("items", JSONText?.self)
+            return { row in
+                Sold(
+                    scope: PurchaseScope(
+                        environment: row[environment],
+                        originalTransactionID: row[original]
+                    ),
+                    productID: row[productID],
+                    items: row[items].map { CommerceItem.items(stored: $0) } ?? []
+                )
+            }
+        },
+        """
+        SELECT original_transaction_id, environment, product_id, items FROM transactions
+        WHERE (original_transaction_id, environment) > ($original, $environment)
+        ORDER BY original_transaction_id, environment LIMIT \(soldCountMax)
+        """
+    )
+}

@@ -1,0 +1,231 @@
+package import AppStore
+package import Entitlements
+package import Postgres
+
+/// The table `entitlements`: per purchase, entitlement key and user the spans in which it holds.
+package enum EntitlementTable {
+    package struct Row: Sendable {
+        package let purchase: PurchaseKey
+        package let row: EntitlementRow
+
+        package init(purchase: PurchaseKey, row: EntitlementRow) {
+            self.purchase = purchase
+            self.row = row
+        }
+    }
+
+    private static let key: Columns<Row> =
+        PurchaseKey.columns.of(\.purchase) + [
+            Column("entitlement_key", \.row.key),
+            Column("user_id", \.row.userID),
+        ]
+
+    static let reader = RowReader<Row> { columns in
+        let purchase = PurchaseKey.declare(&columns)
+        let key = columns("entitlement_key", String.self)
+        let userID = columns("user_id", String.self)
+        let periods = columns("periods", PeriodSet.self)
+        return { row in
+            Row(
+                purchase: purchase(row),
+                row: EntitlementRow(key: row[key], userID: row[userID], periods: row[periods])
+            )
+        }
+    }
+
+    package static let write = Statement<[Row], Void>(
+        [.rows("new", key + [Column("periods", \.row.periods)])],
+        """
+        INSERT INTO entitlements ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (\(key.names())) DO UPDATE SET periods = excluded.periods
+        """
+    )
+
+    package static let remove = Statement<[Row], Void>(
+        [.rows("gone", key)],
+        "DELETE FROM entitlements AS held USING $gone WHERE \(key.equal("held", "gone"))"
+    )
+
+    static let read = Statement<[PurchaseScope], Row>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("entitlements"))"
+    )
+}
+
+/// What a user holds: by a purchase, or by a manual grant.
+package struct HeldEntitlement: Sendable {
+    package let environment: String
+    /// Nil for a grant.
+    package let bundleID: String?
+    /// Nil for a grant.
+    package let originalTransactionID: String?
+    /// Nil for a purchase.
+    package let grantID: Int64?
+    package let key: String
+    package private(set) var periods: [PostgresPeriod]
+
+    /// The same with its last periods alone.
+    package func keeping(lastPeriods count: Int) -> HeldEntitlement {
+        var kept = self
+        kept.periods = Array(periods.suffix(count))
+        return kept
+    }
+
+    /// When it ends for good; nil where it never does.
+    package var end: Int64? {
+        periods.last.flatMap(\.endMilliseconds)
+    }
+
+    /// Declares the columns.
+    fileprivate static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> HeldEntitlement {
+        let environment = columns("environment", String.self)
+        let bundleID = columns("bundle_id", String?.self)
+        let original = columns("original_transaction_id", String?.self)
+        let grantID = columns("grant_id", Int64?.self)
+        let key = columns("entitlement_key", String.self)
+        let periods = columns("periods", [PostgresPeriod].self)
+        return { row in
+            HeldEntitlement(
+                environment: row[environment],
+                bundleID: row[bundleID],
+                originalTransactionID: row[original],
+                grantID: row[grantID],
+                key: row[key],
+                periods: row[periods]
+            )
+        }
+    }
+}
+
+/// All that users hold, in the tables `entitlements` and `grants`.
+package enum HeldEntitlements {
+    package struct Row: Sendable {
+        package let userID: String
+        package let held: HeldEntitlement
+    }
+
+    package static let read = Statement<[String], Row>(
+        [.rows("asked", [Column("user_id", \.self)])],
+        returning: reader,
+        select(from: "$asked")
+    )
+
+    static let reader = RowReader<Row> { columns in
+        let userID = columns("user_id", String.self)
+        let held = HeldEntitlement.declare(&columns)
+        return { row in Row(userID: row[userID], held: held(row)) }
+    }
+
+    /// - Parameter users: a relation `asked` with a column `user_id`.
+    static func select(from users: String) -> String {
+        """
+        SELECT asked.user_id, known.*
+        FROM \(users)
+        CROSS JOIN LATERAL (
+            SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id,
+                   entitlement_key, periods
+            FROM entitlements AS held WHERE held.user_id = asked.user_id
+            UNION ALL
+            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods
+            FROM grants AS held WHERE held.user_id = asked.user_id AND NOT isempty(periods)
+            OFFSET 0
+        ) AS known
+        ORDER BY asked.user_id, known.environment, known.bundle_id,
+            known.original_transaction_id, known.grant_id, known.entitlement_key
+        """
+    }
+}
+
+/// The table `closed_periods`: what the oldest transactions of a long subscription add up to, so
+/// that a renewal reads a few rows and not hundreds. It may be emptied at any moment.
+package enum ClosedPeriodTable {
+    /// What is closed of one product.
+    package struct Row: Sendable {
+        package let scope: PurchaseScope
+        package let productID: String
+        package let bundleID: String
+        package let trust: Trust
+        /// Each transaction bought before this is in the periods, and no other.
+        package let before: Timestamp
+        package let periods: PeriodSet
+
+        package init(
+            scope: PurchaseScope,
+            productID: String,
+            bundleID: String,
+            trust: Trust,
+            before: Timestamp,
+            periods: PeriodSet
+        ) {
+            self.scope = scope
+            self.productID = productID
+            self.bundleID = bundleID
+            self.trust = trust
+            self.before = before
+            self.periods = periods
+        }
+    }
+
+    private static let terms: Columns<Row> = [
+        Column("bundle_id", \.bundleID),
+        Column("trust", \.trust),
+        Column("sealed_before_ms", \.before),
+        Column("periods", \.periods),
+    ]
+
+    private static let reader = RowReader<Row> { columns in
+        let environment = columns("environment", Environment.self)
+        let original = columns("original_transaction_id", String.self)
+        let productID = columns("product_id", String.self)
+        let bundleID = columns("bundle_id", String.self)
+        let trust = columns("trust", Trust.self)
+        let before = columns("sealed_before_ms", Timestamp.self)
+        let periods = columns("periods", PeriodSet.self)
+        return { row in
+            Row(
+                scope: PurchaseScope(
+                    environment: row[environment],
+                    originalTransactionID: row[original]
+                ),
+                productID: row[productID],
+                bundleID: row[bundleID],
+                trust: row[trust],
+                before: row[before],
+                periods: row[periods]
+            )
+        }
+    }
+
+    package static let write = Statement<[Row], Void>(
+        [
+            .rows(
+                "new",
+                PurchaseScope.columns.of(\.scope) + [Column("product_id", \.productID)] + terms
+            )
+        ],
+        """
+        INSERT INTO sealed_periods ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (original_transaction_id, environment, product_id) DO UPDATE
+        SET \(terms.excluded)
+        """
+    )
+
+    package static let remove = Statement<[PurchaseScope], Void>(
+        [.rows("gone", PurchaseScope.columns)],
+        """
+        DELETE FROM sealed_periods AS closed USING $gone
+        WHERE \(PurchaseScope.columns.equal("closed", "gone"))
+        """
+    )
+
+    static let read = Statement<[PurchaseScope], Row>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("sealed_periods"))"
+    )
+}

@@ -1,0 +1,78 @@
+import AppStore
+package import Entitlements
+import Postgres
+
+/// The table `ledger`: what each consumable's transaction credits, for ever once.
+package enum LedgerTable {
+    package struct Row: Sendable {
+        package let purchase: PurchaseKey
+        package let credit: LedgerCredit
+
+        package init(purchase: PurchaseKey, credit: LedgerCredit) {
+            self.purchase = purchase
+            self.credit = credit
+        }
+    }
+
+    private static let key: Columns<Row> =
+        PurchaseKey.columns.of(\.purchase) + [
+            Column("transaction_id", \.credit.transactionID),
+            Column("product_id", \.credit.productID),
+            Column("currency", \.credit.currency),
+        ]
+
+    private static let terms: Columns<Row> = [
+        Column("user_id", \.credit.userID),
+        Column("amount", \.credit.amount),
+        Column("taken_back", \.credit.takenBack),
+        Column("purchase_date_ms", \.credit.purchaseDate),
+        Column("revocation_date_ms", \.credit.revocationDate),
+    ]
+
+    static let reader = RowReader<Row> { columns in
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let productID = columns("product_id", String.self)
+        let currency = columns("currency", String.self)
+        let userID = columns("user_id", String.self)
+        let amount = columns("amount", Int64.self)
+        let takenBack = columns("taken_back", Int64.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
+        return { row in
+            Row(
+                purchase: purchase(row),
+                credit: LedgerCredit(
+                    transactionID: row[transactionID],
+                    productID: row[productID],
+                    currency: row[currency],
+                    userID: row[userID],
+                    amount: row[amount],
+                    takenBack: row[takenBack],
+                    purchaseDate: row[purchaseDate],
+                    revocationDate: row[revocationDate]
+                )
+            )
+        }
+    }
+
+    package static let write = Statement<[Row], Void>(
+        [.rows("new", key + terms)],
+        """
+        INSERT INTO ledger ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (\(key.names())) DO UPDATE SET \(terms.excluded)
+        """
+    )
+
+    package static let remove = Statement<[Row], Void>(
+        [.rows("gone", key)],
+        "DELETE FROM ledger AS credit USING $gone WHERE \(key.equal("credit", "gone"))"
+    )
+
+    static let read = Statement<[PurchaseScope], Row>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("ledger"))"
+    )
+}

@@ -1,0 +1,110 @@
+package import AppStore
+package import Entitlements
+import Postgres
+
+/// The table `stacked_purchases`: non-renewing purchases, which extend each other per user and
+/// product, whatever purchase they belong to.
+package enum StackedPurchaseTable {
+    /// A user in one app and environment.
+    package struct Holder: Hashable, Sendable {
+        package let environment: Environment
+        package let bundleID: String
+        package let userID: String
+
+        package init(environment: Environment, bundleID: String, userID: String) {
+            self.environment = environment
+            self.bundleID = bundleID
+            self.userID = userID
+        }
+
+        package init(_ key: StackKey) {
+            self.init(environment: key.environment, bundleID: key.bundleID, userID: key.userID)
+        }
+    }
+
+    private static let key: Columns<StackedPurchase> = [
+        Column("user_id", \.key.userID),
+        Column("product_id", \.key.productID),
+        Column("environment", \.key.environment),
+        Column("bundle_id", \.key.bundleID),
+        Column("transaction_id", \.transactionID),
+    ]
+
+    private static let holder: Columns<Holder> = [
+        Column("user_id", \.userID),
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
+    ]
+
+    private static let reader = RowReader<StackedPurchase> { columns in
+        let userID = columns("user_id", String.self)
+        let productID = columns("product_id", String.self)
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let quantity = columns("quantity", Int32.self)
+        return { row in
+            let purchase = purchase(row)
+            return StackedPurchase(
+                key: StackKey(
+                    environment: purchase.environment,
+                    bundleID: purchase.bundleID,
+                    userID: row[userID],
+                    productID: row[productID]
+                ),
+                transactionID: row[transactionID],
+                originalTransactionID: purchase.originalTransactionID,
+                purchaseDate: row[purchaseDate],
+                quantity: row[quantity]
+            )
+        }
+    }
+
+    package static let write = Statement<[StackedPurchase], Void>(
+        [
+            .rows(
+                "new",
+                key + [
+                    Column("original_transaction_id", \.originalTransactionID),
+                    Column("purchase_date_ms", \.purchaseDate),
+                    Column("quantity", \.quantity),
+                ]
+            )
+        ],
+        """
+        INSERT INTO stacked_purchases ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (\(key.names())) DO UPDATE
+        SET purchase_date_ms = excluded.purchase_date_ms, quantity = excluded.quantity
+        """
+    )
+
+    package static let remove = Statement<[StackedPurchase], Void>(
+        [.rows("gone", key)],
+        """
+        DELETE FROM stacked_purchases AS stacked USING $gone
+        WHERE \(key.equal("stacked", "gone"))
+        """
+    )
+
+    static let read = Statement<[PurchaseScope], StackedPurchase>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("stacked_purchases"))"
+    )
+
+    /// All that users have bought of non-renewing products, under their locks.
+    package static let ofHolders = Statement<[Holder], StackedPurchase>(
+        [.rows("asked", holder)],
+        returning: reader,
+        """
+        SELECT \(reader.names(of: "known"))
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT * FROM stacked_purchases AS stacked
+            WHERE \(holder.equal("stacked", "asked"))
+            OFFSET 0
+        ) AS known
+        """
+    )
+}

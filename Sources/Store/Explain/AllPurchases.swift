@@ -1,0 +1,54 @@
+import Postgres
+
+/// All purchases in the order of their IDs, for `pipeline rebuild`.
+package enum AllPurchases {
+    /// Where to go on, and how many are read.
+    package struct Window: Sendable {
+        package let after: PurchaseScope
+        package let countMax: Int
+
+        package init(after: PurchaseScope, countMax: Int) {
+            self.after = after
+            self.countMax = countMax
+        }
+    }
+
+    /// The next ones; also those of rows to which there are no facts.
+    package static let next = Statement<Window, PurchaseScope>(
+        [
+            .value("original", \.after.originalTransactionID),
+            .value("environment", \.after.environment), .value("count_max", \.countMax),
+        ],
+        returning: PurchaseScope.reader,
+        """
+        SELECT environment, original_transaction_id FROM (
+            (\(part("transactions")))
+            UNION
+            (\(part("entitlements")))
+            UNION
+            (\(part("ledger")))
+        ) AS known
+        ORDER BY original_transaction_id, environment LIMIT $count_max
+        """
+    )
+
+    private static func part(_ table: String) -> String {
+        """
+        SELECT DISTINCT original_transaction_id, environment FROM \(table)
+        WHERE (original_transaction_id, environment) > ($original, $environment)
+        ORDER BY original_transaction_id, environment LIMIT $count_max
+        """
+    }
+
+    /// Whether workers are connected that write owners or rows: without them nothing is on its way.
+    package static let areWorkersConnected = Statement<Void, Bool>(
+        returning: RowReader("are_connected"),
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_stat_activity
+            WHERE datname = current_database()
+              AND application_name IN ('link-worker', 'entitle-worker')
+        ) AS are_connected
+        """
+    )
+}

@@ -1,0 +1,120 @@
+package import AppStore
+import Postgres
+
+/// What the database's own views and functions answer about users, as the app's servers and support
+/// staff ask them.
+package enum EntitlementDetails {
+    /// A key that a user may use now.
+    package struct Active: Hashable, Sendable {
+        package let userID: String
+        package let key: String
+    }
+
+    package static let active = Statement<Environment, Active>(
+        [.value("environment")],
+        returning: RowReader { columns in
+            let userID = columns("user_id", String.self)
+            let key = columns("entitlement_key", String.self)
+            return { row in Active(userID: row[userID], key: row[key]) }
+        },
+        "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)"
+    )
+
+    /// What users have of one currency in Production.
+    package static let balances = Statement<String, (userID: String, balance: Int64)>(
+        [.value("currency")],
+        returning: RowReader { columns in
+            let userID = columns("user_id", String.self)
+            let balance = columns("balance", Int64.self)
+            return { row in (row[userID], row[balance]) }
+        },
+        "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency"
+    )
+
+    /// One thing that a user may use or could use, and by which purchase.
+    package struct Held: Hashable, Sendable {
+        package let userID: String
+        package let key: String
+        package let environment: String
+        /// Of the span that holds now, else of the last one; nil for ever.
+        package let until: StoredTime?
+        package let isActive: Bool
+        package let productID: String?
+        package let originalTransactionID: String
+        package let ownershipRule: String?
+        package let isInGrace: Bool
+    }
+
+    /// What users hold or held last, what is active first.
+    package static let held = Statement<[String], Held>(
+        [.values("users", \.self)],
+        returning: RowReader { columns in
+            let userID = columns("user_id", String.self)
+            let key = columns("entitlement_key", String.self)
+            let environment = columns("environment", String.self)
+            let until = columns("until", StoredTime?.self)
+            let isActive = columns("is_active", Bool.self)
+            let productID = columns("product_id", String?.self)
+            let original = columns("original_transaction_id", String.self)
+            let rule = columns("ownership_rule", String?.self)
+            let isInGrace = columns("is_in_grace", Bool.self)
+            return { row in
+                Held(
+                    userID: row[userID],
+                    key: row[key],
+                    environment: row[environment],
+                    until: row[until],
+                    isActive: row[isActive],
+                    productID: row[productID],
+                    originalTransactionID: row[original],
+                    ownershipRule: row[rule],
+                    isInGrace: row[isInGrace]
+                )
+            }
+        },
+        """
+        SELECT held.user_id, held.entitlement_key, held.environment,
+               CASE WHEN held.is_active THEN upper(span) ELSE upper(held.periods) END AS until,
+               held.is_active, held.product_id, held.original_transaction_id,
+               held.ownership_rule, coalesce(held.is_in_grace, false) AS is_in_grace
+        FROM entitlement_details AS held
+        LEFT JOIN LATERAL (
+            SELECT span FROM unnest(held.periods) AS span WHERE span @> now()
+        ) AS active ON true
+        WHERE held.user_id = ANY ($users)
+        ORDER BY held.user_id, held.is_active DESC, held.entitlement_key,
+            held.original_transaction_id
+        """
+    )
+
+    /// What a user has bought of one currency in Production, and what refunds took back of it.
+    package struct Credited: Hashable, Sendable {
+        package let userID: String
+        package let currency: String
+        package let bought: Int64
+        package let takenBack: Int64
+    }
+
+    package static let credited = Statement<[String], Credited>(
+        [.values("users", \.self)],
+        returning: RowReader { columns in
+            let userID = columns("user_id", String.self)
+            let currency = columns("currency", String.self)
+            let bought = columns("bought", Int64.self)
+            let takenBack = columns("taken_back", Int64.self)
+            return { row in
+                Credited(
+                    userID: row[userID],
+                    currency: row[currency],
+                    bought: row[bought],
+                    takenBack: row[takenBack]
+                )
+            }
+        },
+        """
+        SELECT user_id, currency, sum(amount)::int8 AS bought, sum(taken_back)::int8 AS taken_back
+        FROM ledger WHERE user_id = ANY ($users) AND environment = 'Production'
+        GROUP BY user_id, currency ORDER BY user_id, currency
+        """
+    )
+}

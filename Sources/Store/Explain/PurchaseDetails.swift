@@ -1,0 +1,236 @@
+package import AppStore
+package import Entitlements
+import Postgres
+
+/// What support staff see of purchases, those of a user or those behind a transaction ID; in one
+/// environment.
+package struct PurchaseDetails: Sendable {
+    /// Who or what is asked about.
+    package struct Subject: Sendable {
+        /// A user's ID, or a transaction's.
+        package let id: String
+        package let environment: String
+
+        package init(id: String, environment: String) {
+            self.id = id
+            self.environment = environment
+        }
+
+        static let parameters: [Parameter<Subject>] = [
+            .value("subject", \.id), .value("environment", \.environment),
+        ]
+    }
+
+    /// A transaction, with one of the contents that were ever signed of it.
+    package struct SignedTransaction: Sendable {
+        package let fact: TransactionFact
+        package let source: ContentSource?
+    }
+
+    package struct Renewal: Sendable {
+        package let purchase: PurchaseKey
+        package let autoRenewProductID: String?
+        package let autoRenewStatus: Int64?
+        package let isInBillingRetry: Bool?
+        package let graceUntil: Timestamp?
+        package let source: ContentSource?
+    }
+
+    package let owners: Statement<Subject, OwnerTable.Row>
+    package let held: Statement<Subject, EntitlementTable.Row>
+    package let transactions: Statement<Subject, SignedTransaction>
+    package let renewals: Statement<Subject, Renewal>
+    package let credits: Statement<Subject, LedgerTable.Row>
+
+    /// Every purchase that grants or has granted a user something, or credited their ledger; of
+    /// their own rows only.
+    package static let ofUser = PurchaseDetails(
+        theirs: """
+            (
+                SELECT bundle_id, original_transaction_id FROM entitlements
+                WHERE user_id = $subject AND environment = $environment
+                UNION
+                SELECT bundle_id, original_transaction_id FROM changes
+                WHERE user_id = $subject AND environment = $environment AND grant_id IS NULL
+                UNION
+                SELECT bundle_id, original_transaction_id FROM ledger
+                WHERE user_id = $subject AND environment = $environment
+            ) AS theirs
+            """,
+        ofUser: "AND held.user_id = $subject"
+    )
+
+    /// The purchase of a transaction, found by the transaction itself or by the first one of the
+    /// purchase; rows of all users.
+    package static let ofTransaction = PurchaseDetails(theirs: behindTransaction, ofUser: "")
+
+    static let behindTransaction = """
+        (
+            SELECT bundle_id, original_transaction_id FROM transactions
+            WHERE transaction_id = $subject AND environment = $environment
+            UNION
+            SELECT bundle_id, original_transaction_id FROM transactions
+            WHERE original_transaction_id = $subject AND environment = $environment
+        ) AS theirs
+        """
+
+    /// - Parameters:
+    ///   - theirs: a relation `theirs` with the columns `bundle_id` and `original_transaction_id`.
+    ///   - ofUser: a condition on the user of a row `held`; empty for all users.
+    private init(theirs: String, ofUser: String) {
+        func join(_ table: String, _ name: String) -> String {
+            """
+            JOIN \(table) AS \(name)
+                ON \(name).original_transaction_id = theirs.original_transaction_id
+                AND \(name).environment = $environment
+            """
+        }
+        owners = Statement(
+            Subject.parameters,
+            returning: OwnerTable.reader,
+            """
+            SELECT theirs.original_transaction_id, $environment AS environment, theirs.bundle_id,
+                   owner.user_id, coalesce(owner.rule, 'unlinked') AS rule, owner.spans,
+                   owner.direct_user_id, owner.app_transaction_id
+            FROM \(theirs)
+            LEFT \(join("owners", "owner")) AND owner.bundle_id = theirs.bundle_id
+            """
+        )
+        held = Statement(
+            Subject.parameters,
+            returning: EntitlementTable.reader,
+            """
+            SELECT \(EntitlementTable.reader.names(of: "held"))
+            FROM \(theirs)
+            \(join("entitlements", "held")) AND held.bundle_id = theirs.bundle_id \(ofUser)
+            ORDER BY held.entitlement_key, held.user_id
+            """
+        )
+        transactions = Statement(
+            Subject.parameters,
+            returning: Self.signedTransaction,
+            """
+            SELECT \(TransactionTable.reader.names(of: "fact")), \(ContentSource.list)
+            FROM \(theirs)
+            \(join("transactions", "fact")) AND fact.bundle_id = theirs.bundle_id
+            LEFT JOIN revisions AS known
+                ON known.id = fact.transaction_id AND known.kind = 'transaction'
+                AND known.environment = fact.environment AND known.bundle_id = fact.bundle_id
+                AND known.track = fact.track
+            \(ContentSource.notification)
+            ORDER BY fact.purchase_date_ms, fact.transaction_id, known.signed_date_ms
+            """
+        )
+        renewals = Statement(
+            Subject.parameters,
+            returning: Self.renewal,
+            Self.renewals(theirs, join("renewals", "fact"))
+        )
+        credits = Statement(
+            Subject.parameters,
+            returning: LedgerTable.reader,
+            """
+            SELECT \(LedgerTable.reader.names(of: "held"))
+            FROM \(theirs)
+            \(join("ledger", "held")) AND held.bundle_id = theirs.bundle_id \(ofUser)
+            ORDER BY held.transaction_id, held.product_id, held.currency
+            """
+        )
+    }
+
+    /// - Parameter join: of `renewals AS fact`.
+    private static func renewals(_ theirs: String, _ join: String) -> String {
+        """
+        SELECT theirs.original_transaction_id, fact.environment, theirs.bundle_id,
+               fact.auto_renew_product_id, fact.auto_renew_status, fact.is_in_billing_retry,
+               fact.grace_period_expires_date_ms, \(ContentSource.list)
+        FROM \(theirs)
+        \(join)
+        LEFT JOIN revisions AS known
+            ON known.id = fact.original_transaction_id AND known.kind = 'renewal'
+            AND known.environment = fact.environment AND known.trust = fact.trust
+            AND known.content_hash = fact.content_hash
+        \(ContentSource.notification)
+        """
+    }
+
+    private static let signedTransaction = RowReader<SignedTransaction> { columns in
+        let fact = TransactionTable.declare(&columns)
+        let source = ContentSource.declare(&columns)
+        return { row in SignedTransaction(fact: fact(row), source: source(row)) }
+    }
+
+    private static let renewal = RowReader<Renewal> { columns in
+        let purchase = PurchaseKey.declare(&columns)
+        let product = columns("auto_renew_product_id", String?.self)
+        let status = columns("auto_renew_status", Int64?.self)
+        let isInBillingRetry = columns("is_in_billing_retry", Bool?.self)
+        let graceUntil = columns("grace_period_expires_date_ms", Timestamp?.self)
+        let source = ContentSource.declare(&columns)
+        return { row in
+            Renewal(
+                purchase: purchase(row),
+                autoRenewProductID: row[product],
+                autoRenewStatus: row[status],
+                isInBillingRetry: row[isInBillingRetry],
+                graceUntil: row[graceUntil],
+                source: source(row)
+            )
+        }
+    }
+}
+
+/// Where a content was read first: the raw record, and the notification that it came by.
+package struct ContentSource: Sendable {
+    package let topic: String
+    package let partition: Int64
+    package let offset: Int64
+    package let signedDate: Timestamp
+    package let recordedAt: StoredTime
+    package let notificationUUID: String?
+    /// `DID_RENEW`; nil where no notification brought it.
+    package let notificationType: String?
+    package let notificationSubtype: String?
+
+    /// Of `revisions AS known`, and of `notification`.
+    static let list = """
+        known.source_topic, known.source_partition, known.source_offset,
+        known.signed_date_ms AS source_signed_date_ms, known.recorded_at, known.notification_uuid,
+        came.type AS notification_type, came.subtype AS notification_subtype
+        """
+
+    static let notification = """
+        LEFT JOIN notifications AS came
+            ON came.uuid = lower(known.notification_uuid) AND came.environment = known.environment
+        """
+
+    /// Declares the columns of `list`; nil where there is no such content.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> ContentSource? {
+        let topic = columns("source_topic", String?.self)
+        let partition = columns("source_partition", Int64?.self)
+        let offset = columns("source_offset", Int64?.self)
+        let signedDate = columns("source_signed_date_ms", Timestamp?.self)
+        let recordedAt = columns("recorded_at", StoredTime?.self)
+        let uuid = columns("notification_uuid", String?.self)
+        let type = columns("notification_type", String?.self)
+        let subtype = columns("notification_subtype", String?.self)
+        return { row in
+            guard let topic = row[topic], let partition = row[partition],
+                let offset = row[offset], let signedDate = row[signedDate],
+                let recordedAt = row[recordedAt]
+            else { return nil }
+            return ContentSource(
+                topic: topic,
+                partition: partition,
+                offset: offset,
+                signedDate: signedDate,
+                recordedAt: recordedAt,
+                notificationUUID: row[uuid],
+                notificationType: row[type],
+                notificationSubtype: row[subtype]
+            )
+        }
+    }
+}

@@ -1,0 +1,288 @@
+import Entitlements
+package import Postgres
+
+/// What support staff see of a user in one environment, beside the purchases, and of the history.
+package enum UserDetails {
+    package typealias Subject = PurchaseDetails.Subject
+
+    /// How new what is shown is.
+    package struct Versions: Sendable {
+        /// Of the user's last change; nil where there was none.
+        package let user: Int64?
+        /// Nil while no catalog was applied.
+        package let catalog: Int64?
+    }
+
+    package static let versions = Statement<String, Versions>(
+        [.value("user")],
+        returning: RowReader { columns in
+            let user = columns("user_version", Int64?.self)
+            let catalog = columns("catalog_version", Int64?.self)
+            return { row in Versions(user: row[user], catalog: row[catalog]) }
+        },
+        """
+        SELECT (SELECT version FROM user_versions WHERE user_id = $user) AS user_version,
+               (SELECT max(version) FROM catalog_versions) AS catalog_version
+        """
+    )
+
+    /// Something that a person granted, and nobody bought.
+    package struct Grant: Sendable {
+        package let number: Int64
+        package let key: String
+        package let periods: [PostgresPeriod]
+        package let grantedBy: String
+        package let reason: String
+        package let revokedBy: String?
+        package let revocationReason: String?
+    }
+
+    package static let grants = Statement<Subject, Grant>(
+        Subject.parameters,
+        returning: RowReader { columns in
+            let number = columns("grant_id", Int64.self)
+            let key = columns("entitlement_key", String.self)
+            let periods = columns("periods", [PostgresPeriod].self)
+            let grantedBy = columns("granted_by", String.self)
+            let reason = columns("reason", String.self)
+            let revokedBy = columns("revoked_by", String?.self)
+            let revocationReason = columns("revocation_reason", String?.self)
+            return { row in
+                Grant(
+                    number: row[number],
+                    key: row[key],
+                    periods: row[periods],
+                    grantedBy: row[grantedBy],
+                    reason: row[reason],
+                    revokedBy: row[revokedBy],
+                    revocationReason: row[revocationReason]
+                )
+            }
+        },
+        """
+        SELECT grant_id, entitlement_key, periods, granted_by, reason, revoked_by,
+               revocation_reason
+        FROM grants WHERE user_id = $subject AND environment = $environment ORDER BY grant_id
+        """
+    )
+
+    package static let balances = Statement<Subject, (currency: String, amount: Int64)>(
+        Subject.parameters,
+        returning: RowReader { columns in
+            let currency = columns("currency", String.self)
+            let amount = columns("amount", Int64.self)
+            return { row in (row[currency], row[amount]) }
+        },
+        """
+        SELECT currency, ledger_balance($subject, currency, $environment) AS amount FROM (
+            SELECT currency FROM ledger WHERE user_id = $subject AND environment = $environment
+            UNION
+            SELECT currency FROM ledger_debits
+            WHERE user_id = $subject AND environment = $environment
+        ) AS held ORDER BY currency
+        """
+    )
+
+    /// What the app's own servers took from a balance.
+    package struct Debit: Sendable {
+        package let reference: String
+        package let currency: String
+        package let amount: Int64
+        package let debitedAt: StoredTime
+    }
+
+    package static let debits = Statement<Subject, Debit>(
+        Subject.parameters,
+        returning: RowReader { columns in
+            let reference = columns("reference", String.self)
+            let currency = columns("currency", String.self)
+            let amount = columns("amount", Int64.self)
+            let debitedAt = columns("debited_at", StoredTime.self)
+            return { row in
+                Debit(
+                    reference: row[reference],
+                    currency: row[currency],
+                    amount: row[amount],
+                    debitedAt: row[debitedAt]
+                )
+            }
+        },
+        """
+        SELECT reference, currency, amount, debited_at FROM ledger_debits
+        WHERE user_id = $subject AND environment = $environment ORDER BY debited_at, reference
+        """
+    )
+
+    /// What a user has in an environment that was not asked about.
+    package struct OtherEnvironment: Sendable {
+        package let name: String
+        package let purchases: Int64
+        package let grants: Int64
+    }
+
+    package static let otherEnvironments = Statement<Subject, OtherEnvironment>(
+        Subject.parameters,
+        returning: RowReader { columns in
+            let name = columns("environment", String.self)
+            let purchases = columns("purchases", Int64.self)
+            let grants = columns("grants", Int64.self)
+            return { row in
+                OtherEnvironment(name: row[name], purchases: row[purchases], grants: row[grants])
+            }
+        },
+        """
+        SELECT environment, count(bundle_id) AS purchases, count(grant_id) AS grants FROM (
+            SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id
+            FROM entitlements WHERE user_id = $subject
+            UNION
+            SELECT environment, bundle_id, original_transaction_id, NULL
+            FROM changes WHERE user_id = $subject AND grant_id IS NULL
+            UNION
+            SELECT environment, bundle_id, original_transaction_id, NULL
+            FROM ledger WHERE user_id = $subject
+            UNION
+            SELECT environment, NULL, NULL, grant_id FROM grants WHERE user_id = $subject
+        ) AS theirs
+        WHERE environment <> $environment GROUP BY environment ORDER BY environment
+        """
+    )
+}
+
+extension UserDetails {
+    /// One change of what a user may use, as the history has it.
+    package struct Change: Sendable {
+        package let userID: String
+        package let version: Int64
+        package let changedAt: StoredTime
+        package let key: String
+        package let originalTransactionID: String?
+        package let old: [PostgresPeriod]
+        package let new: [PostgresPeriod]
+        package let cause: String
+        package let causeID: String?
+        package let catalogVersion: Int64?
+        /// `storekit.raw/3/1041`; nil where no record brought it.
+        package let source: String?
+    }
+
+    private static let changeReader = RowReader<Change> { columns in
+        let userID = columns("user_id", String.self)
+        let version = columns("version", Int64.self)
+        let changedAt = columns("changed_at", StoredTime.self)
+        let key = columns("entitlement_key", String.self)
+        let original = columns("original_transaction_id", String?.self)
+        let old = columns("old_periods", [PostgresPeriod].self)
+        let new = columns("new_periods", [PostgresPeriod].self)
+        let cause = columns("cause", String.self)
+        let causeID = columns("cause_id", String?.self)
+        let catalogVersion = columns("catalog_version", Int64?.self)
+        let source = columns("source", String?.self)
+        return { row in
+            Change(
+                userID: row[userID],
+                version: row[version],
+                changedAt: row[changedAt],
+                key: row[key],
+                originalTransactionID: row[original],
+                old: row[old],
+                new: row[new],
+                cause: row[cause],
+                causeID: row[causeID],
+                catalogVersion: row[catalogVersion],
+                source: row[source]
+            )
+        }
+    }
+
+    private static let changeList = """
+        change.user_id, change.version, change.changed_at, change.entitlement_key,
+        change.original_transaction_id, change.old_periods, change.new_periods, change.cause,
+        change.cause_id, change.catalog_version,
+        change.source_topic || '/' || change.source_partition || '/' || change.source_offset
+            AS source
+        """
+
+    package static let changes = Statement<Subject, Change>(
+        Subject.parameters,
+        returning: changeReader,
+        """
+        SELECT \(changeList) FROM changes AS change
+        WHERE user_id = $subject AND environment = $environment ORDER BY version
+        """
+    )
+
+    /// The changes that the purchase behind a transaction brought: the history is kept by user, so
+    /// it is asked for those whose purchase it is or was.
+    package static let changesOfTransaction = Statement<Subject, Change>(
+        Subject.parameters,
+        returning: changeReader,
+        """
+        SELECT \(changeList)
+        FROM (
+            SELECT theirs.*, whose.user_id
+            FROM \(PurchaseDetails.behindTransaction)
+            CROSS JOIN LATERAL (
+                SELECT fact.user_id FROM entitlements AS fact
+                WHERE fact.original_transaction_id = theirs.original_transaction_id
+                    AND fact.environment = $environment AND fact.bundle_id = theirs.bundle_id
+                UNION
+                SELECT fact.user_id FROM ledger AS fact
+                WHERE fact.original_transaction_id = theirs.original_transaction_id
+                    AND fact.environment = $environment AND fact.bundle_id = theirs.bundle_id
+                UNION
+                SELECT coalesce(span ->> 0, owner.user_id) FROM owners AS owner
+                LEFT JOIN LATERAL json_array_elements(owner.spans) AS span ON true
+                WHERE owner.original_transaction_id = theirs.original_transaction_id
+                    AND owner.environment = $environment AND owner.bundle_id = theirs.bundle_id
+            ) AS whose
+        ) AS held
+        JOIN changes AS change USING (user_id, bundle_id, original_transaction_id)
+        WHERE change.environment = $environment
+        ORDER BY change.user_id, change.version
+        """
+    )
+
+    /// What was known of a user at an instant.
+    package struct KnownEntitlement: Sendable {
+        package let key: String
+        package let bundleID: String?
+        package let originalTransactionID: String?
+        package let grantID: Int64?
+        package let periods: [PostgresPeriod]
+        package let version: Int64
+        package let changedAt: StoredTime
+    }
+
+    package static let known = Statement<(subject: Subject, at: StoredTime), KnownEntitlement>(
+        [
+            .value("user", \.subject.id), .value("at", \.at),
+            .value("environment", \.subject.environment),
+        ],
+        returning: RowReader { columns in
+            let key = columns("entitlement_key", String.self)
+            let bundleID = columns("bundle_id", String?.self)
+            let original = columns("original_transaction_id", String?.self)
+            let grantID = columns("grant_id", Int64?.self)
+            let periods = columns("periods", [PostgresPeriod].self)
+            let version = columns("version", Int64.self)
+            let changedAt = columns("changed_at", StoredTime.self)
+            return { row in
+                KnownEntitlement(
+                    key: row[key],
+                    bundleID: row[bundleID],
+                    originalTransactionID: row[original],
+                    grantID: row[grantID],
+                    periods: row[periods],
+                    version: row[version],
+                    changedAt: row[changedAt]
+                )
+            }
+        },
+        """
+        SELECT entitlement_key, bundle_id, original_transaction_id, grant_id, periods, version,
+               changed_at
+        FROM entitlements_as_known($user, $at, $environment)
+        ORDER BY entitlement_key, version
+        """
+    )
+}

@@ -1,0 +1,25 @@
+package import Entitlements
+
+/// Reads all that the tables hold of some scopes, as a part of a pipeline: the facts from which
+/// rows follow, and the rows.
+package struct FactReading {
+    package let closedPeriods: Pipeline.Token<ClosedPeriodTable.Row>
+    package let transactions: Pipeline.Token<TransactionFact>
+    package let renewals: Pipeline.Token<RenewalFact>
+    package let graces: Pipeline.Token<RenewalTable.Grace>
+    package let owners: Pipeline.Token<OwnerTable.Changed>
+    package let entitlements: Pipeline.Token<EntitlementTable.Row>
+    package let credits: Pipeline.Token<LedgerTable.Row>
+    package let stackedPurchases: Pipeline.Token<StackedPurchase>
+
+    package init(_ scopes: [PurchaseScope], in pipeline: inout Pipeline) {
+        closedPeriods = pipeline.add(ClosedPeriodTable.read, scopes)
+        transactions = pipeline.add(TransactionTable.readOpen, scopes)
+        renewals = pipeline.add(RenewalTable.readRevisions, scopes)
+        graces = pipeline.add(RenewalTable.readGraces, scopes)
+        owners = pipeline.add(OwnerTable.readWithChanges, scopes)
+        entitlements = pipeline.add(EntitlementTable.read, scopes)
+        credits = pipeline.add(LedgerTable.read, scopes)
+        stackedPurchases = pipeline.add(StackedPurchaseTable.read, scopes)
+    }
+}

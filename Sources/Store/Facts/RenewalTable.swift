@@ -1,0 +1,97 @@
+import AppStore
+package import Entitlements
+import OpenSSL
+import Postgres
+
+/// The tables `renewals`, the newest signed renewal info of each subscription, and `grace_periods`,
+/// every grace that one of them ever granted.
+package enum RenewalTable {
+    /// A grace, and the renewal info that granted it.
+    package struct Grace: Sendable {
+        package let key: RenewalKey
+        package let grace: GracePeriod
+
+        package init(key: RenewalKey, grace: GracePeriod) {
+            self.key = key
+            self.grace = grace
+        }
+    }
+
+    private static let terms: Columns<RenewalFact> = [
+        Column("signed_date_ms", \.revision.signedDate),
+        Column("content_hash", \.revision.contentHash),
+        Column("product_id", \.productID),
+        Column("auto_renew_product_id", \.autoRenewProductID),
+        Column("auto_renew_status", \.autoRenewStatus),
+        Column("is_in_billing_retry", \.isInBillingRetry),
+        Column("expiration_intent", \.expirationIntent),
+        Column("renewal_date_ms", \.renewalDate),
+        Column("grace_period_expires_date_ms", \.gracePeriodExpiresDate),
+        Column("account_token", \.appAccountToken),
+        Column("app_transaction_id", \.appTransactionID),
+    ]
+
+    /// Raises facts to the given revision, which was compared with the table's under the purchases'
+    /// locks.
+    package static let raise = Statement<[RenewalFact], Void>(
+        [.rows("new", RenewalKey.columns.of(\.key) + terms)],
+        """
+        INSERT INTO renewals ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE SET \(terms.excluded)
+        """
+    )
+
+    package static let addGraces = Statement<[Grace], Void>(
+        [
+            .rows(
+                "new",
+                RenewalKey.columns.of(\.key) + [
+                    Column("expires_date_ms", \.grace.expiresDate),
+                    Column("renewal_date_ms", \.grace.renewalDate),
+                ]
+            )
+        ],
+        """
+        INSERT INTO grace_periods ($new.columns) SELECT * FROM $new
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    /// Only keys and revisions: nothing else of a renewal info decides about a row.
+    static let readRevisions = Statement<[PurchaseScope], RenewalFact>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: revisionReader,
+        "SELECT \(revisionReader.names(of: "known")) \(PurchaseScope.lookUp("renewals"))"
+    )
+
+    static let readGraces = Statement<[PurchaseScope], Grace>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: graceReader,
+        "SELECT \(graceReader.names(of: "known")) \(PurchaseScope.lookUp("grace_periods"))"
+    )
+
+    private static let revisionReader = RowReader<RenewalFact> { columns in
+        let key = RenewalKey.declare(&columns)
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        return { row in
+            RenewalFact(
+                key: key(row),
+                revision: Revision(signedDate: row[signedDate], contentHash: row[contentHash])
+            )
+        }
+    }
+
+    private static let graceReader = RowReader<Grace> { columns in
+        let key = RenewalKey.declare(&columns)
+        let expiresDate = columns("expires_date_ms", Timestamp.self)
+        let renewalDate = columns("renewal_date_ms", Timestamp?.self)
+        return { row in
+            Grace(
+                key: key(row),
+                grace: GracePeriod(expiresDate: row[expiresDate], renewalDate: row[renewalDate])
+            )
+        }
+    }
+}

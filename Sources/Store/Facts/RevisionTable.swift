@@ -1,0 +1,263 @@
+package import AppStore
+package import Records
+package import Entitlements
+import Postgres
+
+/// The table `revisions`: every content that was ever seen, once per key, with the raw record that
+/// brought it first.
+package enum RevisionTable {
+    package struct Row: Sendable {
+        package enum Kind: String, TextColumnValue {
+            case transaction
+            case renewal
+            case appTransaction = "app_transaction"
+        }
+
+        package let kind: Kind
+        package let environment: Environment
+        /// Empty for renewal info, which has none.
+        package let bundleID: String
+        package let id: String
+        /// Empty for all but renewal info, where it is part of what is known under one ID.
+        package let trust: String
+        package let track: Track
+        package let revision: Revision
+        package let payload: ArraySlice<UInt8>
+        package let notificationUUID: String?
+        package let source: ObservationSource?
+
+        package init(
+            kind: Kind,
+            environment: Environment,
+            bundleID: String,
+            id: String,
+            trust: String = "",
+            track: Track,
+            revision: Revision,
+            payload: ArraySlice<UInt8>,
+            notificationUUID: String?,
+            source: ObservationSource?
+        ) {
+            self.kind = kind
+            self.environment = environment
+            self.bundleID = bundleID
+            self.id = id
+            self.trust = trust
+            self.track = track
+            self.revision = revision
+            self.payload = payload
+            self.notificationUUID = notificationUUID
+            self.source = source
+        }
+    }
+
+    package static let add = Statement<[Row], Void>(
+        [
+            .rows(
+                "new",
+                [
+                    Column("kind", \.kind),
+                    Column("environment", \.environment),
+                    Column("bundle_id", \.bundleID),
+                    Column("id", \.id),
+                    Column("trust", \.trust),
+                    Column("track", \.track),
+                    Column("content_hash", \.revision.contentHash),
+                    Column("signed_date_ms", \.revision.signedDate),
+                    Column("payload") { JSONText($0.payload) },
+                    Column("notification_uuid", \.notificationUUID),
+                    Column("source_topic", \.source?.topic),
+                    Column("source_partition", \.source?.partition),
+                    Column("source_offset", \.source?.offset),
+                    Column("source_index", \.source?.index),
+                ]
+            )
+        ],
+        """
+        INSERT INTO revisions ($new.columns) SELECT * FROM $new
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    /// Asks whether a content of an ID was first read from a record.
+    package struct Origin: Sendable {
+        /// Of the record, for the answer.
+        package let index: Int
+        package let environment: Environment
+        package let id: String
+        package let source: ObservationSource
+
+        package init(
+            index: Int,
+            environment: Environment,
+            id: String,
+            source: ObservationSource
+        ) {
+            self.index = index
+            self.environment = environment
+            self.id = id
+            self.source = source
+        }
+    }
+
+    /// The indexes of the records that brought a content.
+    package static let brought = Statement<[Origin], Int>(
+        [
+            .rows(
+                "asked",
+                [
+                    Column("index", \.index),
+                    Column("environment", \.environment),
+                    Column("id", \.id),
+                    Column("source_topic", \.source.topic),
+                    Column("source_partition", \.source.partition),
+                    Column("source_offset", \.source.offset),
+                    Column("source_index", \.source.index),
+                ]
+            )
+        ],
+        returning: RowReader("index"),
+        """
+        SELECT asked.index
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT FROM revisions AS known
+            WHERE known.id = asked.id AND known.environment = asked.environment
+              AND known.source_topic = asked.source_topic
+              AND known.source_partition = asked.source_partition
+              AND known.source_offset = asked.source_offset
+              AND known.source_index = asked.source_index
+            LIMIT 1
+        ) AS found
+        """
+    )
+}
+
+/// The table `notifications`: every genuine one, also those that carry no fact.
+package enum NotificationTable {
+    package struct Row: Sendable {
+        package let environment: Environment
+        package let uuid: String?
+        package let bundleID: String?
+        package let type: String
+        package let subtype: String?
+        package let meaning: NotificationMeaning
+        package let signedDate: Timestamp
+        package let originalTransactionID: String?
+        package let transactionID: String?
+        package let source: ObservationSource?
+
+        package init(
+            environment: Environment,
+            uuid: String?,
+            bundleID: String?,
+            type: String,
+            subtype: String?,
+            meaning: NotificationMeaning,
+            signedDate: Timestamp,
+            originalTransactionID: String?,
+            transactionID: String?,
+            source: ObservationSource?
+        ) {
+            self.environment = environment
+            self.uuid = uuid
+            self.bundleID = bundleID
+            self.type = type
+            self.subtype = subtype
+            self.meaning = meaning
+            self.signedDate = signedDate
+            self.originalTransactionID = originalTransactionID
+            self.transactionID = transactionID
+            self.source = source
+        }
+    }
+
+    package static let add = Statement<[Row], Void>(
+        [
+            .rows(
+                "new",
+                [
+                    Column("environment", \.environment),
+                    Column("uuid", \.uuid),
+                    Column("bundle_id", \.bundleID),
+                    Column("type", \.type),
+                    Column("subtype", \.subtype),
+                    Column("meaning", \.meaning),
+                    Column("signed_date_ms", \.signedDate),
+                    Column("original_transaction_id", \.originalTransactionID),
+                    Column("transaction_id", \.transactionID),
+                    Column("source_topic", \.source?.topic),
+                    Column("source_partition", \.source?.partition),
+                    Column("source_offset", \.source?.offset),
+                ]
+            )
+        ],
+        """
+        INSERT INTO notifications ($new.columns) SELECT * FROM $new
+        ON CONFLICT DO NOTHING
+        """
+    )
+}
+
+/// The table `app_downloads`: the newest app transaction of each account and app.
+package enum AppDownloadTable {
+    package struct Row: Sendable {
+        package let group: AppTransactionGroup
+        package let revision: Revision
+        package let trust: Trust
+        package let originalApplicationVersion: String?
+        package let originalPurchaseDate: Timestamp?
+        package let originalPlatform: String?
+        package let preorderDate: Timestamp?
+        package let applicationVersion: String?
+
+        package init(
+            group: AppTransactionGroup,
+            revision: Revision,
+            trust: Trust,
+            originalApplicationVersion: String?,
+            originalPurchaseDate: Timestamp?,
+            originalPlatform: String?,
+            preorderDate: Timestamp?,
+            applicationVersion: String?
+        ) {
+            self.group = group
+            self.revision = revision
+            self.trust = trust
+            self.originalApplicationVersion = originalApplicationVersion
+            self.originalPurchaseDate = originalPurchaseDate
+            self.originalPlatform = originalPlatform
+            self.preorderDate = preorderDate
+            self.applicationVersion = applicationVersion
+        }
+    }
+
+    private static let key: Columns<Row> = [
+        Column("app_transaction_id", \.group.appTransactionID),
+        Column("environment", \.group.environment),
+        Column("bundle_id", \.group.bundleID),
+    ]
+
+    private static let terms: Columns<Row> = [
+        Column("signed_date_ms", \.revision.signedDate),
+        Column("content_hash", \.revision.contentHash),
+        Column("trust", \.trust),
+        Column("original_application_version", \.originalApplicationVersion),
+        Column("original_purchase_date_ms", \.originalPurchaseDate),
+        Column("original_platform", \.originalPlatform),
+        Column("preorder_date_ms", \.preorderDate),
+        Column("application_version", \.applicationVersion),
+    ]
+
+    /// In the order of the keys, so that two workers never wait for each other.
+    package static let raise = Statement<[Row], Void>(
+        [.rows("new", key + terms)],
+        """
+        INSERT INTO app_downloads AS known ($new.columns)
+        SELECT * FROM $new ORDER BY \(key.names())
+        ON CONFLICT (app_transaction_id, environment, bundle_id) DO UPDATE SET \(terms.excluded)
+        WHERE (known.signed_date_ms, known.content_hash)
+            < (excluded.signed_date_ms, excluded.content_hash)
+        """
+    )
+}

@@ -1,0 +1,211 @@
+import AppStore
+package import Entitlements
+import OpenSSL
+import Postgres
+
+/// The table `transactions`: the newest signed revision of each transaction, in each of its tracks.
+package enum TransactionTable {
+    /// What of a given transaction contradicts the table.
+    package struct Contradiction: Sendable {
+        /// Of the transaction in what was asked.
+        package let index: Int
+        package let field: ImmutableField
+    }
+
+    private static let key: Columns<TransactionFact> = [
+        Column("transaction_id", \.key.transactionID),
+        Column("environment", \.key.environment),
+        Column("bundle_id", \.key.bundleID),
+        Column("track", \.track),
+    ]
+
+    /// What never changes for an ID.
+    private static let identity: Columns<TransactionFact> = [
+        Column("original_transaction_id", \.identity.originalTransactionID),
+        Column("product_id", \.identity.productID),
+        Column("purchase_date_ms", \.identity.purchaseDate),
+    ]
+
+    /// What never changes once it is known.
+    private static let lateIdentity: Columns<TransactionFact> = [
+        Column("product_type", \.identity.type),
+        Column("quantity", \.identity.quantity),
+    ]
+
+    /// What may be signed otherwise later.
+    private static let terms: Columns<TransactionFact> = [
+        Column("signed_date_ms", \.revision.signedDate),
+        Column("content_hash", \.revision.contentHash),
+        Column("trust", \.trust),
+        Column("expires_date_ms", \.expiresDate),
+        Column("revocation_date_ms", \.revocation?.date),
+        Column("revocation_percentage", \.revocation?.percentage),
+        Column("revocation_reason", \.revocation?.reason),
+        Column("revocation_type", \.revocation?.type),
+        Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
+        Column("revoked_content_hash", \.revokingReceipt?.contentHash),
+        Column("is_upgraded", \.isUpgraded),
+        Column("is_family_shared", \.isFamilyShared),
+        Column("subscription_group_id", \.subscriptionGroupID),
+        Column("account_token", \.appAccountToken),
+        Column("app_transaction_id", \.appTransactionID),
+        Column("items") { CommerceItem.stored($0.items) },
+    ]
+
+    /// Raises facts to the given revision, which was compared with the table's under the purchases'
+    /// locks.
+    ///
+    /// Raises nothing of a transaction that contradicts what is known of its ID: the caller compares
+    /// how many rows were touched with how many there are. What the table knows of the purchases at
+    /// hand was compared before; this sees an ID that belongs to another purchase, or whose
+    /// transaction lies in a closed period.
+    package static let raise = Statement<[TransactionFact], Void>(
+        [.rows("new", key + identity + lateIdentity + terms)],
+        """
+        INSERT INTO transactions AS known ($new.columns)
+        SELECT * FROM $new
+        WHERE (
+            -- Another track of the ID may stand in another purchase, which was not read.
+            SELECT other.original_transaction_id FROM transactions AS other
+            WHERE other.transaction_id = new.transaction_id
+              AND other.environment = new.environment AND other.bundle_id = new.bundle_id
+              AND other.track <> new.track
+              AND other.original_transaction_id <> new.original_transaction_id
+        ) IS NULL
+        ON CONFLICT (transaction_id, environment, bundle_id, track) DO UPDATE
+        SET \(lateIdentity.excluded), \(terms.excluded)
+        WHERE \(identity.equal("known", "excluded"))
+          AND coalesce(known.product_type = excluded.product_type, true)
+          AND coalesce(known.quantity = excluded.quantity, true)
+        """
+    )
+
+    /// The transactions that contradict what the table holds under their IDs.
+    package static let contradictions = Statement<[TransactionFact], Contradiction>(
+        [.rows("asked", [.index] + key + identity + lateIdentity)],
+        returning: RowReader { columns in
+            let index = columns("index", Int.self)
+            let field = columns("field", ImmutableField.self)
+            return { row in Contradiction(index: row[index], field: row[field]) }
+        },
+        """
+        SELECT asked.index,
+               CASE
+                   WHEN known.original_transaction_id <> asked.original_transaction_id
+                       THEN 'originalTransactionID'
+                   WHEN known.product_id <> asked.product_id THEN 'productID'
+                   WHEN known.purchase_date_ms <> asked.purchase_date_ms THEN 'purchaseDate'
+                   WHEN known.product_type <> asked.product_type THEN 'type'
+                   ELSE 'quantity'
+               END AS field
+        FROM $asked
+        JOIN transactions AS known
+            ON known.transaction_id = asked.transaction_id
+            AND known.environment = asked.environment AND known.bundle_id = asked.bundle_id
+            AND (
+                known.track = asked.track
+                OR known.original_transaction_id <> asked.original_transaction_id
+            )
+        WHERE known.original_transaction_id <> asked.original_transaction_id
+           OR known.product_id <> asked.product_id
+           OR known.purchase_date_ms <> asked.purchase_date_ms
+           OR known.product_type <> asked.product_type
+           OR known.quantity <> asked.quantity
+        """
+    )
+
+    /// The transactions of scopes that are in no closed period.
+    static let readOpen = Statement<[PurchaseScope], TransactionFact>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) "
+            + PurchaseScope.lookUp(
+                "transactions",
+                where: """
+                    AND known.purchase_date_ms >= coalesce(
+                        (
+                            SELECT max(sealed_before_ms) FROM sealed_periods AS closed
+                            WHERE closed.original_transaction_id = asked.original_transaction_id
+                              AND closed.environment = asked.environment
+                        ),
+                        -9223372036854775808)
+                    """
+            )
+    )
+
+    static let reader = RowReader<TransactionFact> { declare(&$0) }
+
+    /// Declares the columns of a whole fact.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> TransactionFact {
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let track = columns("track", Track.self)
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        let trust = columns("trust", Trust.self)
+        let productID = columns("product_id", String.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let type = columns("product_type", ProductType?.self)
+        let quantity = columns("quantity", Int32?.self)
+        let expiresDate = columns("expires_date_ms", Timestamp?.self)
+        let revocation = declareRevocation(&columns)
+        let revoking = TransactionFact.declareRevoking(&columns)
+        let isUpgraded = columns("is_upgraded", Bool?.self)
+        let isFamilyShared = columns("is_family_shared", Bool.self)
+        let group = columns("subscription_group_id", String?.self)
+        let token = columns("account_token", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        let items = columns("items", JSONText?.self)
+        return { row in
+            let purchase = purchase(row)
+            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
+            return TransactionFact(
+                key: TransactionKey(
+                    environment: purchase.environment,
+                    bundleID: purchase.bundleID,
+                    transactionID: row[transactionID]
+                ),
+                track: row[track],
+                revision: revision,
+                trust: row[trust],
+                identity: TransactionIdentity(
+                    originalTransactionID: purchase.originalTransactionID,
+                    productID: row[productID],
+                    purchaseDate: row[purchaseDate],
+                    type: row[type],
+                    quantity: row[quantity]
+                ),
+                expiresDate: row[expiresDate],
+                revocation: revocation(row),
+                olderRevoking: revoking(row, revision),
+                isUpgraded: row[isUpgraded],
+                isFamilyShared: row[isFamilyShared],
+                subscriptionGroupID: row[group],
+                appAccountToken: row[token].flatMap { AccountToken($0) },
+                appTransactionID: row[appTransactionID],
+                items: row[items].map { CommerceItem.items(stored: $0) } ?? []
+            )
+        }
+    }
+
+    private static func declareRevocation(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> Revocation? {
+        let date = columns("revocation_date_ms", Timestamp?.self)
+        let percentage = columns("revocation_percentage", Int32?.self)
+        let reason = columns("revocation_reason", Int32?.self)
+        let type = columns("revocation_type", String?.self)
+        return { row in
+            row[date].map { date in
+                Revocation(
+                    date: date,
+                    percentage: row[percentage],
+                    reason: row[reason],
+                    type: row[type]
+                )
+            }
+        }
+    }
+}

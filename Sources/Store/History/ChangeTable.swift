@@ -1,0 +1,114 @@
+import AppStore
+package import Entitlements
+package import Records
+import Postgres
+
+/// Why rows became different, as `changes` names it.
+package struct ChangeCause: Sendable {
+    package enum Kind: String, TextColumnValue {
+        case transaction, renewal, notification, link, catalog, rebuild
+    }
+
+    package let kind: Kind
+    package let id: String?
+    /// Nil where no body brought it, as with a link that was written late.
+    package let source: ObservationSource?
+
+    package init(_ kind: Kind, id: String? = nil, source: ObservationSource? = nil) {
+        self.kind = kind
+        self.id = id
+        self.source = source
+    }
+}
+
+/// The tables `changes`, the append-only history of what users may use, and `user_versions`, the
+/// last version given out to a user's changes. A trigger puts each new change into the outbox of
+/// the feed.
+package enum ChangeTable {
+    package struct Row: Sendable {
+        package let purchase: PurchaseKey
+        package let change: EntitlementChange
+        package let cause: ChangeCause
+
+        package init(purchase: PurchaseKey, change: EntitlementChange, cause: ChangeCause) {
+            self.purchase = purchase
+            self.change = change
+            self.cause = cause
+        }
+    }
+
+    /// Changes of one transaction, and the catalog by which they were projected.
+    package struct Batch: Sendable {
+        fileprivate let steps: [(userID: String, count: Int64)]
+        fileprivate let rows: [Numbered]
+        fileprivate let catalogVersion: Int64?
+
+        fileprivate struct Numbered: Sendable {
+            let row: Row
+            /// How many changes of the user follow in the batch.
+            let versionsAfter: Int64
+        }
+
+        /// - Parameters:
+        ///   - rows: each gets the next version of its user, in this order.
+        ///   - catalogVersion: nil where there is no catalog.
+        package init(_ rows: [Row], catalogVersion: Int64?) {
+            var counts: [String: Int64] = [:]
+            for row in rows {
+                counts[row.change.userID, default: 0] += 1
+            }
+            steps = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            self.rows = rows.map { row in
+                let left = (counts[row.change.userID] ?? 1) - 1
+                counts[row.change.userID] = left
+                return Numbered(row: row, versionsAfter: left)
+            }
+            self.catalogVersion = catalogVersion
+        }
+    }
+
+    private static let row: Columns<Row> =
+        PurchaseKey.columns.of(\.purchase) + [
+            Column("entitlement_key", \.change.key),
+            Column("old_periods", \.change.old),
+            Column("new_periods", \.change.new),
+            Column("cause", \.cause.kind),
+            Column("cause_id", \.cause.id),
+            Column("source_topic", \.cause.source?.topic),
+            Column("source_partition", \.cause.source?.partition),
+            Column("source_offset", \.cause.source?.offset),
+        ]
+
+    /// The upsert waits for whoever else gives the user versions, so none is given twice.
+    package static let append = Statement<Batch, Void>(
+        [
+            .rows(
+                "steps",
+                [Column("user_id", \.userID), Column("version", \.count)],
+                \.steps
+            ),
+            .rows(
+                "change",
+                [
+                    Column("user_id", \.row.change.userID),
+                    Column("versions_after", \.versionsAfter),
+                ] + row.of(\.row),
+                \.rows
+            ),
+            .value("catalog_version", \.catalogVersion),
+        ],
+        """
+        WITH given AS (
+            INSERT INTO user_versions AS known ($steps.columns)
+            SELECT * FROM $steps
+            ON CONFLICT (user_id) DO UPDATE SET version = known.version + excluded.version
+            RETURNING user_id, version
+        )
+        INSERT INTO changes (user_id, version, \(row.names()), catalog_version)
+        SELECT change.user_id, given.version - change.versions_after,
+               \(row.names(of: "change")), $catalog_version
+        FROM $change
+        JOIN given USING (user_id)
+        """
+    )
+}

@@ -1,0 +1,78 @@
+package import Entitlements
+import Postgres
+
+/// The advisory locks: between those who write the same rows, and released with the transaction
+/// where nothing else is said.
+///
+/// `link-worker` takes `sharedLinks`, accounts, purchases; `entitle-worker` takes `sharedCatalog`,
+/// purchases, users; always in this order. Each set is taken by one statement in the order of the
+/// locks' numbers, so that two batches wait for each other but never in a circle.
+package enum Locks {
+    /// Shared by all who decide by the links.
+    package static let sharedLinks = shared("links")
+
+    /// Waits until everybody who decides by links as they were has committed.
+    ///
+    /// What they have recorded is seen afterwards, and who begins later sees the links as they are;
+    /// nobody waits for this.
+    package static let afterSharedLinks = wait(for: "links")
+
+    /// Shared by all who project by the catalog.
+    package static let sharedCatalog = shared("catalog")
+
+    /// Waits until everybody who projects by the catalog as it was has committed; see
+    /// `afterSharedLinks`.
+    package static let afterSharedCatalog = wait(for: "catalog")
+
+    /// Apple Accounts in apps, whose purchases may name each other's owner.
+    package static let accounts = Statement<[AppTransactionGroup], Void>(
+        [
+            .values("environments") { $0.map(\.environment) },
+            .values("bundle_ids") { $0.map(\.bundleID) },
+            .values("ids") { $0.map(\.appTransactionID) },
+        ],
+        "SELECT lock_accounts($environments, $bundle_ids, $ids)"
+    )
+
+    package static let purchases = Statement<[PurchaseScope], Void>(
+        [
+            .values("environments") { $0.map(\.environment) },
+            .values("originals") { $0.map(\.originalTransactionID) },
+        ],
+        "SELECT lock_purchases($environments, $originals)"
+    )
+
+    package static let users = Statement<[String], Void>(
+        [.values("users") { $0 }],
+        "SELECT lock_users($users)"
+    )
+
+    private static func shared(_ name: String) -> Statement<Void, Void> {
+        Statement("SELECT pg_advisory_xact_lock_shared(hashtextextended('\(name)', 0))")
+    }
+
+    private static func wait(for name: String) -> Statement<Void, Void> {
+        Statement("SELECT wait_for_sharers('\(name)')")
+    }
+}
+
+/// A lock that a session holds, so that one copy of a worker at a time does some work.
+package struct SessionLock: Sendable {
+    /// False where another session holds it.
+    package let acquire: Statement<Void, Bool>
+    package let release: Statement<Void, Void>
+
+    /// Work on changed links and changed owners.
+    package static let linkOutbox = SessionLock("link outbox")
+    /// The projection of all purchases by a new catalog.
+    package static let catalogProjection = SessionLock("catalog projection")
+
+    private init(_ name: String) {
+        let number = "hashtextextended('\(name)', 0)"
+        acquire = Statement(
+            returning: RowReader("is_locked"),
+            "SELECT pg_try_advisory_lock(\(number)) AS is_locked"
+        )
+        release = Statement("SELECT pg_advisory_unlock(\(number))")
+    }
+}

@@ -1,0 +1,205 @@
+package import AppStore
+import Entitlements
+package import Postgres
+
+/// What a link names a user by; the raw value is the table's word.
+package enum LinkKind: String, CaseIterable, TextColumnValue, Sendable {
+    case accountToken = "account_token"
+    case appTransactionID = "app_transaction_id"
+    case originalTransactionID = "original_transaction_id"
+}
+
+/// What an operator knows: a token, an app transaction ID or an original transaction ID is a user.
+package struct AccountLink: Hashable, Sendable {
+    package var kind: LinkKind
+    /// The token or ID itself; a token is compared without regard to case.
+    package var key: String
+    /// Empty means any.
+    package var environment: String
+    /// Empty means any.
+    package var bundleID: String
+    /// Empty in a request to remove the link, whoever it names.
+    package var userID: String
+
+    package init(
+        kind: LinkKind,
+        key: String,
+        environment: String = "",
+        bundleID: String = "",
+        userID: String
+    ) {
+        self.kind = kind
+        self.key = key
+        self.environment = environment
+        self.bundleID = bundleID
+        self.userID = userID
+    }
+
+    /// The key as the table holds it, so that two spellings of one token are one row.
+    fileprivate var storedKey: String {
+        kind == .accountToken ? key.lowercased() : key
+    }
+}
+
+/// The table `account_links`, which `link-worker` asks with every record of a purchase; of what
+/// changes in it a trigger tells `link-worker`.
+package enum AccountLinkTable {
+    /// The channel on which writers of links and of owners say that there is something to do.
+    package static let channel = "account_links"
+
+    /// Writes links; one that stands already is changed to the new user, and nothing is written
+    /// where it names that user.
+    ///
+    /// - Returns: how many became different.
+    package static func add(
+        _ links: some Collection<AccountLink>,
+        on connection: PostgresConnection
+    ) async throws -> Int {
+        try await connection.run(add, Array(links)).affectedCount
+    }
+
+    /// Removes links; one that names another user than the request's stays.
+    ///
+    /// - Returns: how many were removed.
+    package static func remove(
+        _ links: some Collection<AccountLink>,
+        on connection: PostgresConnection
+    ) async throws -> Int {
+        try await connection.run(remove, Array(links)).affectedCount
+    }
+
+    /// Which links are listed; nil for all.
+    package struct Selection: Sendable {
+        package var kind: LinkKind?
+        package var key: String?
+        package var userID: String?
+        package var limit: Int
+
+        package init(kind: LinkKind?, key: String?, userID: String?, limit: Int) {
+            self.kind = kind
+            self.key = key
+            self.userID = userID
+            self.limit = limit
+        }
+    }
+
+    private static let key: Columns<AccountLink> = [
+        Column("kind", \.kind),
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
+        Column("key", \.storedKey),
+    ]
+
+    private static let row = key + [Column("user_id", \.userID)]
+
+    static let add = Statement<[AccountLink], Void>(
+        [.rows("new", row)],
+        """
+        INSERT INTO account_links AS known ($new.columns)
+        SELECT DISTINCT ON (\(key.names())) $new.columns
+        FROM $new.arrays WITH ORDINALITY AS new ($new.columns, index)
+        ORDER BY \(key.names()), index DESC
+        ON CONFLICT (key, kind, environment, bundle_id) DO UPDATE
+            SET user_id = excluded.user_id, linked_at = now()
+            WHERE known.user_id <> excluded.user_id
+        """
+    )
+
+    static let remove = Statement<[AccountLink], Void>(
+        [.rows("gone", row)],
+        """
+        DELETE FROM account_links AS known
+        USING $gone
+        WHERE \(key.equal("known", "gone")) AND gone.user_id IN ('', known.user_id)
+        """
+    )
+
+    /// Links in the order of their users.
+    package static let list = Statement<Selection, AccountLink>(
+        [
+            .value("kind", \.kind), .value("key", \.key), .value("user", \.userID),
+            .value("limit", \.limit),
+        ],
+        returning: RowReader { columns in
+            let kind = columns("kind", LinkKind.self)
+            let key = columns("key", String.self)
+            let environment = columns("environment", String.self)
+            let bundleID = columns("bundle_id", String.self)
+            let userID = columns("user_id", String.self)
+            return { row in
+                AccountLink(
+                    kind: row[kind],
+                    key: row[key],
+                    environment: row[environment],
+                    bundleID: row[bundleID],
+                    userID: row[userID]
+                )
+            }
+        },
+        """
+        SELECT kind, key, environment, bundle_id, user_id FROM account_links
+        WHERE ($kind IS NULL OR kind = $kind)
+            AND ($key IS NULL
+                OR key = CASE kind WHEN 'account_token' THEN lower($key) ELSE $key END)
+            AND ($user IS NULL OR user_id = $user)
+        ORDER BY user_id, kind, key, environment, bundle_id LIMIT $limit
+        """
+    )
+}
+
+extension AccountLinkTable {
+    /// Asks which user a link names, in one app and environment.
+    package struct Question: Hashable, Sendable {
+        package let kind: LinkKind
+        package let environment: Environment
+        package let bundleID: String
+        package let key: String
+
+        package init(kind: LinkKind, environment: Environment, bundleID: String, key: String) {
+            self.kind = kind
+            self.environment = environment
+            self.bundleID = bundleID
+            self.key = key
+        }
+    }
+
+    /// The answer to a question; there is none where no link stands.
+    package struct Found: Sendable {
+        /// Of the question in what was asked.
+        package let index: Int
+        package let userID: String
+    }
+
+    /// A link that names environment and app counts before one that leaves them open.
+    package static let find = Statement<[Question], Found>(
+        [
+            .rows(
+                "asked",
+                [
+                    .index,
+                    Column("kind", \.kind),
+                    Column("environment", \.environment),
+                    Column("bundle_id", \.bundleID),
+                    Column("key", \.key),
+                ]
+            )
+        ],
+        returning: RowReader { columns in
+            let index = columns("index", Int.self)
+            let userID = columns("user_id", String.self)
+            return { row in Found(index: row[index], userID: row[userID]) }
+        },
+        """
+        SELECT asked.index, known.user_id
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT link.user_id FROM account_links AS link
+            WHERE link.key = asked.key AND link.kind = asked.kind
+              AND link.environment IN (asked.environment, '')
+              AND link.bundle_id IN (asked.bundle_id, '')
+            ORDER BY link.environment = '', link.bundle_id = ''
+            LIMIT 1
+        ) AS known
+        """
+    )
+}

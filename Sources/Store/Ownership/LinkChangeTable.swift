@@ -1,0 +1,240 @@
+import AppStore
+package import Entitlements
+import Postgres
+
+/// A row of `account_link_changes`: a link that was written, changed or removed.
+package struct LinkChange: Sendable {
+    package let id: Int64
+    package let kind: String
+    package let environment: String
+    package let bundleID: String
+    package let key: String
+    /// How often its purchase has been refused.
+    package let attempts: Int
+
+    /// Whether it asks for one scope's purchases and no others.
+    package func isOnly(of scope: PurchaseScope) -> Bool {
+        kind == LinkKind.originalTransactionID.rawValue && key == scope.originalTransactionID
+            && environment == scope.environment.rawValue
+    }
+}
+
+/// The table `account_link_changes`: written by triggers of `account_links`, emptied by
+/// `link-worker`, which finds the owners of the purchases concerned again.
+package enum LinkChangeTable {
+    /// A purchase whose owner is found again after a while.
+    package struct Retry: Sendable {
+        package let scope: PurchaseScope
+        package let attempts: Int
+        package let delay: Duration
+
+        package init(scope: PurchaseScope, attempts: Int, delay: Duration) {
+            self.scope = scope
+            self.attempts = attempts
+            self.delay = delay
+        }
+    }
+
+    /// How many are read at once.
+    package static let countMax = 200
+
+    package static let oldest = Statement<Void, LinkChange>(
+        returning: RowReader { columns in
+            let id = columns("id", Int64.self)
+            let kind = columns("kind", String.self)
+            let environment = columns("environment", String.self)
+            let bundleID = columns("bundle_id", String.self)
+            let key = columns("key", String.self)
+            let attempts = columns("attempts", Int.self)
+            return { row in
+                LinkChange(
+                    id: row[id],
+                    kind: row[kind],
+                    environment: row[environment],
+                    bundleID: row[bundleID],
+                    key: row[key],
+                    attempts: row[attempts]
+                )
+            }
+        },
+        """
+        SELECT id, kind, environment, bundle_id, key, attempts FROM account_link_changes
+        WHERE due_at <= now() ORDER BY id LIMIT \(countMax)
+        """
+    )
+
+    /// Whether a change of a link, or of an owner, is due.
+    package static let isAnythingDue = Statement<Void, Bool>(
+        returning: RowReader("is_due"),
+        """
+        SELECT EXISTS (SELECT FROM account_link_changes WHERE due_at <= now())
+            OR \(OwnerChangeTable.isAnyDue) AS is_due
+        """
+    )
+
+    /// Removes changes that are applied.
+    package static let remove = Statement<[Int64], Void>(
+        [.values("ids") { $0 }],
+        "DELETE FROM account_link_changes WHERE id = ANY ($ids)"
+    )
+
+    /// Has purchases that were refused looked at again after a while, each by a change of its own.
+    package static let retry = Statement<[Retry], Void>(
+        [
+            .rows(
+                "refused",
+                [
+                    Column("environment", \.scope.environment),
+                    Column("key", \.scope.originalTransactionID),
+                    Column("attempts", \.attempts),
+                    Column("delay_ms", \.delay.wholeMilliseconds),
+                ]
+            )
+        ],
+        """
+        INSERT INTO account_link_changes (kind, environment, bundle_id, key, attempts, due_at)
+        SELECT 'original_transaction_id', environment, '', key, attempts,
+               now() + delay_ms * interval '1 millisecond'
+        FROM $refused
+        """
+    )
+
+    /// The purchases that changes concern.
+    package static let purchases = Statement<[LinkChange], PurchaseScope>(
+        [
+            .rows(
+                "changed",
+                [
+                    Column("kind", \.kind),
+                    Column("environment", \.environment),
+                    Column("bundle_id", \.bundleID),
+                    Column("key", \.key),
+                ]
+            )
+        ],
+        returning: PurchaseScope.reader,
+        """
+        SELECT DISTINCT known.environment, known.original_transaction_id
+        FROM $changed
+        CROSS JOIN LATERAL (
+            SELECT fact.environment, fact.bundle_id, fact.original_transaction_id
+            FROM ownership_facts AS fact
+            WHERE changed.kind = 'account_token' AND fact.account_token = changed.key
+            UNION ALL
+            SELECT fact.environment, NULL, fact.original_transaction_id
+            FROM ownership_renewals AS fact
+            WHERE changed.kind = 'account_token' AND fact.account_token = changed.key
+            UNION ALL
+            SELECT owner.environment, owner.bundle_id, owner.original_transaction_id
+            FROM owners AS owner
+            WHERE changed.kind = 'app_transaction_id' AND owner.app_transaction_id = changed.key
+            UNION ALL
+            SELECT owner.environment, owner.bundle_id, owner.original_transaction_id
+            FROM owners AS owner
+            WHERE changed.kind = 'original_transaction_id'
+              AND owner.original_transaction_id = changed.key
+        ) AS known
+        WHERE changed.environment IN ('', known.environment)
+          AND (changed.bundle_id IN ('', known.bundle_id) OR known.bundle_id IS NULL)
+        """
+    )
+
+    /// Has the owner of every purchase found again; answers how many purchases there are.
+    package static let addAll = Statement<Void, Int64>(
+        returning: RowReader("purchases"),
+        "SELECT judge_owners_anew() AS purchases"
+    )
+}
+
+/// How much of linking is left to do, whichever copy does it.
+package enum LinkBacklog {
+    /// What is left to do about purchases.
+    package struct Purchases: Sendable {
+        package let unownedCount: Int64
+        /// Those whose owner has changed and that have not been projected since.
+        package let unprojectedCount: Int64
+        package let oldestUnprojectedSeconds: Double
+    }
+
+    /// Changes of links that are due, counted up to 100,000.
+    package static let changes = Statement<Void, Int64>(
+        returning: RowReader("count"),
+        """
+        SELECT count(*) FROM (
+            SELECT FROM account_link_changes WHERE due_at <= now() LIMIT 100000
+        ) AS waiting
+        """
+    )
+
+    /// Counted up to 100,000 each.
+    package static let purchases = Statement<Void, Purchases>(
+        returning: RowReader { columns in
+            let unowned = columns("unowned", Int64.self)
+            let unprojected = columns("unprojected", Int64.self)
+            let oldest = columns("oldest_seconds", Double.self)
+            return { row in
+                Purchases(
+                    unownedCount: row[unowned],
+                    unprojectedCount: row[unprojected],
+                    oldestUnprojectedSeconds: row[oldest]
+                )
+            }
+        },
+        """
+        SELECT
+            (SELECT count(*) FROM (
+                SELECT FROM owners WHERE user_id IS NULL LIMIT 100000
+            ) AS unowned) AS unowned,
+            count(*) AS unprojected,
+            coalesce(extract(epoch FROM now() - min(changed_at)), 0)::float8 AS oldest_seconds
+        FROM (SELECT changed_at FROM owner_changes LIMIT 100000) AS waiting
+        """
+    )
+}
+
+/// The row of `linking_rules`: by which rules the `link-worker` that started last finds owners.
+package enum LinkingRulesTable {
+    /// Writes nothing where the same rules stand there.
+    package static let write = Statement<OwnershipRules, Void>(
+        [
+            .rows(
+                "new",
+                [
+                    Column("policy", \.policy),
+                    Column("tokens_are_user_ids", \.tokensAreUserIDs),
+                    Column("trusts_ingestion", \.trustsIngestion),
+                ]
+            ) { [$0] }
+        ],
+        """
+        INSERT INTO linking_rules AS known ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (is_only) DO UPDATE SET
+            policy = excluded.policy,
+            tokens_are_user_ids = excluded.tokens_are_user_ids,
+            trusts_ingestion = excluded.trusts_ingestion,
+            since = now()
+        WHERE (known.policy, known.tokens_are_user_ids, known.trusts_ingestion)
+            <> (excluded.policy, excluded.tokens_are_user_ids, excluded.trusts_ingestion)
+        """
+    )
+
+    /// Nil in the place of rules that only a later version knows.
+    package static let read = Statement<Void, OwnershipRules?>(
+        returning: RowReader { columns in
+            let policy = columns("policy", String.self)
+            let tokensAreUserIDs = columns("tokens_are_user_ids", Bool.self)
+            let trustsIngestion = columns("trusts_ingestion", Bool.self)
+            return { row in
+                OwnershipPolicy(rawValue: row[policy]).map { policy in
+                    OwnershipRules(
+                        policy: policy,
+                        tokensAreUserIDs: row[tokensAreUserIDs],
+                        trustsIngestion: row[trustsIngestion]
+                    )
+                }
+            }
+        },
+        "SELECT policy, tokens_are_user_ids, trusts_ingestion FROM linking_rules"
+    )
+}

@@ -1,0 +1,197 @@
+import AppStore
+package import Entitlements
+package import Records
+import Postgres
+
+/// The table `owner_changes`: purchases whose owner has changed and that have not been projected
+/// since.
+///
+/// `link-worker` writes it in the transaction that changes the owner, and sends link observations
+/// until `entitle-worker` has removed the row with its projection; nobody else removes one.
+package enum OwnerChangeTable {
+    /// A purchase whose owner changes in the transaction at hand.
+    package struct Change: Sendable {
+        package let purchase: PurchaseKey
+        /// Whether a record in hand goes on to `entitle-worker`, which projects the purchase then.
+        package let hasRecord: Bool
+
+        package init(purchase: PurchaseKey, hasRecord: Bool) {
+            self.purchase = purchase
+            self.hasRecord = hasRecord
+        }
+
+        fileprivate var delay: Int64 { hasRecord ? recordDelay.wholeMilliseconds : 0 }
+    }
+
+    /// A purchase for which a link observation is due.
+    package struct Due: Sendable {
+        package let key: PurchaseKey
+        package let owner: ObservedOwner
+        /// Which change of its owner this is.
+        package let change: Int64
+        /// How many link observations have been sent of it.
+        package let sends: Int
+
+        fileprivate var delay: Int64 { resendDelay(afterSends: sends + 1).wholeMilliseconds }
+    }
+
+    /// A change that a projection has followed.
+    package struct Projected: Sendable {
+        package let purchase: PurchaseKey
+        package let change: Int64
+
+        package init(purchase: PurchaseKey, change: Int64) {
+            self.purchase = purchase
+            self.change = change
+        }
+    }
+
+    /// How long a record that goes on may take before a link observation is sent beside it.
+    package static let recordDelay = Duration.seconds(60)
+    /// What a link observation that was sent gets to have the purchase projected: the first one,
+    /// then each following one four times as much, up to the limit.
+    private static let resendDelayMin = Duration.seconds(60)
+    private static let resendDelayMax = Duration.seconds(3_600)
+    /// How many purchases have a link observation on its way at most.
+    ///
+    /// One that is not projected within `onItsWayMax` no longer counts. Where `entitle-worker` is
+    /// behind or stands, what waits for it does not grow by more than that.
+    package static let onItsWayCountMax = 5_000
+    package static let onItsWayMax = Duration.seconds(300)
+
+    /// - Parameter sends: how many link observations have been sent, this one included.
+    package static func resendDelay(afterSends sends: Int) -> Duration {
+        let doublings = 2 * min(max(sends - 1, 0), 16)
+        return min(resendDelayMin * (1 << doublings), resendDelayMax)
+    }
+
+    /// Marks purchases as to be projected, in the transaction that changes their owners.
+    ///
+    /// In the order of their keys, as whoever else locks several of the rows does.
+    package static let record = Statement<[Change], Void>(
+        [
+            .rows(
+                "new",
+                PurchaseKey.columns.of(\.purchase) + [Column("delay_ms", \.delay)]
+            ) { $0.sorted { $0.purchase < $1.purchase } }
+        ],
+        """
+        INSERT INTO owner_changes AS known (\(PurchaseKey.columns.names()), send_due_at)
+        SELECT \(PurchaseKey.columns.names()), now() + delay_ms * interval '1 millisecond'
+        FROM $new
+        ON CONFLICT (original_transaction_id, environment, bundle_id) DO UPDATE SET
+            change_id = excluded.change_id,
+            send_due_at = least(known.send_due_at, excluded.send_due_at),
+            sends = 0
+        """
+    )
+
+    static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
+
+    /// Purchases for which a link observation is due, those that wait longest first.
+    package static let due = Statement<Void, Due>(
+        [
+            .value("on_its_way_ms") { _ in onItsWayMax.wholeMilliseconds },
+            .value("unlinked") { _ in OwnershipRule.unlinked },
+        ],
+        returning: RowReader { columns in
+            let key = PurchaseKey.declare(&columns)
+            let userID = columns("user_id", String?.self)
+            let rule = columns("rule", String.self)
+            let change = columns("change_id", Int64.self)
+            let sends = columns("sends", Int.self)
+            return { row in
+                Due(
+                    key: key(row),
+                    owner: ObservedOwner(userID: row[userID], rule: row[rule]),
+                    change: row[change],
+                    sends: row[sends]
+                )
+            }
+        },
+        """
+        SELECT \(PurchaseKey.columns.names(of: "change")), owner.user_id,
+               coalesce(owner.rule, $unlinked) AS rule, change.change_id, change.sends
+        FROM (
+            SELECT * FROM owner_changes WHERE send_due_at <= now() ORDER BY send_due_at
+            LIMIT least(500, \(onItsWayCountMax) - (
+                SELECT count(*) FROM (
+                    SELECT FROM owner_changes
+                    WHERE sent_at > now() - $on_its_way_ms * interval '1 millisecond'
+                    LIMIT \(onItsWayCountMax)
+                ) AS sent
+            ))
+        ) AS change
+        LEFT JOIN LATERAL (
+            SELECT known.user_id, known.rule FROM owners AS known
+            WHERE \(PurchaseKey.columns.equal("known", "change"))
+            OFFSET 0
+        ) AS owner ON true
+        """
+    )
+
+    /// Notes that link observations were acknowledged: where the purchase is not projected, each
+    /// is sent again after a while.
+    ///
+    /// What was projected or has another owner meanwhile is left as it is, and so is what somebody
+    /// is at: that is sent once more, which costs a record and changes nothing.
+    package static let sent = Statement<[Due], Void>(
+        [
+            .rows(
+                "asked",
+                PurchaseKey.columns.of(\.key)
+                    + [Column("change_id", \.change), Column("delay_ms", \.delay)]
+            )
+        ],
+        """
+        WITH sent AS (
+            SELECT known.*, asked.delay_ms
+            FROM $asked
+            CROSS JOIN LATERAL (\(lock("FOR NO KEY UPDATE SKIP LOCKED"))) AS known
+        )
+        UPDATE owner_changes AS change SET
+            sends = change.sends + 1,
+            sent_at = now(),
+            send_due_at = now() + sent.delay_ms * interval '1 millisecond'
+        FROM sent
+        WHERE \(PurchaseKey.columns.equal("change", "sent"))
+        """
+    )
+
+    /// Removes changes that are projected, in the transaction that writes the purchases' rows.
+    ///
+    /// A change that was made since is left, and so is one that somebody is at: another projection
+    /// follows it. So this waits for nobody.
+    package static let removeProjected = Statement<[Projected], Void>(
+        [
+            .rows(
+                "asked",
+                PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)]
+            )
+        ],
+        """
+        WITH projected AS (
+            SELECT known.*
+            FROM $asked
+            CROSS JOIN LATERAL (\(lock("FOR UPDATE SKIP LOCKED"))) AS known
+        )
+        DELETE FROM owner_changes AS change USING projected
+        WHERE \(PurchaseKey.columns.equal("change", "projected"))
+        """
+    )
+
+    /// The keys of rows that are still of the change that is asked for.
+    private static func lock(_ strength: String) -> String {
+        """
+        SELECT \(PurchaseKey.columns.names(of: "change"))
+        FROM owner_changes AS change
+        WHERE \(PurchaseKey.columns.equal("change", "asked"))
+          AND change.change_id = asked.change_id
+        \(strength)
+        """
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
+}

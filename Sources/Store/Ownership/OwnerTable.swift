@@ -1,0 +1,259 @@
+package import AppStore
+package import Entitlements
+import JSON
+import Postgres
+
+/// A row of `owners`: whose a purchase is, and what the purchases beside it need to know.
+package struct StoredOwner: Hashable, Sendable {
+    package var userID: String?
+    package var rule: String
+    /// `[["user", null], ["next user", from_ms], …]`; nil where there never was another owner.
+    package var spans: JSONText?
+    /// The present owner by rules 1 and 2.
+    package var directUserID: String?
+    package var appTransactionID: String?
+
+    package init(_ ownership: Ownership, directUserID: String?, appTransactionID: String?) {
+        userID = ownership.userID
+        rule = ownership.rule.rawValue
+        spans = ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil
+        self.directUserID = directUserID
+        self.appTransactionID = appTransactionID
+    }
+
+    fileprivate init(
+        userID: String?,
+        rule: String,
+        spans: JSONText?,
+        directUserID: String?,
+        appTransactionID: String?
+    ) {
+        self.userID = userID
+        self.rule = rule
+        self.spans = spans
+        self.directUserID = directUserID
+        self.appTransactionID = appTransactionID
+    }
+
+    /// Whether the purchase is and was the same people's before.
+    ///
+    /// - Parameter former: nil where nobody owned it yet.
+    package func isSameOwnership(as former: StoredOwner?) -> Bool {
+        userID == former?.userID && spans == former?.spans
+    }
+
+    /// As the projection takes it.
+    package var ownership: Ownership {
+        let present = userID.map { [OwnershipSpan(userID: $0)] } ?? []
+        return Ownership(
+            spans: spans.flatMap { Self.decode($0) } ?? present,
+            rule: OwnershipRule(rawValue: rule) ?? .unlinked
+        )
+    }
+
+    private static func encode(_ spans: [OwnershipSpan]) -> JSONText {
+        var writer = JSONWriter()
+        writer.array { writer in
+            for span in spans {
+                writer.array { writer in
+                    writer.string(span.userID)
+                    if let from = span.from { writer.int(from.milliseconds) } else { writer.null() }
+                }
+            }
+        }
+        return JSONText(writer.bytes)
+    }
+
+    private static func decode(_ text: JSONText) -> [OwnershipSpan]? {
+        guard let document = try? JSONDocument(parsing: Array(text.bytes)) else { return nil }
+        return document.root.elements.compactMap { span in
+            let members = Array(span.elements)
+            guard members.count == 2, let user = members[0].string else { return nil }
+            return OwnershipSpan(
+                userID: user,
+                from: members[1].int64.map { Timestamp(milliseconds: $0) }
+            )
+        }
+    }
+
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> StoredOwner {
+        let userID = columns("user_id", String?.self)
+        let rule = columns("rule", String.self)
+        let spans = columns("spans", JSONText?.self)
+        let directUserID = columns("direct_user_id", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        return { row in
+            StoredOwner(
+                userID: row[userID],
+                rule: row[rule],
+                spans: row[spans],
+                directUserID: row[directUserID],
+                appTransactionID: row[appTransactionID]
+            )
+        }
+    }
+}
+
+/// The table `owners`: one row for each purchase, also for one that nobody owns.
+package enum OwnerTable {
+    package struct Row: Sendable {
+        package let key: PurchaseKey
+        package let owner: StoredOwner
+
+        package init(key: PurchaseKey, owner: StoredOwner) {
+            self.key = key
+            self.owner = owner
+        }
+    }
+
+    private static let terms: Columns<StoredOwner> = [
+        Column("user_id", \.userID),
+        Column("rule", \.rule),
+        Column("spans", \.spans),
+        Column("direct_user_id", \.directUserID),
+        Column("app_transaction_id", \.appTransactionID),
+    ]
+
+    static let reader = RowReader<Row> { columns in
+        let key = PurchaseKey.declare(&columns)
+        let owner = StoredOwner.declare(&columns)
+        return { row in Row(key: key(row), owner: owner(row)) }
+    }
+
+    package static let write = Statement<[Row], Void>(
+        [.rows("new", PurchaseKey.columns.of(\.key) + terms.of(\.owner))],
+        """
+        INSERT INTO owners ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (original_transaction_id, environment, bundle_id) DO UPDATE
+        SET \(terms.excluded)
+        """
+    )
+
+    static let read = Statement<[PurchaseScope], Row>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: reader,
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("owners"))"
+    )
+
+    /// A purchase's owner, and the change of it that no projection has followed yet.
+    package struct Changed: Sendable {
+        package let key: PurchaseKey
+        package let owner: StoredOwner
+        package let change: Int64?
+    }
+
+    /// One statement, so that the change is that of the owner beside it.
+    static let readWithChanges = Statement<[PurchaseScope], Changed>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: RowReader { columns in
+            let key = PurchaseKey.declare(&columns)
+            let owner = StoredOwner.declare(&columns)
+            let change = columns("change_id", Int64?.self)
+            return { row in Changed(key: key(row), owner: owner(row), change: row[change]) }
+        },
+        """
+        SELECT \(reader.names(of: "known")),
+               (
+                   SELECT change.change_id FROM owner_changes AS change
+                   WHERE \(PurchaseKey.columns.equal("change", "known"))
+               ) AS change_id
+        \(PurchaseScope.lookUp("owners"))
+        """
+    )
+
+    /// The user who owns a purchase; of several apps' purchases with the ID, the first by app.
+    package static let user = Statement<
+        (environment: Environment, bundleID: String?, originalTransactionID: String), String
+    >(
+        [
+            .value("environment", \.environment),
+            .value("bundle_id", \.bundleID),
+            .value("original", \.originalTransactionID),
+        ],
+        returning: RowReader("user_id"),
+        """
+        SELECT user_id FROM owners
+        WHERE environment = $environment AND original_transaction_id = $original
+          AND user_id IS NOT NULL AND bundle_id = coalesce($bundle_id, bundle_id)
+        ORDER BY bundle_id LIMIT 1
+        """
+    )
+
+    /// Tells whoever listens for changed links that there is something to do about owners.
+    package static let notify = Statement("SELECT pg_notify('\(AccountLinkTable.channel)', '')")
+}
+
+/// The purchases that share an `appTransactionId`, found in `owners`.
+package enum AppTransactionGroupTable {
+    /// Who owns purchases of a group by rules 1 and 2.
+    package struct Owners: Sendable {
+        package let group: AppTransactionGroup
+        /// The first and the last by name; the same where there is one.
+        package let first: String
+        package let last: String
+    }
+
+    private static let columns: Columns<AppTransactionGroup> = [
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
+        Column("app_transaction_id", \.appTransactionID),
+    ]
+
+    private static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> AppTransactionGroup {
+        let environment = columns("environment", Environment.self)
+        let bundleID = columns("bundle_id", String.self)
+        let id = columns("app_transaction_id", String.self)
+        return { row in
+            AppTransactionGroup(
+                environment: row[environment],
+                bundleID: row[bundleID],
+                appTransactionID: row[id]
+            )
+        }
+    }
+
+    /// A group of a thousand purchases costs two look-ups.
+    package static let owners = Statement<[AppTransactionGroup], Owners>(
+        [.rows("asked", columns)],
+        returning: RowReader { columns in
+            let group = declare(&columns)
+            let first = columns("first_user_id", String.self)
+            let last = columns("last_user_id", String.self)
+            return { row in Owners(group: group(row), first: row[first], last: row[last]) }
+        },
+        """
+        SELECT asked.*, first.direct_user_id AS first_user_id, last.direct_user_id AS last_user_id
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT owner.direct_user_id FROM owners AS owner
+            WHERE \(columns.equal("owner", "asked")) AND owner.direct_user_id IS NOT NULL
+            ORDER BY owner.direct_user_id LIMIT 1
+        ) AS first
+        CROSS JOIN LATERAL (
+            SELECT owner.direct_user_id FROM owners AS owner
+            WHERE \(columns.equal("owner", "asked")) AND owner.direct_user_id IS NOT NULL
+            ORDER BY owner.direct_user_id DESC LIMIT 1
+        ) AS last
+        """
+    )
+
+    /// The purchases of groups that rules 1 and 2 give to nobody, so that the others decide.
+    package static let dependants = Statement<[AppTransactionGroup], PurchaseKey>(
+        [.rows("asked", columns)],
+        returning: RowReader { PurchaseKey.declare(&$0) },
+        """
+        SELECT known.original_transaction_id, asked.environment, asked.bundle_id
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT owner.original_transaction_id FROM owners AS owner
+            WHERE \(columns.equal("owner", "asked")) AND owner.direct_user_id IS NULL
+            OFFSET 0
+        ) AS known
+        """
+    )
+}

@@ -1,0 +1,306 @@
+import AppStore
+package import Entitlements
+import OpenSSL
+import Postgres
+
+/// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: what signed payloads
+/// and the ingestion service say about whose purchases are. They only ever rise.
+package enum OwnershipFactTables {
+    /// A user whom the ingestion service named beside a transaction of a purchase.
+    package struct Claim: Sendable {
+        package let purchase: PurchaseKey
+        package let claim: UserClaim
+
+        package init(purchase: PurchaseKey, claim: UserClaim) {
+            self.purchase = purchase
+            self.claim = claim
+        }
+    }
+
+    package static let raiseFacts = Statement<[TransactionFact], Void>(
+        [.rows("new", fact)],
+        raiseFacts(to: "SELECT * FROM $new")
+    )
+
+    package static let raiseRenewals = Statement<[RenewalFact], Void>(
+        [.rows("new", renewal)],
+        raiseRenewals(to: "SELECT * FROM $new")
+    )
+
+    /// Keeps of several claims beside one transaction that of the earliest raw record.
+    ///
+    /// Answers how many of the given ones name another user than the one that is kept.
+    package static let raiseClaims = Statement<[Claim], Int>(
+        [.rows("named", claim)],
+        returning: RowReader("count"),
+        """
+        WITH named AS (
+            SELECT * FROM $named
+        ),
+        raised AS (
+            INSERT INTO ownership_claims AS known ($named.columns)
+            SELECT * FROM named
+            ON CONFLICT (original_transaction_id, environment, bundle_id, transaction_id)
+            DO UPDATE SET \(claimTerms.excluded)
+            WHERE (excluded.raw_timestamp_ms, excluded.raw_partition, excluded.raw_offset)
+                < (known.raw_timestamp_ms, known.raw_partition, known.raw_offset)
+        )
+        SELECT count(*) FROM named CROSS JOIN LATERAL (
+            SELECT known.user_id FROM ownership_claims AS known
+            WHERE \(claimKey.equal("known", "named"))
+            OFFSET 0
+        ) AS known
+        WHERE known.user_id <> named.user_id
+        """
+    )
+
+    /// Raises the facts of purchases to what is recorded of their transactions.
+    package static let copyFacts = Statement<[PurchaseScope], Void>(
+        [.rows("asked", PurchaseScope.columns)],
+        raiseFacts(
+            to: """
+                SELECT \(fact.names(of: "fact"))
+                FROM $asked
+                JOIN transactions AS fact USING (environment, original_transaction_id)
+                """
+        )
+    )
+
+    /// Raises the facts of purchases to what is recorded of their renewal infos.
+    package static let copyRenewals = Statement<[PurchaseScope], Void>(
+        [.rows("asked", PurchaseScope.columns)],
+        raiseRenewals(
+            to: """
+                SELECT \(renewal.names(of: "fact"))
+                FROM $asked
+                JOIN renewals AS fact USING (environment, original_transaction_id)
+                """
+        )
+    )
+}
+
+extension OwnershipFactTables {
+    private static let factKey: Columns<TransactionFact> = [
+        Column("original_transaction_id", \.identity.originalTransactionID),
+        Column("transaction_id", \.key.transactionID),
+        Column("environment", \.key.environment),
+        Column("bundle_id", \.key.bundleID),
+        Column("track", \.track),
+    ]
+
+    /// Of the newest revision.
+    private static let factTerms: Columns<TransactionFact> = [
+        Column("signed_date_ms", \.revision.signedDate),
+        Column("content_hash", \.revision.contentHash),
+        Column("trust", \.trust),
+        Column("product_type", \.identity.type),
+        Column("expires_date_ms", \.expiresDate),
+        Column("account_token", \.appAccountToken),
+        Column("app_transaction_id", \.appTransactionID),
+    ]
+
+    /// Of the newest revision that took something back.
+    private static let factRevocation: Columns<TransactionFact> = [
+        Column("revocation_date_ms", \.revocation?.date),
+        Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
+        Column("revoked_content_hash", \.revokingReceipt?.contentHash),
+    ]
+
+    private static let fact =
+        factKey + [Column("purchase_date_ms", \.identity.purchaseDate)] + factTerms
+        + factRevocation
+
+    private static let renewalTerms: Columns<RenewalFact> = [
+        Column("signed_date_ms", \.revision.signedDate),
+        Column("content_hash", \.revision.contentHash),
+        Column("account_token", \.appAccountToken),
+        Column("app_transaction_id", \.appTransactionID),
+    ]
+
+    private static let renewal = RenewalKey.columns.of(\.key) + renewalTerms
+
+    private static let claimKey: Columns<Claim> =
+        PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
+
+    private static let claimTerms: Columns<Claim> = [
+        Column("purchase_date_ms", \.claim.purchaseDate),
+        Column("raw_timestamp_ms", \.claim.position.timestamp),
+        Column("raw_partition", \.claim.position.partition),
+        Column("raw_offset", \.claim.position.offset),
+        Column("user_id", \.claim.userID),
+    ]
+
+    private static let claim = claimKey + claimTerms
+
+    /// - Parameter query: its columns are those of `fact`.
+    private static func raiseFacts(to query: String) -> String {
+        """
+        INSERT INTO ownership_facts AS known (\(fact.names()))
+        \(query)
+        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
+        DO UPDATE SET
+            (\(factTerms.names())) = (
+                SELECT * FROM (VALUES
+                    (\(factTerms.names(of: "excluded"))),
+                    (\(factTerms.names(of: "known")))
+                ) AS newest (\(factTerms.names()))
+                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
+            ),
+            -- No receipt lifts what another took back.
+            (\(factRevocation.names())) = (
+                SELECT \(factRevocation.names()) FROM (VALUES
+                    (known.track = 'jws', \(factRevocation.names(of: "excluded"))),
+                    (false, \(factRevocation.names(of: "known")))
+                ) AS newest (is_jws, \(factRevocation.names()))
+                ORDER BY is_jws DESC, revoked_signed_date_ms DESC NULLS LAST,
+                    revoked_content_hash DESC NULLS LAST LIMIT 1
+            )
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+                > (known.signed_date_ms, known.content_hash)
+           OR known.revoked_signed_date_ms IS NULL
+                AND excluded.revoked_signed_date_ms IS NOT NULL
+           OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
+                > (known.revoked_signed_date_ms, known.revoked_content_hash)
+        """
+    }
+
+    /// - Parameter query: its columns are those of `renewal`.
+    private static func raiseRenewals(to query: String) -> String {
+        """
+        INSERT INTO ownership_renewals AS known (\(renewal.names()))
+        \(query)
+        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE
+        SET \(renewalTerms.excluded)
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+            > (known.signed_date_ms, known.content_hash)
+        """
+    }
+}
+
+extension OwnershipFactTables {
+    static let readFacts = Statement<[PurchaseScope], TransactionFact>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: factReader,
+        "SELECT \(factReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_facts"))"
+    )
+
+    static let readRenewals = Statement<[PurchaseScope], RenewalFact>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: renewalReader,
+        "SELECT \(renewalReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_renewals"))"
+    )
+
+    static let readClaims = Statement<[PurchaseScope], Claim>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: claimReader,
+        "SELECT \(claimReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_claims"))"
+    )
+
+    /// The part of a transaction that says whose it is; its product plays no role in that.
+    private static let factReader = RowReader<TransactionFact> { columns in
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let track = columns("track", Track.self)
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        let trust = columns("trust", Trust.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let type = columns("product_type", ProductType?.self)
+        let expiresDate = columns("expires_date_ms", Timestamp?.self)
+        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
+        let revoking = TransactionFact.declareRevoking(&columns)
+        let token = columns("account_token", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        return { row in
+            let purchase = purchase(row)
+            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
+            return TransactionFact(
+                key: TransactionKey(
+                    environment: purchase.environment,
+                    bundleID: purchase.bundleID,
+                    transactionID: row[transactionID]
+                ),
+                track: row[track],
+                revision: revision,
+                trust: row[trust],
+                identity: TransactionIdentity(
+                    originalTransactionID: purchase.originalTransactionID,
+                    productID: "",
+                    purchaseDate: row[purchaseDate],
+                    type: row[type]
+                ),
+                expiresDate: row[expiresDate],
+                revocation: row[revocationDate].map { Revocation(date: $0) },
+                olderRevoking: revoking(row, revision),
+                appAccountToken: row[token].flatMap { AccountToken($0) },
+                appTransactionID: row[appTransactionID]
+            )
+        }
+    }
+
+    private static let renewalReader = RowReader<RenewalFact> { columns in
+        let key = RenewalKey.declare(&columns)
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        let token = columns("account_token", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        return { row in
+            RenewalFact(
+                key: key(row),
+                revision: Revision(signedDate: row[signedDate], contentHash: row[contentHash]),
+                appAccountToken: row[token].flatMap { AccountToken($0) },
+                appTransactionID: row[appTransactionID]
+            )
+        }
+    }
+
+    private static let claimReader = RowReader<Claim> { columns in
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let timestamp = columns("raw_timestamp_ms", Timestamp.self)
+        let partition = columns("raw_partition", Int32.self)
+        let offset = columns("raw_offset", Int64.self)
+        let userID = columns("user_id", String.self)
+        return { row in
+            Claim(
+                purchase: purchase(row),
+                claim: UserClaim(
+                    transactionID: row[transactionID],
+                    purchaseDate: row[purchaseDate],
+                    position: RawPosition(
+                        timestamp: row[timestamp],
+                        partition: row[partition],
+                        offset: row[offset]
+                    ),
+                    userID: row[userID]
+                )
+            )
+        }
+    }
+}
+
+extension TransactionFact {
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision brings and lifts
+    /// it.
+    var revokingReceipt: Revision? {
+        track == .receipt ? revoking : nil
+    }
+
+    /// Declares the columns of `revokingReceipt`.
+    ///
+    /// - Returns: reads it; nil also where it is the newest revision, which is given.
+    static func declareRevoking(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow, Revision) -> Revision? {
+        let signedDate = columns("revoked_signed_date_ms", Timestamp?.self)
+        let contentHash = columns("revoked_content_hash", SHA256Digest?.self)
+        return { row, newest in
+            guard let signedDate = row[signedDate], let contentHash = row[contentHash] else {
+                return nil
+            }
+            let revoking = Revision(signedDate: signedDate, contentHash: contentHash)
+            return revoking == newest ? nil : revoking
+        }
+    }
+}

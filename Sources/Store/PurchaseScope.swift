@@ -1,0 +1,123 @@
+package import AppStore
+package import Entitlements
+import Postgres
+
+/// All purchases of one original transaction ID, whatever the app: what is locked and read at once.
+///
+/// Renewal info names no app, so what it joins is found by what it does name. In practice it is one
+/// purchase.
+package struct PurchaseScope: Hashable, Sendable {
+    package let environment: Environment
+    package let originalTransactionID: String
+
+    package init(environment: Environment, originalTransactionID: String) {
+        self.environment = environment
+        self.originalTransactionID = originalTransactionID
+    }
+
+    package func purchase(_ bundleID: String) -> PurchaseKey {
+        PurchaseKey(
+            environment: environment,
+            bundleID: bundleID,
+            originalTransactionID: originalTransactionID
+        )
+    }
+
+    static let columns: Columns<PurchaseScope> = [
+        Column("environment", \.environment),
+        Column("original_transaction_id", \.originalTransactionID),
+    ]
+
+    /// A row of the same two columns.
+    static let reader = RowReader<PurchaseScope> { columns in
+        let environment = columns("environment", Environment.self)
+        let original = columns("original_transaction_id", String.self)
+        return { row in
+            PurchaseScope(environment: row[environment], originalTransactionID: row[original])
+        }
+    }
+
+    /// Looks up the rows of a table by index, whatever the planner believes of the tables' sizes: a
+    /// plan made while they were small must not read them whole when they are not.
+    ///
+    /// - Parameters:
+    ///   - table: has the two columns, and an index that begins with the second.
+    ///   - condition: on the row, which is named `known`; begins with `AND`.
+    /// - Returns: `FROM` and `known`, of the scopes that a statement calls `asked`.
+    static func lookUp(_ table: String, where condition: String = "") -> String {
+        """
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT * FROM \(table) AS known
+            WHERE known.original_transaction_id = asked.original_transaction_id
+              AND known.environment = asked.environment \(condition)
+            OFFSET 0
+        ) AS known
+        """
+    }
+}
+
+extension PurchaseKey {
+    package var scope: PurchaseScope {
+        PurchaseScope(environment: environment, originalTransactionID: originalTransactionID)
+    }
+
+    /// The purchases of the Apple Account that this one belongs to.
+    package func group(_ appTransactionID: String) -> AppTransactionGroup {
+        AppTransactionGroup(
+            environment: environment,
+            bundleID: bundleID,
+            appTransactionID: appTransactionID
+        )
+    }
+
+    static let columns: Columns<PurchaseKey> = [
+        Column("original_transaction_id", \.originalTransactionID),
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
+    ]
+
+    /// Declares the columns of a key.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> PurchaseKey {
+        let original = columns("original_transaction_id", String.self)
+        let environment = columns("environment", Environment.self)
+        let bundleID = columns("bundle_id", String.self)
+        return { row in
+            PurchaseKey(
+                environment: row[environment],
+                bundleID: row[bundleID],
+                originalTransactionID: row[original]
+            )
+        }
+    }
+}
+
+extension RenewalKey {
+    package var scope: PurchaseScope {
+        PurchaseScope(environment: environment, originalTransactionID: originalTransactionID)
+    }
+
+    static let columns: Columns<RenewalKey> = [
+        Column("original_transaction_id", \.originalTransactionID),
+        Column("environment", \.environment),
+        Column("trust", \.trust),
+    ]
+
+    /// Declares the columns of a key.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> RenewalKey {
+        let original = columns("original_transaction_id", String.self)
+        let environment = columns("environment", Environment.self)
+        let trust = columns("trust", Trust.self)
+        return { row in
+            RenewalKey(
+                environment: row[environment],
+                originalTransactionID: row[original],
+                trust: row[trust]
+            )
+        }
+    }
+}
