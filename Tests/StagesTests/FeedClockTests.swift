@@ -1,6 +1,7 @@
 import Entitlements
 import Postgres
 import TestSupport
+import Store
 import Testing
 import Worker
 
@@ -66,9 +67,7 @@ import Worker
         _ = try await worker.client.query(
             "UPDATE changes SET changed_at = changed_at + interval '1 hour'"
         )
-        let age = try await worker.client.withConnection {
-            try await $0.pipeline([FeedReading.backlog])[0][0].float8(1)
-        }
+        let age = try await worker.client.run(OutboxTable.backlog)[0].oldestSeconds
         #expect(age == 0)
     }
 }

@@ -4,6 +4,7 @@ import Kafka
 import Postgres
 import Synchronization
 import TestSupport
+import Store
 import Testing
 import Worker
 
@@ -166,7 +167,7 @@ import Worker
         // Somebody judges by the links as they are; their purchase is not committed yet.
         let judging = try await client.connect()
         _ = try await judging.query("BEGIN")
-        _ = try await judging.pipeline([OwnershipLocks.sharedLinks])
+        _ = try await judging.run(Locks.sharedLinks)
         try await worker.link("account_token", Self.anna, "anna")
         async let told = worker.told()
         try await eventually {

@@ -1,5 +1,6 @@
 import Postgres
 import TestSupport
+import Store
 import Testing
 import Worker
 
@@ -23,11 +24,11 @@ import Worker
         try await worker.link("account_token", LinkWorker.anna, "anna")
         try await worker.told()
         // What the outbox asks on a connection of its own.
-        _ = try await client.withConnection { connection in
-            try await connection.pipeline([
-                LinkChange.oldest, LinkChange.purchases(of: []), LinkChange.applied([]),
-            ])
-        }
+        var pipeline = Pipeline()
+        pipeline.add(LinkChangeTable.oldest)
+        pipeline.add(LinkChangeTable.purchases, [])
+        pipeline.add(LinkChangeTable.remove, [])
+        _ = try await client.run(pipeline)
         try await StatementPlans.expectPointLookups(client)
     }
 

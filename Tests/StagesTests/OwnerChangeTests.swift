@@ -8,6 +8,7 @@ import Testing
 import Simulation
 import Worker
 
+@testable import Store
 @testable import LinkStage
 
 /// An owner that has changed is projected, and nothing but a projection ends the waiting for it.
@@ -117,9 +118,10 @@ import Worker
         let linking = try await path.client.connect()
         _ = try await linking.query("BEGIN")
         _ = try await linking.query("UPDATE owners SET user_id = 'bob'")
-        _ = try await linking.pipeline([
-            OwnerChanges.record([.init(purchase: Self.purchase, hasRecord: true)])
-        ])
+        _ = try await linking.run(
+            OwnerChangeTable.record,
+            [.init(purchase: Self.purchase, hasRecord: true)]
+        )
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
         _ = try await linking.query("COMMIT")
@@ -141,23 +143,18 @@ import Worker
     @Test func `a projection of an earlier owner does not stand for one of a later`() async throws {
         let path = try await Self.owned()
         let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
-        _ = try await path.client.transaction { connection in
-            try await connection.pipeline([
-                OwnerChanges.record([.init(purchase: Self.purchase, hasRecord: true)])
-            ])
-        }
-        let relink = try await path.client.query(
-            """
-            SELECT environment, bundle_id, original_transaction_id, 'anna', 'unlinked', $1::int8,
-                   0::int8
-            FROM owner_changes
-            """,
-            [.int8(first)]
+        _ = try await path.client.run(
+            OwnerChangeTable.record,
+            [.init(purchase: Self.purchase, hasRecord: true)]
+        )
+        let sent = OwnerChangeTable.Due(
+            key: Self.purchase,
+            owner: ObservedOwner(userID: "anna", rule: "unlinked"),
+            change: first,
+            sends: 0
         )
         // Neither is it noted as sent.
-        _ = try await path.client.transaction { connection in
-            try await connection.pipeline([OwnerChanges.sent(relink.map { Relink($0) })])
-        }
+        _ = try await path.client.run(OwnerChangeTable.sent, [sent])
         let row = try await path.client.query("SELECT change_id, sends::int8 FROM owner_changes")[0]
         #expect(row.int8(0) > first)
         #expect(row.int8(1) == 0)
@@ -165,7 +162,7 @@ import Worker
 
     @Test func `no more is on its way than the bound, however much waits`() async throws {
         let path = try await LinkedPath()
-        let count = OwnerChanges.onItsWayCountMax + 700
+        let count = OwnerChangeTable.onItsWayCountMax + 700
         _ = try await path.client.query(
             """
             INSERT INTO owner_changes (
@@ -174,7 +171,7 @@ import Worker
             FROM generate_series(1, \(count)) AS n
             """
         )
-        #expect(try await path.tellInVain() == OwnerChanges.onItsWayCountMax)
+        #expect(try await path.tellInVain() == OwnerChangeTable.onItsWayCountMax)
         #expect(try await path.tellInVain() == 0)
         // What has not been projected for long no longer counts.
         _ = try await path.client.query(
@@ -184,9 +181,9 @@ import Worker
     }
 
     @Test func `the delays between link observations grow up to a bound`() {
-        let delays = (1...5).map { OwnerChanges.resendDelay(afterSends: $0) / .seconds(60) }
+        let delays = (1...5).map { OwnerChangeTable.resendDelay(afterSends: $0) / .seconds(60) }
         #expect(delays == [1, 4, 16, 60, 60])
-        #expect(OwnerChanges.resendDelay(afterSends: 1_000_000) == .seconds(3_600))
+        #expect(OwnerChangeTable.resendDelay(afterSends: 1_000_000) == .seconds(3_600))
     }
 
     @Test func `what waits for a projection is shown, and for how long`() async throws {

@@ -4,6 +4,7 @@ import Postgres
 import Settings
 import Synchronization
 import TestSupport
+import Store
 import Testing
 
 @testable import EntitleStage
@@ -61,7 +62,7 @@ import Testing
         let client = worker.client
         let holder = try await client.connect()
         _ = try await holder.query("BEGIN")
-        _ = try await holder.pipeline([Locking.purchases([Signed.key("4").scope])])
+        _ = try await holder.run(Locks.purchases, [Signed.key("4").scope])
         async let rebuilt = rebuild()
         try await eventually {
             try await client.query(

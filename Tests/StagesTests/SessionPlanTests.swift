@@ -4,6 +4,7 @@ import JSON
 import Kafka
 import Postgres
 import TestSupport
+import Store
 import Testing
 import Worker
 
@@ -30,13 +31,14 @@ import Worker
         await next.feed.close()
         let none = PurchaseScope(environment: .production, originalTransactionID: "")
         // What the upkeep asks on a connection of its own.
-        _ = try await client.withConnection { connection in
-            try await connection.pipeline([
-                ReprojectionProgress.read, ReprojectionProgress.begin(1),
-                ReprojectionProgress.reached(none), ReprojectionProgress.finish,
-                ReprojectionWindow.transactions(after: none), CatalogStore.newestVersion,
-            ])
-        }
+        var pipeline = Pipeline()
+        pipeline.add(CatalogProjection.read)
+        pipeline.add(CatalogProjection.begin, 1)
+        pipeline.add(CatalogProjection.reached, none)
+        pipeline.add(CatalogProjection.finish)
+        pipeline.add(CatalogProjection.sold, none)
+        pipeline.add(CatalogTable.newestVersion)
+        _ = try await client.run(pipeline)
         try await StatementPlans.expectPointLookups(client)
     }
 

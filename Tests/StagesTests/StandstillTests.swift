@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import Postgres
 import TestSupport
+import Store
 import Testing
 import Worker
 
@@ -13,11 +14,11 @@ import Worker
     /// A process that has stopped in the middle of a transaction, as the server sees it.
     private static func stopped(
         _ client: PostgresClient,
-        holding lock: PostgresStatement
+        holding lock: Statement<Void, Void>
     ) async throws -> PostgresConnection {
         let stopped = try await client.connect()
         _ = try await stopped.query("BEGIN")
-        _ = try await stopped.pipeline([lock])
+        _ = try await stopped.run(lock)
         return stopped
     }
 
@@ -40,7 +41,7 @@ import Worker
     {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
-        let stopped = try await Self.stopped(worker.client, holding: Locking.sharedCatalog)
+        let stopped = try await Self.stopped(worker.client, holding: Locks.sharedCatalog)
         try await worker.apply(catalog: Array(#"{"products":{}}"#.utf8))
         let reprojection = Task { try await worker.stage.upkeep?.work() }
         try await Self.waitForWaiting(worker.client)
@@ -63,7 +64,7 @@ import Worker
         let worker = try await LinkWorker()
         let other = try await LinkWorker(on: worker.client)
         try await worker.settle(.purchase("1", token: LinkWorker.anna))
-        let stopped = try await Self.stopped(worker.client, holding: OwnershipLocks.sharedLinks)
+        let stopped = try await Self.stopped(worker.client, holding: Locks.sharedLinks)
         try await worker.link("account_token", LinkWorker.anna, "anna")
         let outbox = worker.stage.outboxes[0]
         let telling = Task { try await outbox.empty { _ in } }

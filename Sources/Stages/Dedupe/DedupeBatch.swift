@@ -1,17 +1,11 @@
 import Entitlements
 import Records
+import Store
 
 /// One batch under judgement: the IDs it names, what is known of each, and what it says itself.
 ///
 /// Each ID is looked up once and has a place in it, so that a record costs one look-up per part.
 struct DedupeBatch {
-    /// What goes on with a record and is to be remembered once the record is acknowledged.
-    struct Mark {
-        let key: PartKey
-        /// Nil for a notification, of which nothing but its UUID is remembered.
-        let revision: PartRevision?
-    }
-
     struct Record {
         let parts: ObservationParts
         /// The places of `parts.parts`, in their order.
@@ -81,17 +75,17 @@ struct DedupeBatch {
     /// Lets the next records know one that goes on, and returns what is to be remembered of it.
     ///
     /// A record that does not go on leaves no trace: of a conflict none of the parts is believed.
-    mutating func takeUp(_ record: Record, _ judgement: Judgement) -> [Mark] {
+    mutating func takeUp(_ record: Record, _ judgement: Judgement) -> [DedupeMemory.Mark] {
         guard judgement.decision.goesOn else { return [] }
         let parts = record.parts.parts
-        var marks: [Mark] = []
+        var marks: [DedupeMemory.Mark] = []
         for (index, verdict) in judgement.verdicts.enumerated() where verdict.raisesMemory {
             learn(parts[index].revision, at: record.places[index])
-            marks.append(Mark(key: parts[index].key, revision: parts[index].revision))
+            marks.append(DedupeMemory.Mark(key: parts[index].key, revision: parts[index].revision))
         }
         if let place = record.notificationPlace, !isKnown[place] {
             learn(nil, at: place)
-            marks.append(Mark(key: keys[place], revision: nil))
+            marks.append(DedupeMemory.Mark(key: keys[place], revision: nil))
         }
         return marks
     }

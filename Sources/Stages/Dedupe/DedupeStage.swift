@@ -15,7 +15,7 @@ package import Worker
 /// acknowledged, so a crash between the two forwards twice and loses nothing. Of what ends as a
 /// dead letter nothing is remembered, so that it goes on when it is published again.
 package final class DedupeStage: Stage {
-    private let memory: RevisionMemory
+    private let memory: DedupeMemory
     private let pruning: RevisionPruning
     private let answers: RefusalAnswers
     private let uniqueTopic: String
@@ -37,7 +37,7 @@ package final class DedupeStage: Stage {
         pruneInterval: Duration,
         limits: OutputLimits? = nil
     ) {
-        memory = RevisionMemory(client: client)
+        memory = DedupeMemory(client: client)
         pruning = RevisionPruning(client: client, retention: retention, interval: pruneInterval)
         answers = RefusalAnswers(client: client)
         self.uniqueTopic = uniqueTopic
@@ -77,7 +77,7 @@ package final class DedupeStage: Stage {
         let marks = inFlight.withLock { inFlight in
             zip(records, verdicts).filter { $1.refusal == nil }.flatMap { record, _ in
                 inFlight.brought(by: record.topicPartition, at: record.offset)
-                    .map { DedupeBatch.Mark(key: $0.key, revision: $0.value) }
+                    .map { DedupeMemory.Mark(key: $0.key, revision: $0.value) }
             }
         }
         // What PostgreSQL cannot remember goes on whenever it comes; the sink decides about it.
@@ -125,7 +125,9 @@ extension DedupeStage {
         // What is in hand is looked up before PostgreSQL is asked: what is marked meanwhile and
         // leaves the one is seen in the other.
         learnInFlight(&batch)
-        try await memory.recall(into: &batch)
+        for remembered in try await memory.recall(batch.keys) {
+            batch.learn(remembered.revision, at: remembered.index)
+        }
         return inFlight.withLock { inFlight in
             zip(records, readings).map { record, reading in
                 verdict(on: record, reading, in: &batch, &inFlight)

@@ -1,4 +1,5 @@
 import Postgres
+import Store
 import Synchronization
 
 /// Forgets what was marked longer ago than the retention, beside the work and in small steps.
@@ -16,7 +17,6 @@ final class RevisionPruning: Sendable {
     private let interval: Duration
     private let schedule: Mutex<Schedule>
 
-    private static let pagesPerStep: Int64 = 256
     private static let rest = Duration.milliseconds(200)
 
     init(client: PostgresClient, retention: Duration, interval: Duration) {
@@ -48,14 +48,13 @@ final class RevisionPruning: Sendable {
         var page: Int64 = 0
         do {
             while !Task.isCancelled {
-                let hasMore = try await client.query(
-                    "SELECT dedupe_prune(now() - make_interval(secs => $1), $2, $3)",
-                    [
-                        .float8(retention / .seconds(1)), .int8(page), .int8(pagesPerStep),
-                    ]
-                )[0].bool(0)
+                let hasMore = try await DedupeForgetting.prune(
+                    olderThan: retention,
+                    firstPage: page,
+                    on: client
+                )
                 if !hasMore { return }
-                page += pagesPerStep
+                page += DedupeForgetting.pagesPerStep
                 try await Task.sleep(for: rest)
             }
         } catch {

@@ -1,6 +1,14 @@
 import AppStore
 import Entitlements
 import Postgres
+import Store
+
+/// Records that contradict what the tables hold of their transaction IDs, found when they were
+/// written: the ID belongs to another purchase, or its transaction lies in a closed period.
+struct ContradictedFacts: Error {
+    /// By the record's index in the batch.
+    let records: [Int: ImmutableField]
+}
 
 /// One transaction: locks, reads, takes up what a batch says, projects, writes what is different.
 ///
@@ -35,18 +43,16 @@ struct EntitleTransaction {
 
     func run() async throws -> SettledBatch {
         let scopes = scopes()
-        let reading = FactReading(scopes)
-        let answers = try await connection.pipeline(
-            [Locking.sharedCatalog, Locking.purchases(scopes), CatalogStore.newestVersion]
-                + reading.statements
-        )
-        let catalog = try await catalogs.catalog(
-            version: answers[2][0].optionalInt8(0),
-            connection
-        )
+        var pipeline = Pipeline()
+        pipeline.add(Locks.sharedCatalog)
+        pipeline.add(Locks.purchases, scopes)
+        let version = pipeline.add(CatalogTable.newestVersion)
+        let reading = FactReading(scopes, in: &pipeline)
+        let answers = try await connection.run(pipeline)
+        let catalog = try await catalogs.catalog(version: answers[version][0], connection)
         var fold = BatchFold(scopes: scopes)
-        reading.learn(answers[3...], into: &fold)
-        try await breakSeals(&fold)
+        fold.add(reading, answers)
+        try await reopenPeriods(&fold)
         for (index, record) in records.enumerated() {
             fold.take(record, refused: refused[index])
         }
@@ -69,16 +75,16 @@ struct EntitleTransaction {
         )
     }
 
-    /// Reads all facts of the purchases whose seal the batch may break, and forgets the seal.
-    private func breakSeals(_ fold: inout BatchFold) async throws {
-        let broken = fold.scopes(brokenBy: records)
-        guard !broken.isEmpty else { return }
-        let reading = FactReading(broken)
-        let answers = try await connection.pipeline(
-            [SealWriting.forget(broken)] + reading.statements
-        )
-        var whole = BatchFold(scopes: broken)
-        reading.learn(answers[1...], into: &whole)
+    /// Reads all facts of the purchases whose closed periods the batch may change, and removes
+    /// these periods.
+    private func reopenPeriods(_ fold: inout BatchFold) async throws {
+        let reopened = fold.scopes(reopenedBy: records)
+        guard !reopened.isEmpty else { return }
+        var pipeline = Pipeline()
+        pipeline.add(ClosedPeriodTable.remove, reopened)
+        let reading = FactReading(reopened, in: &pipeline)
+        var whole = BatchFold(scopes: reopened)
+        whole.add(reading, try await connection.run(pipeline))
         fold.replace(whole.states)
     }
 
@@ -94,7 +100,7 @@ struct EntitleTransaction {
                 )
             }
         )
-        return reading.answers(try await connection.pipeline(reading.statements))
+        return try await reading.answers(connection)
     }
 
     private func scopes() -> [PurchaseScope] {
@@ -112,34 +118,35 @@ struct EntitleTransaction {
         _ catalogVersion: Int64?
     ) async throws {
         let facts = fold.changedTransactions
-        let lock = projector.isStacking ? nil : Locking.users(changes.users)
-        let raising = FactWriting.transactions(facts)
-        let others =
-            [
-                lock, FactWriting.renewals(fold.changedRenewals),
-                FactWriting.graces(fold.newGraces), fold.revisions.statement,
-                fold.downloads.statement, fold.notifications.statement,
-                SealWriting.write(projector.seals),
-                OwnerChangeWriting.projected(projector.ownerChanges),
-            ].compactMap { $0 } + RowWriting.statements(changes, catalogVersion: catalogVersion)
-        let statements = (raising.map { [$0] } ?? []) + others
-        guard !statements.isEmpty else { return }
-        let answers = try await connection.pipeline(statements)
-        if raising != nil, answers[0].affectedCount < facts.count {
+        var pipeline = Pipeline()
+        let raising = pipeline.add(TransactionTable.raise, unlessEmpty: facts)
+        if !projector.isStacking {
+            pipeline.add(Locks.users, unlessEmpty: Array(changes.users))
+        }
+        pipeline.add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
+        pipeline.add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
+        pipeline.add(RevisionTable.add, unlessEmpty: fold.history.revisions)
+        pipeline.add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
+        pipeline.add(NotificationTable.add, unlessEmpty: fold.history.notifications)
+        pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
+        pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
+        pipeline.add(changes, catalogVersion: catalogVersion)
+        guard !pipeline.isEmpty else { return }
+        let answers = try await connection.run(pipeline)
+        if let raising, answers[raising].affectedCount < facts.count {
             throw try await contradiction(among: facts)
         }
     }
 
     private func contradiction(among facts: [TransactionFact]) async throws -> ContradictedFacts {
-        let rows = try await connection.pipeline([FactWriting.contradicting(facts)])
         var fields: [Int: ImmutableField] = [:]
-        for row in rows.joined() {
-            let refused = facts[Int(row.int8(0))]
+        for contradiction in try await connection.run(TransactionTable.contradictions, facts) {
+            let refused = facts[contradiction.index]
             for (index, record) in records.enumerated() {
                 if let fact = record.transaction, fact.key == refused.key,
                     fact.purchaseKey == refused.purchaseKey
                 {
-                    fields[index] = ImmutableField(rawValue: row.text(1))
+                    fields[index] = contradiction.field
                 }
             }
         }

@@ -1,4 +1,5 @@
 import JSON
+package import Store
 
 /// What a user holds, written out: all of it, or where a record could not carry that, what matters
 /// most of it.

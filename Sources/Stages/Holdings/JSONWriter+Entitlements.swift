@@ -1,5 +1,6 @@
 package import JSON
 package import Postgres
+import Store
 
 extension JSONWriter {
     /// Half-open spans in UNIX milliseconds; no end is null.

@@ -1,3 +1,4 @@
+package import Store
 package import Worker
 
 extension Outcome {

@@ -2,6 +2,7 @@ import AppStore
 package import Kafka
 package import Postgres
 import Records
+import Store
 package import Worker
 
 /// Tells those who wait for a record that a stage refuses what its user holds all the same.
@@ -41,11 +42,11 @@ package struct RefusalAnswers: Sendable {
         else { return }
         let environment = observation.environment.rawValue
         do {
-            let owners = try await client.query(
-                Self.owner,
-                [.text(environment), .text(observation.bundleID), .text(original)]
+            let owners = try await client.run(
+                OwnerTable.user,
+                (observation.environment, observation.bundleID, original)
             )
-            guard let user = owners.first?.optionalText(0) else { return }
+            guard let user = owners.first else { return }
             let isLast = observation.source?.isLast ?? true
             outcome.tell(user, holds: isLast ? try await held(by: user, in: environment) : nil)
         } catch let error as PostgresError where error.isRecordFault {
@@ -57,18 +58,7 @@ package struct RefusalAnswers: Sendable {
         by user: String,
         in environment: String
     ) async throws -> [HeldEntitlement] {
-        let rows = try await client.query(
-            HeldReading.select(from: "(SELECT $1::text AS user_id) AS asked"),
-            [.text(user)]
-        )
-        return rows.map { HeldEntitlement($0) }.filter { $0.environment == environment }
+        try await client.run(HeldEntitlements.read, [user]).map(\.held)
+            .filter { $0.environment == environment }
     }
-
-    /// A renewal info names no app.
-    private static let owner = """
-        SELECT user_id FROM owners
-        WHERE environment = $1 AND original_transaction_id = $3 AND user_id IS NOT NULL
-          AND bundle_id = coalesce($2, bundle_id)
-        ORDER BY bundle_id LIMIT 1
-        """
 }

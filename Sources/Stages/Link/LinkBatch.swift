@@ -1,6 +1,17 @@
 import AppStore
 import Entitlements
 import Records
+import Store
+
+/// What one observation is about, as far as the question is whose it is.
+enum LinkSubject {
+    case purchase(PurchaseKey)
+    /// A renewal info alone, which joins the purchases that the same trust vouched for.
+    case renewal(RenewalKey)
+    /// An app transaction: the Apple Account behind an app, without a purchase.
+    case account(AppTransactionGroup)
+    case nothing
+}
 
 /// What the observations of one batch say about whose purchases are, newest revision of each.
 struct LinkBatch {
@@ -9,14 +20,9 @@ struct LinkBatch {
         let track: Track
     }
 
-    struct Claim {
-        let purchase: PurchaseKey
-        let claim: UserClaim
-    }
-
     private(set) var transactions: [FactKey: TransactionFact] = [:]
     private(set) var renewals: [RenewalKey: RenewalFact] = [:]
-    private(set) var claims: [TransactionKey: Claim] = [:]
+    private(set) var claims: [TransactionKey: OwnershipFactTables.Claim] = [:]
     /// What is locked and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
@@ -93,7 +99,10 @@ struct LinkBatch {
             if other.userID != userID { contradictionCount += 1 }
             guard claim.position < other.position else { return }
         }
-        claims[fact.key] = Claim(purchase: fact.purchaseKey, claim: claim)
+        claims[fact.key] = OwnershipFactTables.Claim(
+            purchase: fact.purchaseKey,
+            claim: claim
+        )
     }
 
     private mutating func addRenewal(of observation: Observation) -> RenewalFact? {

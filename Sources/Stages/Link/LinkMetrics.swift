@@ -1,3 +1,4 @@
+import Store
 package import Worker
 
 /// What `link-worker` shows beyond what every worker does.
@@ -54,7 +55,7 @@ package final class LinkMetrics: Sendable {
     }
 
     /// - Parameter purchases: nil where they were not counted.
-    func show(waitingChanges: Int64, purchases: PurchaseBacklog?) {
+    func show(waitingChanges: Int64, purchases: LinkBacklog.Purchases?) {
         self.waitingChanges.set(waitingChanges)
         guard let purchases else { return }
         unownedPurchases.set(purchases.unownedCount)

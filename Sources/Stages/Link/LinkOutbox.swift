@@ -3,6 +3,7 @@ import Store
 import Entitlements
 import Kafka
 import Postgres
+import Records
 import Synchronization
 import Worker
 
@@ -17,7 +18,7 @@ actor LinkOutbox: Outbox {
     private let topic: String
     private let metrics: LinkMetrics
     private let log: Log
-    private var backlog: LinkBacklog
+    private var backlog: LinkBacklogMetrics
     private var connection: PostgresConnection?
     /// Whether to look at once, because the tables were not empty or somebody else was at it.
     private var isDue = true
@@ -39,7 +40,7 @@ actor LinkOutbox: Outbox {
         self.metrics = metrics
         self.log = log
         size = TransactionSize(statementDeadline: linking.client.statementDeadline)
-        backlog = LinkBacklog(metrics)
+        backlog = LinkBacklogMetrics(metrics)
         self.topic = topic
         self.sweepInterval = sweepInterval
     }
@@ -59,14 +60,14 @@ actor LinkOutbox: Outbox {
         let connection = try await listening()
         try await using(connection) {
             try await readBacklog(connection)
-            guard try await isLeftToDo(connection) else { return }
-            guard try await lock(connection) else {
+            guard try await connection.run(LinkChangeTable.isAnythingDue)[0] else { return }
+            guard try await connection.run(SessionLock.linkOutbox.acquire)[0] else {
                 try await Task.sleep(for: .milliseconds(50))
                 isDue = true
                 return
             }
             try await work(connection, deliver)
-            _ = try await connection.pipeline([Self.unlock])
+            _ = try await connection.run(SessionLock.linkOutbox.release)
         }
     }
 
@@ -89,21 +90,37 @@ extension LinkOutbox {
 
     /// Judges the purchases of the oldest changes of links; false where there was none.
     private func judgeChanges(_ connection: PostgresConnection) async throws -> Bool {
-        let rows = try await connection.pipeline([LinkChange.oldest])
-        let changes = rows.joined().map { LinkChange($0) }
+        let changes = Array(try await connection.run(LinkChangeTable.oldest))
         guard !changes.isEmpty else { return false }
-        let answers = try await connection.pipeline([
-            OwnershipLocks.afterSharedLinks, LinkChange.purchases(of: changes),
-        ])
-        var rest = LinkChange.scopes(answers[1])[...]
+        var pipeline = Pipeline()
+        pipeline.add(Locks.afterSharedLinks)
+        let concerned = pipeline.add(LinkChangeTable.purchases, changes)
+        var rest = Array(try await connection.run(pipeline)[concerned])[...]
         var refused: [PurchaseScope] = []
         while !rest.isEmpty {
             refused += try await judge(rest.prefix(Self.purchasesMax))
             rest = rest.dropFirst(Self.purchasesMax)
         }
-        let again = refused.isEmpty ? [] : [LinkChange.again(refused, of: changes)]
-        _ = try await connection.pipeline(again + [LinkChange.applied(changes)])
+        var applied = Pipeline()
+        applied.add(LinkChangeTable.retry, unlessEmpty: retries(of: refused, changes))
+        applied.add(LinkChangeTable.remove, changes.map(\.id))
+        _ = try await connection.run(applied)
         return true
+    }
+
+    /// - Parameter changes: those that the refused purchases were looked at for.
+    private func retries(
+        of refused: [PurchaseScope],
+        _ changes: [LinkChange]
+    ) -> [LinkChangeTable.Retry] {
+        refused.map { scope in
+            let former = changes.filter { $0.isOnly(of: scope) }.map(\.attempts).max() ?? 0
+            return LinkChangeTable.Retry(
+                scope: scope,
+                attempts: former + 1,
+                delay: OwnerChangeTable.resendDelay(afterSends: former + 1)
+            )
+        }
     }
 
     /// Judges purchases in one transaction; where PostgreSQL refuses one, the others without it.
@@ -136,41 +153,18 @@ extension LinkOutbox {
         _ connection: PostgresConnection,
         _ deliver: OutboxDelivery
     ) async throws -> Bool {
-        let rows = try await connection.pipeline([OwnerChanges.due])
-        let relinks = rows.joined().map { Relink($0) }
-        guard !relinks.isEmpty else { return false }
-        try await deliver(relinks.map { $0.record(for: topic) })
-        _ = try await connection.pipeline([OwnerChanges.sent(relinks)])
+        let due = Array(try await connection.run(OwnerChangeTable.due))
+        guard !due.isEmpty else { return false }
+        try await deliver(due.map { $0.record(for: topic) })
+        _ = try await connection.run(OwnerChangeTable.sent, due)
         return true
     }
 
     private func readBacklog(_ connection: PostgresConnection) async throws {
         var backlog = backlog
-        try await backlog.read(connection)
+        try await backlog.update(connection)
         self.backlog = backlog
     }
-
-    private func isLeftToDo(_ connection: PostgresConnection) async throws -> Bool {
-        let answers = try await connection.pipeline([Self.isAnythingLeft])
-        return answers[0][0].bool(0)
-    }
-
-    private func lock(_ connection: PostgresConnection) async throws -> Bool {
-        let answers = try await connection.pipeline([Self.tryLock])
-        return answers[0][0].bool(0)
-    }
-
-    private static let isAnythingLeft = PostgresStatement(
-        """
-        SELECT \(LinkChange.isAnyDue) OR \(OwnerChanges.isAnyDue)
-        """
-    )
-    private static let tryLock = PostgresStatement(
-        "SELECT pg_try_advisory_lock(hashtextextended('link outbox', 0))"
-    )
-    private static let unlock = PostgresStatement(
-        "SELECT pg_advisory_unlock(hashtextextended('link outbox', 0))"
-    )
 }
 
 extension LinkOutbox {
@@ -178,8 +172,8 @@ extension LinkOutbox {
     private func listening() async throws -> PostgresConnection {
         if let connection { return connection }
         let new = try await linking.client.connect()
-        try await new.listen(to: OwnerWriting.channel)
-        _ = try await new.pipeline([LinkingRules.record(linking.rules)])
+        try await new.listen(to: AccountLinkTable.channel)
+        _ = try await new.run(LinkingRulesTable.write, linking.rules)
         connection = new
         isDue = true
         return new
@@ -196,5 +190,24 @@ extension LinkOutbox {
             await close()
             throw error
         }
+    }
+}
+
+extension OwnerChangeTable.Due {
+    /// The link observation: it names the purchase, and nobody waits for an answer to it.
+    fileprivate func record(for topic: String) -> ProducerRecord {
+        let observation = Observation(
+            source: nil,
+            environment: key.environment,
+            bundleID: key.bundleID,
+            verification: nil,
+            owner: owner,
+            relinkedPurchase: key.originalTransactionID
+        )
+        return ProducerRecord(
+            topic: topic,
+            key: observation.partitionKey,
+            value: observation.encode()
+        )
     }
 }

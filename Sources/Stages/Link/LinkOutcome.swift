@@ -1,10 +1,11 @@
 import AppStore
 import Entitlements
 import Records
+import Store
 
 /// What one batch has found out about whose purchases are.
 struct LinkOutcome {
-    let purchases: [PurchaseKey: PurchaseState]
+    let purchases: [PurchaseKey: PurchaseOwnership]
     private let scopes: [PurchaseScope: [PurchaseKey]]
     let owners: [PurchaseKey: StoredOwner]
     private let accounts: [AppTransactionGroup: ObservedOwner]
@@ -12,7 +13,7 @@ struct LinkOutcome {
     let contradictionCount: Int
 
     init(
-        purchases: [PurchaseKey: PurchaseState] = [:],
+        purchases: [PurchaseKey: PurchaseOwnership] = [:],
         owners: [PurchaseKey: StoredOwner] = [:],
         accounts: [AppTransactionGroup: ObservedOwner] = [:],
         contradictionCount: Int = 0

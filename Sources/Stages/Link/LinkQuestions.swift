@@ -1,6 +1,24 @@
 import AppStore
 import Entitlements
-import Postgres
+import Store
+
+/// One app in one environment: what a link belongs to.
+struct AppScope: Hashable {
+    let environment: Environment
+    let bundleID: String
+}
+
+extension PurchaseKey {
+    var app: AppScope {
+        AppScope(environment: environment, bundleID: bundleID)
+    }
+}
+
+extension AppTransactionGroup {
+    var app: AppScope {
+        AppScope(environment: environment, bundleID: bundleID)
+    }
+}
 
 /// Which links concern the purchases at hand; each is asked for once.
 struct LinkQuestions {
@@ -42,63 +60,48 @@ struct LinkQuestions {
         }
     }
 
-    var statement: PostgresStatement {
-        var places = PostgresArray(of: .int8)
-        var kinds = PostgresArray(of: .text)
-        var environments = PostgresArray(of: .text)
-        var bundleIDs = PostgresArray(of: .text)
-        var keys = PostgresArray(of: .text)
-        for (place, question) in questions.enumerated() {
-            places.append(Int64(place))
-            environments.append(question.app.environment.rawValue)
-            bundleIDs.append(question.app.bundleID)
-            switch question.name {
-            case .token(let token):
-                kinds.append("account_token")
-                keys.append(token.canonical)
-            case .appTransactionID(let id):
-                kinds.append("app_transaction_id")
-                keys.append(id)
-            case .originalTransactionID(let id):
-                kinds.append("original_transaction_id")
-                keys.append(id)
-            }
+    /// As the store is asked.
+    var rows: [AccountLinkTable.Question] {
+        questions.map { question in
+            let (kind, key): (LinkKind, String) =
+                switch question.name {
+                case .token(let token): (.accountToken, token.canonical)
+                case .appTransactionID(let id): (.appTransactionID, id)
+                case .originalTransactionID(let id): (.originalTransactionID, id)
+                }
+            return AccountLinkTable.Question(
+                kind: kind,
+                environment: question.app.environment,
+                bundleID: question.app.bundleID,
+                key: key
+            )
         }
-        let columns = [places, kinds, environments, bundleIDs, keys]
-        return PostgresStatement(Self.readLinks, columns.map { .array($0) })
     }
 
-    /// A link that names environment and app counts before one that leaves them open.
-    private static let readLinks = """
-        SELECT asked.place, known.user_id
-        FROM unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[])
-             AS asked (place, kind, environment, bundle_id, key)
-        CROSS JOIN LATERAL (
-            SELECT link.user_id FROM account_links AS link
-            WHERE link.key = asked.key AND link.kind = asked.kind
-              AND link.environment IN (asked.environment, '')
-              AND link.bundle_id IN (asked.bundle_id, '')
-            ORDER BY link.environment = '', link.bundle_id = ''
-            LIMIT 1
-        ) AS known
-        """
-
-    /// - Parameter rows: the answer to `statement`.
-    func links(_ rows: PostgresRows) -> [AppScope: AccountLinks] {
+    /// - Parameter found: the answers to `rows`.
+    func links(_ found: some Sequence<AccountLinkTable.Found>) -> [AppScope: AccountLinks] {
         var links: [AppScope: AccountLinks] = [:]
-        for row in rows {
-            let question = questions[Int(row.int8(0))]
-            let userID = row.text(1)
+        for found in found {
+            let question = questions[found.index]
             switch question.name {
             case .token(let token):
-                links[question.app, default: AccountLinks()].userByToken[token] = userID
+                links[question.app, default: AccountLinks()].userByToken[token] = found.userID
             case .appTransactionID(let id):
-                links[question.app, default: AccountLinks()].userByAppTransactionID[id] = userID
+                links[question.app, default: AccountLinks()]
+                    .userByAppTransactionID[id] = found.userID
             case .originalTransactionID(let id):
                 links[question.app, default: AccountLinks()]
-                    .userByOriginalTransactionID[id] = userID
+                    .userByOriginalTransactionID[id] = found.userID
             }
         }
         return links
+    }
+}
+
+extension AccountLinks {
+    mutating func merge(_ other: AccountLinks) {
+        userByToken.merge(other.userByToken) { $1 }
+        userByAppTransactionID.merge(other.userByAppTransactionID) { $1 }
+        userByOriginalTransactionID.merge(other.userByOriginalTransactionID) { $1 }
     }
 }

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Store
 import Records
 
 /// One transaction that takes up what a batch says and finds out whose purchases are.
@@ -16,7 +17,7 @@ struct LinkTransaction {
     private let hasRecords: Bool
 
     private var locked: Set<AppTransactionGroup>
-    private var purchases: [PurchaseKey: PurchaseState] = [:]
+    private var purchases: [PurchaseKey: PurchaseOwnership] = [:]
     private var facts: [PurchaseKey: OwnershipFacts] = [:]
     private var direct: [PurchaseKey: Ownership] = [:]
     private var links: [AppScope: AccountLinks] = [:]
@@ -56,25 +57,29 @@ struct LinkTransaction {
 
     private mutating func lockAndRead() async throws {
         let scopes = Array(batch.scopes)
-        let locks = [
-            OwnershipLocks.sharedLinks, OwnershipLocks.accounts(locked),
-            OwnershipLocks.purchases(scopes),
-        ]
-        let reading = OwnershipReading.statements(scopes)
-        let answers = try await connection.pipeline(
-            locks + OwnershipWriting.statements(batch) + reading
+        var pipeline = Pipeline()
+        pipeline.add(Locks.sharedLinks)
+        pipeline.add(Locks.accounts, Array(locked))
+        pipeline.add(Locks.purchases, scopes)
+        pipeline.add(
+            OwnershipFactTables.raiseFacts,
+            unlessEmpty: Array(batch.transactions.values)
         )
-        if !batch.claims.isEmpty {
-            contradictionCount += Int(answers[answers.count - reading.count - 1][0].int8(0))
+        pipeline.add(
+            OwnershipFactTables.raiseRenewals,
+            unlessEmpty: Array(batch.renewals.values)
+        )
+        let contradictions = pipeline.add(
+            OwnershipFactTables.raiseClaims,
+            unlessEmpty: Array(batch.claims.values)
+        )
+        let reading = OwnershipReading(scopes, in: &pipeline)
+        let answers = try await connection.run(pipeline)
+        if let contradictions {
+            contradictionCount += answers[contradictions][0]
         }
-        take(OwnershipSnapshot(Array(answers.suffix(reading.count)), scopes: scopes))
-    }
-
-    private mutating func take(_ snapshot: OwnershipSnapshot) {
-        for (key, state) in snapshot.purchases {
-            purchases[key] = state
-            facts[key] = state.facts
-        }
+        purchases = reading.purchases(answers)
+        facts = purchases.mapValues(\.facts)
     }
 
     /// Reads the links and what the accounts' other purchases say, now that the accounts are known.
@@ -85,11 +90,12 @@ struct LinkTransaction {
             throw LocksMissing(groups: missing)
         }
         let questions = questions(about: purchases.keys)
-        let answers = try await connection.pipeline([
-            questions.statement, GroupReading.owners(of: groups),
-        ])
-        links = questions.links(answers[0])
-        siblings = GroupReading.owners(answers[1], of: groups)
+        var pipeline = Pipeline()
+        let found = pipeline.add(AccountLinkTable.find, questions.rows)
+        let owners = pipeline.add(AppTransactionGroupTable.owners, groups)
+        let answers = try await connection.run(pipeline)
+        links = questions.links(answers[found])
+        siblings = Self.siblings(answers[owners])
         judgeDirectly(purchases.keys)
     }
 
@@ -146,7 +152,7 @@ extension LinkTransaction {
     }
 
     /// Whether a purchase no longer names the user to its account whom it named before.
-    private func takesBack(_ state: PurchaseState) -> Bool {
+    private func takesBack(_ state: PurchaseOwnership) -> Bool {
         guard let group = state.storedGroup, let user = state.stored?.directUserID else {
             return false
         }
@@ -160,14 +166,23 @@ extension LinkTransaction {
                 var owner = stored
                 owner.directUserID = nil
                 owner.appTransactionID = nil
-                return OwnerWriting.Row(key: state.key, owner: owner)
+                return OwnerTable.Row(key: state.key, owner: owner)
             }
         }
         let groups = Array(touchedGroups)
-        let answers = try await connection.pipeline([
-            OwnerWriting.statement(rows), GroupReading.owners(of: groups),
-        ])
-        siblings = GroupReading.owners(answers[1], of: groups)
+        var pipeline = Pipeline()
+        pipeline.add(OwnerTable.write, rows)
+        let owners = pipeline.add(AppTransactionGroupTable.owners, groups)
+        siblings = Self.siblings(try await connection.run(pipeline)[owners])
+    }
+
+    private static func siblings(
+        _ owners: some Sequence<AppTransactionGroupTable.Owners>
+    ) -> [AppTransactionGroup: SiblingOwner] {
+        Dictionary(
+            owners.map { ($0.group, SiblingOwner(owners: [$0.first, $0.last])) },
+            uniquingKeysWith: { $1 }
+        )
     }
 
     private mutating func join(_ keys: some Sequence<PurchaseKey>) {
@@ -180,24 +195,21 @@ extension LinkTransaction {
     /// Reads the purchases outside of the batch whose owner hangs on what has changed.
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
-        let rows = try await connection.pipeline([GroupReading.dependants(of: groups)])
-        let keys = rows.flatMap { GroupReading.dependants($0, of: groups) }
+        let keys = try await connection.run(AppTransactionGroupTable.dependants, groups)
             .filter { purchases[$0] == nil }
         guard !keys.isEmpty else { return }
-        let scopes = Array(Set(keys.map(\.scope)))
-        let answers = try await connection.pipeline(OwnershipReading.statements(scopes))
-        let snapshot = OwnershipSnapshot(answers, scopes: scopes)
+        var pipeline = Pipeline()
+        let reading = OwnershipReading(Array(Set(keys.map(\.scope))), in: &pipeline)
+        let read = reading.purchases(try await connection.run(pipeline))
         let wanted = Set(keys)
-        for (key, state) in snapshot.purchases where wanted.contains(key) {
+        for (key, state) in read where wanted.contains(key) {
             purchases[key] = state
             facts[key] = state.facts
         }
         let questions = questions(about: keys)
-        let found = try await connection.pipeline([questions.statement])
-        for rows in found {
-            for (app, more) in questions.links(rows) {
-                links[app, default: AccountLinks()].merge(more)
-            }
+        let found = try await connection.run(AccountLinkTable.find, questions.rows)
+        for (app, more) in questions.links(found) {
+            links[app, default: AccountLinks()].merge(more)
         }
         judgeDirectly(keys)
         join(keys)
@@ -244,18 +256,36 @@ extension LinkTransaction {
         _ owners: [PurchaseKey: StoredOwner],
         ours: Set<PurchaseKey>
     ) async throws {
-        let rows = owners.compactMap { key, owner -> OwnerWriting.Row? in
+        let rows = owners.compactMap { key, owner -> OwnerTable.Row? in
             let stored = purchases[key]?.stored
-            return stored == owner ? nil : OwnerWriting.Row(key: key, owner: owner)
+            return stored == owner ? nil : OwnerTable.Row(key: key, owner: owner)
         }
         guard !rows.isEmpty else { return }
-        let changes = rows.compactMap { row -> OwnerChanges.Change? in
+        let changes = rows.compactMap { row -> OwnerChangeTable.Change? in
             guard !row.owner.isSameOwnership(as: purchases[row.key]?.stored) else { return nil }
-            return OwnerChanges.Change(purchase: row.key, hasRecord: ours.contains(row.key))
+            return OwnerChangeTable.Change(
+                purchase: row.key,
+                hasRecord: ours.contains(row.key)
+            )
         }
-        let marks = changes.isEmpty ? [] : [OwnerChanges.record(changes)]
-        // With the commit everybody who listens hears that there is something to send.
-        let news = changes.allSatisfy(\.hasRecord) ? [] : [OwnerWriting.news]
-        _ = try await connection.pipeline([OwnerWriting.statement(rows)] + marks + news)
+        var pipeline = Pipeline()
+        pipeline.add(OwnerTable.write, rows)
+        pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
+        if !changes.allSatisfy(\.hasRecord) {
+            // With the commit every listener is told that there is something to send.
+            pipeline.add(OwnerTable.notify)
+        }
+        _ = try await connection.run(pipeline)
+    }
+}
+
+extension SiblingOwner {
+    /// Adds one more purchase's owner.
+    fileprivate mutating func join(_ userID: String) {
+        switch self {
+        case .none: self = .one(userID)
+        case .one(userID), .several: break
+        case .one: self = .several
+        }
     }
 }

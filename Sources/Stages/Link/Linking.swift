@@ -1,6 +1,12 @@
 import Entitlements
 import Postgres
 
+/// Thrown where a transaction finds that it needs more locks and cannot have them out of order: it
+/// is run again and takes them with the others.
+struct LocksMissing: Error {
+    let groups: Set<AppTransactionGroup>
+}
+
 /// Finds out whose purchases are, in a transaction that is begun again where it needs more locks.
 struct Linking: Sendable {
     let client: PostgresClient

@@ -1,4 +1,5 @@
 package import Entitlements
+import Store
 
 /// An owner that is not who follows from the facts, the links and the rules.
 package struct OwnerDifference: Hashable, Sendable {
@@ -21,7 +22,7 @@ package struct OwnerDifference: Hashable, Sendable {
 extension StoredOwner {
     fileprivate var phrase: String {
         var words = ["\(userID ?? "nobody") by \(rule)"]
-        if let spans { words.append("in turn \(String(decoding: spans, as: UTF8.self))") }
+        if let spans { words.append("in turn \(String(decoding: spans.bytes, as: UTF8.self))") }
         if let directUserID, directUserID != userID { words.append("directly \(directUserID)") }
         if let appTransactionID { words.append("of account \(appTransactionID)") }
         return words.joined(separator: ", ")

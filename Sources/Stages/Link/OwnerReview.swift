@@ -1,5 +1,6 @@
 package import Entitlements
 package import Postgres
+import Store
 
 /// Judges anew whose purchases are, from the facts as they stand, beside the workers.
 ///
@@ -46,13 +47,14 @@ package struct OwnerReview: Sendable {
         _ connection: PostgresConnection
     ) async throws -> [OwnerDifference] {
         let scopes = Set(purchases.map(\.scope))
+        var pipeline = Pipeline()
+        pipeline.add(Locks.sharedLinks)
+        pipeline.add(Locks.accounts, Array(groups))
+        pipeline.add(Locks.purchases, Array(scopes))
         // What link-worker has recorded is never behind what entitle-worker has.
-        _ = try await connection.pipeline(
-            [
-                OwnershipLocks.sharedLinks, OwnershipLocks.accounts(groups),
-                OwnershipLocks.purchases(scopes),
-            ] + OwnershipCopying.statements(Array(scopes))
-        )
+        pipeline.add(OwnershipFactTables.copyFacts, Array(scopes))
+        pipeline.add(OwnershipFactTables.copyRenewals, Array(scopes))
+        _ = try await connection.run(pipeline)
         var transaction = LinkTransaction(
             connection: connection,
             batch: LinkBatch(judging: scopes, and: []),

@@ -1,5 +1,6 @@
 import AppStore
 import Holdings
+import Store
 import Worker
 
 /// What is told of a record's user to those who wait for the record.

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Store
 import Records
 
 extension BatchFold {

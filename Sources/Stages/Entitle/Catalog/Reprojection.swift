@@ -18,8 +18,6 @@ actor Reprojection: Upkeep {
     /// Whether to look at once: at the start, and while another copy is at it.
     private var isDue = true
 
-    /// The channel on which the database tells of a new catalog.
-    private static let channel = "catalog"
     /// How long to wait for word before the table is looked at all the same.
     private static let sweepInterval = Duration.milliseconds(1000)
     /// How many purchases are projected in one transaction.
@@ -57,7 +55,7 @@ actor Reprojection: Upkeep {
             while let progress = try await progress(connection), progress.isLeftToDo {
                 try await reproject(progress, connection)
             }
-            _ = try await connection.pipeline([Self.unlock])
+            _ = try await connection.run(SessionLock.catalogProjection.release)
         }
     }
 
@@ -70,15 +68,16 @@ actor Reprojection: Upkeep {
 extension Reprojection {
     /// Works through one catalog, from where the table says on.
     private func reproject(
-        _ progress: ReprojectionProgress,
+        _ progress: CatalogProjection,
         _ connection: PostgresConnection
     ) async throws {
         let target = progress.target ?? progress.newest
-        var statements = [Locking.afterSharedCatalog]
+        var pipeline = Pipeline()
+        pipeline.add(Locks.afterSharedCatalog)
         if progress.target == nil {
-            statements.append(ReprojectionProgress.begin(target))
+            pipeline.add(CatalogProjection.begin, target)
         }
-        _ = try await connection.pipeline(statements)
+        _ = try await connection.run(pipeline)
         let changed = try await CatalogStore.productIDs(
             changedAfter: progress.version,
             through: target,
@@ -86,16 +85,35 @@ extension Reprojection {
         )
         var after = progress.after
         while !changed.isEmpty {
-            let rows = try await connection.pipeline([
-                ReprojectionWindow.transactions(after: after)
-            ])[0]
-            let window = ReprojectionWindow(rows, changed)
-            try await project(window.scopes)
-            guard let last = window.last else { break }
-            _ = try await connection.pipeline([ReprojectionProgress.reached(last)])
+            let sold = Array(try await connection.run(CatalogProjection.sold, after))
+            try await project(Self.scopes(of: sold, concernedBy: changed))
+            guard let last = sold.last?.scope else { break }
+            _ = try await connection.run(CatalogProjection.reached, last)
             after = last
         }
-        _ = try await connection.pipeline([ReprojectionProgress.finish])
+        _ = try await connection.run(CatalogProjection.finish)
+    }
+
+    /// The purchases that are to be projected because products are another than before.
+    private static func scopes(
+        of sold: [CatalogProjection.Sold],
+        concernedBy changed: Set<String>
+    ) -> [PurchaseScope] {
+        var scopes: [PurchaseScope] = []
+        for sold in sold where scopes.last != sold.scope {
+            if changed.contains(sold.productID)
+                || sold.items.contains(where: { changed.contains($0.sku) })
+            {
+                scopes.append(sold.scope)
+            }
+        }
+        // The last purchase may have more transactions than were looked at.
+        if sold.count == CatalogProjection.soldCountMax, let last = sold.last?.scope,
+            scopes.last != last
+        {
+            scopes.append(last)
+        }
+        return scopes
     }
 
     private func project(_ scopes: [PurchaseScope]) async throws {
@@ -124,28 +142,19 @@ extension Reprojection {
         metrics.reprojected(part.count, batch)
     }
 
-    private func progress(_ connection: PostgresConnection) async throws -> ReprojectionProgress? {
-        try await connection.pipeline([ReprojectionProgress.read])[0].first.map {
-            ReprojectionProgress($0)
-        }
+    private func progress(_ connection: PostgresConnection) async throws -> CatalogProjection? {
+        try await connection.run(CatalogProjection.read).first
     }
 
     private func isAlone(_ connection: PostgresConnection) async throws -> Bool {
-        try await connection.pipeline([Self.tryLock])[0][0].bool(0)
+        try await connection.run(SessionLock.catalogProjection.acquire)[0]
     }
-
-    private static let tryLock = PostgresStatement(
-        "SELECT pg_try_advisory_lock(hashtextextended('catalog projection', 0))"
-    )
-    private static let unlock = PostgresStatement(
-        "SELECT pg_advisory_unlock(hashtextextended('catalog projection', 0))"
-    )
 
     /// The connection that listens; opened anew, and the table looked at, where it was lost.
     private func listening() async throws -> PostgresConnection {
         if let connection { return connection }
         let new = try await client.connect()
-        try await new.listen(to: Self.channel)
+        try await new.listen(to: CatalogTable.channel)
         connection = new
         isDue = true
         return new

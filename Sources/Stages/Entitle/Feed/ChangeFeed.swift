@@ -69,7 +69,7 @@ final class ChangeFeed: Outbox {
         // was handed over is not confirmed.
         let doubtful = state.withLock { $0.doubtful }
         try? await repeatStates(of: doubtful, suspects: [])
-        _ = try? await client.withConnection { try await $0.pipeline([lease.release]) }
+        try? await lease.release(client)
     }
 }
 
@@ -101,7 +101,7 @@ extension ChangeFeed {
             try await repeatStates(of: doubtful, suspects: [])
             state.withLock { $0.doubtful.subtract(doubtful) }
         }
-        let changesMax = min(FeedReading.changesMax, size.recordsMax)
+        let changesMax = min(OutboxTable.changesMax, size.recordsMax)
         let start = ContinuousClock.now
         do {
             let batch = try await read(changesMax: changesMax)
@@ -124,14 +124,10 @@ extension ChangeFeed {
         try await client.withConnection { connection in
             let held = try await lease.hold(changesMax: changesMax, connection)
             guard let suspectThrough = held else { return nil }
-            let batch = try await connection.transaction(isolation: .repeatableRead) {
-                FeedBatch(
-                    try await $0.pipeline([
-                        FeedReading.changes, FeedReading.users, FeedReading.held,
-                    ]),
-                    suspectThrough: suspectThrough
-                )
-            }
+            let batch = FeedBatch(
+                try await OutboxTable.read(on: connection),
+                suspectThrough: suspectThrough
+            )
             return batch.changes.isEmpty ? nil : batch
         }
     }
@@ -140,9 +136,10 @@ extension ChangeFeed {
     /// the history.
     private func passOverOldest(_ error: PostgresError) async throws {
         try await client.withConnection { connection in
-            let oldest = try await connection.pipeline([FeedReading.oldest])[0].first?.int8(0)
-            guard let oldest else { return }
-            _ = try await connection.pipeline([lease.confirm([oldest])])
+            guard let oldest = try await connection.run(OutboxTable.oldest).first else { return }
+            var pipeline = Pipeline()
+            lease.confirm([oldest], in: &pipeline)
+            _ = try await connection.run(pipeline)
             refusals.passedOver(change: oldest, error)
         }
     }
@@ -153,13 +150,13 @@ extension ChangeFeed {
     private func repeatStates(of userIDs: Set<String>, suspects: Set<String>) async throws {
         let users = Array(userIDs)
         _ = try await RecordFaults.isolating(users[...], size: size) { part in
-            let noted = suspects.intersection(part)
-            _ = try await client.withConnection { connection in
-                try await connection.pipeline(
-                    [lease.republish(Set(part))]
-                        + (noted.isEmpty ? [] : [FeedRepetitions.note(noted)])
-                )
-            }
+            var pipeline = Pipeline()
+            lease.republish(Set(part), in: &pipeline)
+            pipeline.add(
+                FeedRepetitionTable.add,
+                unlessEmpty: Array(suspects.intersection(part))
+            )
+            _ = try await client.run(pipeline)
             return part.map { _ in }
         } refused: { _, error in
             refusals.passedOverRepetition(error)
@@ -186,18 +183,18 @@ extension ChangeFeed {
     /// the database, what it wrote may now lie behind that copy's: the users' states are then
     /// published once more.
     private func mark(_ batch: FeedBatch) async throws {
-        let confirm = lease.confirm(batch.changes.map(\.id))
-        var statements = [confirm, lease.republish(batch.userIDs)]
+        var confirmation = Pipeline()
+        lease.confirm(batch.changes.map(\.id), in: &confirmation)
         let suspects = batch.suspectUserIDs
-        if !suspects.isEmpty {
-            statements.append(FeedRepetitions.note(suspects))
-        }
+        var pipeline = confirmation
+        lease.republish(batch.userIDs, in: &pipeline)
+        pipeline.add(FeedRepetitionTable.add, unlessEmpty: Array(suspects))
         do {
-            _ = try await client.withConnection { try await $0.pipeline(statements) }
+            _ = try await client.run(pipeline)
         } catch let error as PostgresError where error.isRecordFault {
             // First the repetitions: what is not confirmed is published again.
             try await repeatStates(of: batch.userIDs, suspects: suspects)
-            _ = try await client.withConnection { try await $0.pipeline([confirm]) }
+            _ = try await client.run(confirmation)
         }
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
@@ -214,12 +211,12 @@ extension ChangeFeed {
             return true
         }
         guard isDue else { return }
-        let row = try await client.withConnection { connection in
-            try await connection.pipeline([
-                FeedLease.shorten, FeedRepetitions.shorten, FeedRepetitions.putBack,
-                FeedReading.backlog,
-            ])[3][0]
-        }
-        metrics.waiting(changes: row.int8(0), oldestSeconds: row.float8(1))
+        var pipeline = Pipeline()
+        pipeline.add(FeedLeaseTable.shorten)
+        pipeline.add(FeedRepetitionTable.shorten)
+        pipeline.add(FeedRepetitionTable.publishDue)
+        let backlog = pipeline.add(OutboxTable.backlog)
+        let waiting = try await client.run(pipeline)[backlog][0]
+        metrics.waiting(changes: waiting.count, oldestSeconds: waiting.oldestSeconds)
     }
 }

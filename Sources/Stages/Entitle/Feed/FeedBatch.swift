@@ -1,25 +1,20 @@
 import Holdings
 import JSON
-import Postgres
+import Store
 
 /// Changes that are published together, and the states that their users have now.
 struct FeedBatch {
-    let changes: [FeedChange]
+    let changes: [OutboxTable.Change]
     private let versions: [(userID: String, version: Int64)]
     private let held: [String: [HeldEntitlement]]
     private let suspectThrough: Int64
 
-    /// - Parameters:
-    ///   - answers: to the statements of `FeedReading`, in their order.
-    ///   - suspectThrough: as `FeedLease.hold` says.
-    init(_ answers: [PostgresRows], suspectThrough: Int64) {
+    /// - Parameter suspectThrough: as `FeedLease.hold` says.
+    init(_ batch: OutboxTable.Batch, suspectThrough: Int64) {
         self.suspectThrough = suspectThrough
-        precondition(answers.count == 3, "three statements have three answers")
-        changes = answers[0].map { FeedChange($0) }
-        versions = answers[1].map { ($0.text(0), $0.int8(1)) }
-        held = answers[2].reduce(into: [:]) { held, row in
-            held[row.text(0), default: []].append(HeldEntitlement(row))
-        }
+        changes = batch.changes
+        versions = batch.versions
+        held = Dictionary(grouping: batch.held, by: \.userID).mapValues { $0.map(\.held) }
     }
 
     /// Of nothing.

@@ -1,26 +1,13 @@
 import Holdings
 import JSON
 import Postgres
+import Store
 
-/// A row of `changes` that waits to be published.
-struct FeedChange {
-    /// Of its row in the outbox.
-    let id: Int64
-    let userID: String
-    private let row: PostgresRow
-
-    /// The columns of `FeedReading.changes`.
-    init(_ row: PostgresRow) {
-        id = row.int8(0)
-        userID = row.text(1)
-        self.row = row
-    }
-
+extension OutboxTable.Change {
     /// As `entitlements.changed.schema.json` describes it; nil where nothing fits.
     ///
     /// Where not all periods fit, the last ones do.
     func value(bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
-        let (old, new) = (row.periods(7), row.periods(8))
         let whole = value(old, new, omitted: nil)
         if whole.count <= bytesMax { return (whole, true) }
         var count = max(old.count, new.count)
@@ -46,17 +33,17 @@ struct FeedChange {
         writer.key("userID")
         writer.string(userID)
         writer.key("version")
-        writer.int(row.int8(2))
+        writer.int(version)
         writer.key("changedAt")
-        writer.int(row.timestamp(15))
+        writer.int(changedAt.milliseconds)
         writer.key("environment")
-        writer.string(row.text(3))
+        writer.string(environment)
         writer.key("bundleID")
-        writer.string(orNull: row.optionalText(4))
+        writer.string(orNull: bundleID)
         writer.key("originalTransactionID")
-        writer.string(orNull: row.optionalText(5))
+        writer.string(orNull: originalTransactionID)
         writer.key("entitlement")
-        writer.string(row.text(6))
+        writer.string(key)
         writer.key("old")
         writer.periods(old)
         writer.key("new")
@@ -81,24 +68,24 @@ struct FeedChange {
         writer.key("cause")
         writer.beginObject()
         writer.key("kind")
-        writer.string(row.text(9))
-        if let id = row.optionalText(10) {
+        writer.string(cause)
+        if let causeID {
             writer.key("id")
-            writer.string(id)
+            writer.string(causeID)
         }
-        if let version = row.optionalInt8(11) {
+        if let catalogVersion {
             writer.key("catalogVersion")
-            writer.int(version)
+            writer.int(catalogVersion)
         }
-        if let topic = row.optionalText(12) {
+        if let source {
             writer.key("source")
             writer.beginObject()
             writer.key("topic")
-            writer.string(topic)
+            writer.string(source.topic)
             writer.key("partition")
-            writer.int(row.int8(13))
+            writer.int(source.partition)
             writer.key("offset")
-            writer.int(row.int8(14))
+            writer.int(source.offset)
             writer.endObject()
         }
         writer.endObject()

@@ -3,6 +3,20 @@ import Entitlements
 import JSON
 import OpenSSL
 import Records
+import Store
+
+/// What became of one record.
+enum EntitleOutcome: Hashable {
+    /// It changed a fact or a row.
+    case applied
+    /// All of it was known already.
+    case unchanged
+    /// What it says is older than what is known; it stands in the history.
+    case superseded
+    /// It carries no fact and stands in the history.
+    case recorded
+    case conflict(ImmutableField)
+}
 
 /// Takes up the records of a batch one by one: what each says against what is known by then.
 struct BatchFold {
@@ -10,9 +24,7 @@ struct BatchFold {
     private(set) var outcomes: [EntitleOutcome] = []
     /// The purchases that are to be projected, with the record that says most about why.
     private(set) var touched: [PurchaseKey: ChangeCause] = [:]
-    private(set) var revisions = RevisionColumns()
-    private(set) var downloads = AppDownloads()
-    private(set) var notifications = NotificationColumns()
+    private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
     /// The first place in the batch of each transaction ID that it names.
     private(set) var firstPlaces: [TransactionKey: Int] = [:]
@@ -27,24 +39,26 @@ struct BatchFold {
         }
     }
 
-    /// What the tables hold is put in place before the records are taken up.
-    mutating func withState(at place: Int, _ body: (inout ScopeState) -> Void) {
+    mutating func withState(of scope: PurchaseScope, _ body: (inout ScopeState) -> Void) {
+        guard let place = places[scope] else { return }
         body(&states[place])
     }
 
-    /// The scopes whose sealed part some record may change.
-    func scopes(brokenBy records: [EntitleRecord]) -> [PurchaseScope] {
-        guard states.contains(where: { $0.seal != nil }) else { return [] }
-        var broken: Set<PurchaseScope> = []
+    /// The scopes whose closed periods some record may change.
+    func scopes(reopenedBy records: [EntitleRecord]) -> [PurchaseScope] {
+        guard states.contains(where: { $0.closed != nil }) else { return [] }
+        var reopened: Set<PurchaseScope> = []
         for record in records {
             for scope in record.scopes {
-                guard let place = places[scope], let seal = states[place].seal else { continue }
-                if seal.isBroken(by: record) {
-                    broken.insert(scope)
+                guard let place = places[scope], let closed = states[place].closed else {
+                    continue
+                }
+                if closed.isReopened(by: record) {
+                    reopened.insert(scope)
                 }
             }
         }
-        return Array(broken)
+        return Array(reopened)
     }
 
     /// Puts what was read anew in the place of what was read before.
@@ -143,7 +157,7 @@ struct BatchFold {
         }
         touch(purchase, record, verdict)
         if verdict.isContent, let payload = record.observation.transaction {
-            revisions.append(fact, payload, record.observation)
+            history.add(fact, payload, record.observation)
         }
         return verdict
     }
@@ -155,7 +169,7 @@ struct BatchFold {
             touch(fact.key.scope.purchase(bundleID), record, verdict)
         }
         if verdict.isContent, let payload = record.observation.renewalInfo {
-            revisions.append(fact, payload, record.observation)
+            history.add(fact, payload, record.observation)
         }
         return verdict
     }
@@ -173,8 +187,7 @@ struct BatchFold {
     private mutating func takeHistory(of record: EntitleRecord) {
         let observation = record.observation
         if let payload = observation.appTransaction, let verification = observation.verification {
-            revisions.append(appTransaction: payload, verification, observation)
-            downloads.append(payload, verification.trust, observation)
+            history.add(appTransaction: payload, verification, observation)
         }
         if let notification = observation.notification, observation.source != nil {
             let meaning = NotificationMeaning(
@@ -182,7 +195,7 @@ struct BatchFold {
                 subtype: notification.subtype
             )
             meanings.append(meaning)
-            notifications.append(notification, meaning, record)
+            history.add(notification, meaning, record)
         }
     }
 }
@@ -210,9 +223,11 @@ extension BatchFold {
         }
     }
 
-    var newGraces: [(key: RenewalKey, grace: GracePeriod)] {
+    var newGraces: [RenewalTable.Grace] {
         states.flatMap { state in
-            state.newGraces.flatMap { key, graces in graces.map { (key, $0) } }
+            state.newGraces.flatMap { key, graces in
+                graces.map { RenewalTable.Grace(key: key, grace: $0) }
+            }
         }
     }
 }

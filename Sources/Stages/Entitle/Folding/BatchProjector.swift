@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Store
 
 /// Projects the purchases that a batch touches, and those that they move because non-renewing
 /// purchases extend each other.
@@ -18,8 +19,8 @@ struct BatchProjector {
         var facts: PurchaseFacts
         var state: PurchaseState
         var stacked: [StackedPurchase]
-        /// To be written, where more of the purchase can be sealed than is.
-        var seal: Seal?
+        /// To be written, where more of the purchase can be closed than is.
+        var closed: ClosedPurchase?
     }
 
     init(_ fold: BatchFold, _ projection: Projection) {
@@ -51,18 +52,22 @@ struct BatchProjector {
                 key,
                 spans: purchase.ownership.spans
             ),
-            seal: state.newSeal(facts, of: key.bundleID)
+            closed: state.newlyClosed(facts, of: key.bundleID)
         )
     }
 
-    /// The seals to be written.
-    var seals: [(scope: PurchaseScope, seal: Seal)] {
-        purchases.compactMap { key, subject in subject.seal.map { (key.scope, $0) } }
+    /// The closed periods to be written.
+    var closedPeriods: [ClosedPeriodTable.Row] {
+        purchases.flatMap { key, subject in subject.closed?.rows(of: key.scope) ?? [] }
     }
 
     /// The changes of owners that are projected here.
-    var ownerChanges: [(purchase: PurchaseKey, change: Int64)] {
-        purchases.compactMap { key, subject in subject.state.ownerChange.map { (key, $0) } }
+    var ownerChanges: [OwnerChangeTable.Projected] {
+        purchases.compactMap { key, subject in
+            subject.state.ownerChange.map {
+                OwnerChangeTable.Projected(purchase: key, change: $0)
+            }
+        }
     }
 
     /// Counts what the batch brought, not what was known before.
@@ -125,13 +130,13 @@ struct BatchProjector {
     private func compare(
         _ key: PurchaseKey,
         _ subject: Subject,
-        _ causes: [StackReading.Holder: ChangeCause],
+        _ causes: [StackedPurchaseTable.Holder: ChangeCause],
         _ changes: inout RowChanges
     ) {
         let projected = project(subject, key).rows
         let users = Set(subject.stacked.map(\.key.userID))
         for user in users.sorted() {
-            let holder = StackReading.Holder(key, userID: user)
+            let holder = StackedPurchaseTable.Holder(key, userID: user)
             guard let cause = causes[holder] else { continue }
             changes.compare(
                 key,
@@ -144,15 +149,15 @@ struct BatchProjector {
 
     /// Those in whose stacks a touched purchase came, went or changed, or lasts differently by
     /// another catalog.
-    private func movedHolders() -> [StackReading.Holder: ChangeCause] {
-        var causes: [StackReading.Holder: ChangeCause] = [:]
+    private func movedHolders() -> [StackedPurchaseTable.Holder: ChangeCause] {
+        var causes: [StackedPurchaseTable.Holder: ChangeCause] = [:]
         for (key, subject) in purchases {
             let known = Set(subject.state.stacked)
             let moved =
                 touched[key]?.kind == .catalog
                 ? known.union(subject.stacked) : known.symmetricDifference(subject.stacked)
             for purchase in moved {
-                causes[StackReading.Holder(purchase.key)] = touched[key]
+                causes[StackedPurchaseTable.Holder(purchase.key)] = touched[key]
             }
         }
         return causes
@@ -163,19 +168,19 @@ extension BatchProjector {
     /// Locks all users of the batch, and reads what they hold beside the batch's purchases.
     mutating func readStacks(_ connection: PostgresConnection) async throws {
         var users: Set<String> = []
-        var holders: Set<StackReading.Holder> = []
+        var holders: Set<StackedPurchaseTable.Holder> = []
         for subject in purchases.values {
             users.formUnion(subject.state.users)
             for purchase in subject.stacked + subject.state.stacked {
-                holders.insert(StackReading.Holder(purchase.key))
+                holders.insert(StackedPurchaseTable.Holder(purchase.key))
             }
         }
-        let reading = StackReading(holders)
-        let locks = [Locking.users(users)].compactMap { $0 }
-        let answers = try await connection.pipeline(locks + [reading.statement])
-        let stored = answers.last.map { reading.purchases($0) } ?? []
+        var pipeline = Pipeline()
+        pipeline.add(Locks.users, unlessEmpty: Array(users))
+        let stored = pipeline.add(StackedPurchaseTable.ofHolders, Array(holders))
         let own = Set(purchases.keys)
-        let others = stored.filter { !own.contains($0.purchaseKey) }
+        let others = try await connection.run(pipeline)[stored]
+            .filter { !own.contains($0.purchaseKey) }
         stacks = NonRenewingStacks(
             others + purchases.values.flatMap(\.stacked),
             catalog: projection.catalog
@@ -191,9 +196,10 @@ extension BatchProjector {
     ) async throws {
         let own = purchases.filter { !$0.value.stacked.isEmpty || !$0.value.state.stacked.isEmpty }
         let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))
-        let reading = FactReading(scopes)
+        var pipeline = Pipeline()
+        let reading = FactReading(scopes, in: &pipeline)
         var fold = BatchFold(scopes: scopes)
-        reading.learn(try await connection.pipeline(reading.statements)[...], into: &fold)
+        fold.add(reading, try await connection.run(pipeline))
         for state in fold.states {
             for bundleID in state.purchases.keys {
                 let key = state.scope.purchase(bundleID)
@@ -207,25 +213,12 @@ extension BatchProjector {
     }
 }
 
-extension StackReading.Holder {
-    init(_ purchase: PurchaseKey, userID: String) {
+extension StackedPurchaseTable.Holder {
+    fileprivate init(_ purchase: PurchaseKey, userID: String) {
         self.init(
-            StackKey(
-                environment: purchase.environment,
-                bundleID: purchase.bundleID,
-                userID: userID,
-                productID: ""
-            )
-        )
-    }
-}
-
-extension StackedPurchase {
-    fileprivate var purchaseKey: PurchaseKey {
-        PurchaseKey(
-            environment: key.environment,
-            bundleID: key.bundleID,
-            originalTransactionID: originalTransactionID
+            environment: purchase.environment,
+            bundleID: purchase.bundleID,
+            userID: userID
         )
     }
 }

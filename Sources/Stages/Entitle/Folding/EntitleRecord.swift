@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import Records
+import Store
 
 /// One observation, taken apart into what it states.
 ///

@@ -21,7 +21,7 @@ struct PurchaseState {
         return trusts
     }
 
-    mutating func learn(_ fact: TransactionFact) {
+    mutating func add(_ fact: TransactionFact) {
         transactions.append(fact)
     }
 

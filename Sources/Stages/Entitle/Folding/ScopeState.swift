@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import Store
 
 /// What is known of one scope: what the tables held, and what the batch has added to it.
 struct ScopeState {
@@ -9,7 +10,7 @@ struct ScopeState {
     private(set) var renewals: [RenewalFact] = []
     private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
     /// What older transactions add up to that are not in `purchases`.
-    private(set) var seal: Seal?
+    private(set) var closed: ClosedPurchase?
     /// What is to be written.
     private(set) var changedRenewals: Set<RenewalKey> = []
     private(set) var newGraces: [RenewalKey: Set<GracePeriod>] = [:]
@@ -24,23 +25,17 @@ struct ScopeState {
         _modify { yield &purchases[bundleID, default: PurchaseState()] }
     }
 
-    mutating func learn(
-        sealed periods: PeriodSet,
-        of productID: String,
-        before: Timestamp,
-        bundleID: String,
-        trust: Trust
-    ) {
-        var sealed = seal?.periods ?? SealedPeriods(before: before, periodsByProduct: [:])
-        sealed.periodsByProduct[productID] = periods
-        seal = Seal(bundleID: bundleID, trust: trust, periods: sealed)
+    mutating func add(_ row: ClosedPeriodTable.Row) {
+        var periods = closed?.periods ?? SealedPeriods(before: row.before, periodsByProduct: [:])
+        periods.periodsByProduct[row.productID] = row.periods
+        closed = ClosedPurchase(bundleID: row.bundleID, trust: row.trust, periods: periods)
     }
 
-    mutating func learn(_ fact: RenewalFact) {
+    mutating func add(_ fact: RenewalFact) {
         renewals.append(fact)
     }
 
-    mutating func learn(_ grace: GracePeriod, of key: RenewalKey) {
+    mutating func add(_ grace: GracePeriod, of key: RenewalKey) {
         graces[key, default: []].insert(grace)
     }
 
@@ -75,7 +70,7 @@ struct ScopeState {
     /// All that the rows of a purchase follow from.
     func facts(of bundleID: String) -> PurchaseFacts {
         let purchase = self[bundleID]
-        let sealed = seal?.bundleID == bundleID ? seal?.periods : nil
+        let sealed = closed?.bundleID == bundleID ? closed?.periods : nil
         guard !graces.isEmpty else {
             return PurchaseFacts(transactions: purchase.mergedTransactions, sealed: sealed)
         }

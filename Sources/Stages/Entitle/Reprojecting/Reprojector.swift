@@ -1,6 +1,7 @@
 import AppStore
 package import Entitlements
 package import Postgres
+package import Store
 
 /// Projects purchases anew from the facts as they stand, beside the workers.
 ///
@@ -77,18 +78,16 @@ package struct Reprojector: Sendable {
         _ kind: ChangeCause.Kind,
         _ connection: PostgresConnection
     ) async throws -> (BatchProjector, RowChanges, catalogVersion: Int64?) {
-        let reading = FactReading(scopes)
+        var pipeline = Pipeline()
+        pipeline.add(Locks.purchases, scopes)
         // All facts, and not what the oldest of them were found to add up to.
-        let answers = try await connection.pipeline(
-            [Locking.purchases(scopes), SealWriting.forget(scopes), CatalogStore.newestVersion]
-                + reading.statements
-        )
-        let catalog = try await catalogs.catalog(
-            version: answers[2][0].optionalInt8(0),
-            connection
-        )
+        pipeline.add(ClosedPeriodTable.remove, scopes)
+        let version = pipeline.add(CatalogTable.newestVersion)
+        let reading = FactReading(scopes, in: &pipeline)
+        let answers = try await connection.run(pipeline)
+        let catalog = try await catalogs.catalog(version: answers[version][0], connection)
         var fold = BatchFold(scopes: scopes)
-        reading.learn(answers[3...], into: &fold)
+        fold.add(reading, answers)
         fold.touchAll(ChangeCause(kind))
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {
@@ -103,14 +102,14 @@ package struct Reprojector: Sendable {
         _ catalogVersion: Int64?,
         _ connection: PostgresConnection
     ) async throws {
-        let lock = projector.isStacking ? nil : Locking.users(changes.users)
-        let statements =
-            [
-                lock, SealWriting.write(projector.seals),
-                OwnerChangeWriting.projected(projector.ownerChanges),
-            ].compactMap { $0 }
-            + RowWriting.statements(changes, catalogVersion: catalogVersion)
-        guard !statements.isEmpty else { return }
-        _ = try await connection.pipeline(statements)
+        var pipeline = Pipeline()
+        if !projector.isStacking {
+            pipeline.add(Locks.users, unlessEmpty: Array(changes.users))
+        }
+        pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
+        pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
+        pipeline.add(changes, catalogVersion: catalogVersion)
+        guard !pipeline.isEmpty else { return }
+        _ = try await connection.run(pipeline)
     }
 }

@@ -1,5 +1,6 @@
 import AppStore
 package import Entitlements
+import Store
 
 /// A row that is not what follows from the facts.
 package struct RowDifference: Hashable, Sendable {
@@ -32,7 +33,7 @@ extension RowChanges {
     }
 
     private var creditDifferences: [RowDifference] {
-        func difference(_ credited: Credited, isMissing: Bool) -> RowDifference {
+        func difference(_ credited: LedgerTable.Row, isMissing: Bool) -> RowDifference {
             let credit = credited.credit
             let amount = "\(credit.amount) less \(credit.takenBack)"
             return RowDifference(

@@ -1,5 +1,6 @@
 import Entitlements
 import Postgres
+import Store
 import Synchronization
 
 /// The product catalog that holds, read anew when another version was applied.
@@ -12,9 +13,6 @@ final class CatalogStore: Sendable {
 
     private let known = Mutex(Versioned(version: nil, catalog: Catalog()))
 
-    /// The answer's only field is the version that holds; null where there is none.
-    static let newestVersion = PostgresStatement("SELECT max(version) FROM catalog_versions")
-
     /// - Throws: where the catalog cannot be read: no record pays for a fault of the settings.
     func catalog(
         version: Int64?,
@@ -22,11 +20,8 @@ final class CatalogStore: Sendable {
     ) async throws -> Versioned {
         let cached = known.withLock { $0 }
         guard let version, cached.version != version else { return cached }
-        let rows = try await connection.query(
-            "SELECT content FROM catalog_versions WHERE version = $1::int8",
-            [.int8(version)]
-        )
-        let catalog = try Catalog(json: rows[0].bytes(0))
+        let content = try await connection.run(CatalogTable.content, version)[0]
+        let catalog = try Catalog(json: Array(content.bytes))
         let read = Versioned(version: version, catalog: catalog)
         known.withLock { $0 = read }
         return read
@@ -42,15 +37,9 @@ final class CatalogStore: Sendable {
     ) async throws -> Set<String> {
         var changed: Set<String> = []
         var former = Catalog()
-        let rows = try await connection.query(
-            """
-            SELECT content FROM catalog_versions WHERE version BETWEEN $1::int8 AND $2::int8
-            ORDER BY version
-            """,
-            [.int8(first), .int8(last)]
-        )
-        for (index, row) in rows.enumerated() {
-            let catalog = try Catalog(json: row.bytes(0))
+        let contents = try await connection.run(CatalogTable.contents, (first, last))
+        for (index, content) in contents.enumerated() {
+            let catalog = try Catalog(json: Array(content.bytes))
             if index > 0 || first == 0 {
                 changed.formUnion(catalog.productIDs(differingFrom: former))
             }

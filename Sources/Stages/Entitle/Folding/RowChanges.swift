@@ -1,30 +1,15 @@
 import Entitlements
+import Store
 
 /// What has to be written so that the tables hold what was projected.
 struct RowChanges {
-    struct Held {
-        let purchase: PurchaseKey
-        let row: EntitlementRow
-    }
-
-    struct Credited {
-        let purchase: PurchaseKey
-        let credit: LedgerCredit
-    }
-
-    struct Changed {
-        let purchase: PurchaseKey
-        let change: EntitlementChange
-        let cause: ChangeCause
-    }
-
-    private(set) var held: [Held] = []
-    private(set) var gone: [Held] = []
-    private(set) var credited: [Credited] = []
-    private(set) var uncredited: [Credited] = []
+    private(set) var held: [EntitlementTable.Row] = []
+    private(set) var gone: [EntitlementTable.Row] = []
+    private(set) var credited: [LedgerTable.Row] = []
+    private(set) var uncredited: [LedgerTable.Row] = []
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
-    private(set) var changed: [Changed] = []
+    private(set) var changed: [ChangeTable.Row] = []
     /// The purchases of which anything is written.
     private(set) var purchases: Set<PurchaseKey> = []
 
@@ -49,11 +34,11 @@ struct RowChanges {
                 periods: change.new
             )
             if isGone {
-                gone.append(Held(purchase: purchase, row: row))
+                gone.append(EntitlementTable.Row(purchase: purchase, row: row))
             } else {
-                held.append(Held(purchase: purchase, row: row))
+                held.append(EntitlementTable.Row(purchase: purchase, row: row))
             }
-            changed.append(Changed(purchase: purchase, change: change, cause: cause))
+            changed.append(ChangeTable.Row(purchase: purchase, change: change, cause: cause))
             purchases.insert(purchase)
         }
     }
@@ -64,11 +49,11 @@ struct RowChanges {
         with new: [LedgerCredit]
     ) {
         for credit in new where !old.contains(credit) {
-            credited.append(Credited(purchase: purchase, credit: credit))
+            credited.append(LedgerTable.Row(purchase: purchase, credit: credit))
             purchases.insert(purchase)
         }
         for credit in old where !new.contains(where: { $0.isSameEntry(as: credit) }) {
-            uncredited.append(Credited(purchase: purchase, credit: credit))
+            uncredited.append(LedgerTable.Row(purchase: purchase, credit: credit))
             purchases.insert(purchase)
         }
     }
@@ -78,5 +63,25 @@ struct RowChanges {
         let wanted = Set(new)
         stacked += new.filter { !known.contains($0) }
         unstacked += old.filter { !wanted.contains($0) }
+    }
+}
+
+extension Pipeline {
+    /// Adds the statements that write what was projected.
+    ///
+    /// - Parameter catalogVersion: the catalog by which was projected; nil where there is none.
+    mutating func add(_ changes: RowChanges, catalogVersion: Int64?) {
+        add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
+        add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
+        add(EntitlementTable.remove, unlessEmpty: changes.gone)
+        add(EntitlementTable.write, unlessEmpty: changes.held)
+        add(LedgerTable.remove, unlessEmpty: changes.uncredited)
+        add(LedgerTable.write, unlessEmpty: changes.credited)
+        if !changes.changed.isEmpty {
+            add(
+                ChangeTable.append,
+                ChangeTable.Batch(changes.changed, catalogVersion: catalogVersion)
+            )
+        }
     }
 }

@@ -1,0 +1,56 @@
+import AppStore
+import Entitlements
+import Store
+
+/// The closed periods of a scope: of one purchase, whose transactions one trust vouches for.
+struct ClosedPurchase {
+    /// Of more open transactions than this the oldest are closed.
+    static let openMax = 8
+    /// How many stay open then.
+    static let openMin = 3
+
+    let bundleID: String
+    let trust: Trust
+    let periods: SealedPeriods
+
+    /// Whether a record may change what is closed, or only the facts can tell whether it does.
+    func isReopened(by record: EntitleRecord) -> Bool {
+        if let fact = record.transaction, !holds(against: fact) {
+            return true
+        }
+        guard let fact = record.renewal, let grace = fact.grace else { return false }
+        return grace.anchor.map { $0 <= periods.before } ?? true
+    }
+
+    /// As the store writes them: one row for each product.
+    func rows(of scope: PurchaseScope) -> [ClosedPeriodTable.Row] {
+        periods.periodsByProduct.map { productID, set in
+            ClosedPeriodTable.Row(
+                scope: scope,
+                productID: productID,
+                bundleID: bundleID,
+                trust: trust,
+                before: periods.before,
+                periods: set
+            )
+        }
+    }
+
+    private func holds(against fact: TransactionFact) -> Bool {
+        fact.key.bundleID == bundleID && fact.trust == trust && fact.track == .jws
+            && fact.identity.type == .autoRenewable && fact.identity.purchaseDate >= periods.before
+    }
+}
+
+extension ScopeState {
+    /// More of what is known now, closed; nil where it is not worth it, or not safe.
+    func newlyClosed(_ facts: PurchaseFacts, of bundleID: String) -> ClosedPurchase? {
+        guard facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
+            let purchase = purchases[bundleID], purchase.trusts.count == 1,
+            let trust = purchase.trusts.first,
+            purchase.transactions.allSatisfy({ $0.track == .jws }),
+            let periods = facts.sealed(keeping: ClosedPurchase.openMin)
+        else { return nil }
+        return ClosedPurchase(bundleID: bundleID, trust: trust, periods: periods)
+    }
+}

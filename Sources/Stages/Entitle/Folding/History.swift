@@ -1,0 +1,123 @@
+import AppStore
+import Entitlements
+import JSON
+import OpenSSL
+import Records
+import Store
+
+/// What a batch adds to the history: contents, notifications, and of each account and app the
+/// newest app transaction.
+struct History {
+    private(set) var revisions: [RevisionTable.Row] = []
+    private(set) var notifications: [NotificationTable.Row] = []
+    private var newestDownloads: [AppTransactionGroup: AppDownloadTable.Row] = [:]
+
+    var downloads: [AppDownloadTable.Row] { Array(newestDownloads.values) }
+
+    mutating func add(
+        _ fact: TransactionFact,
+        _ payload: JSONValue,
+        _ observation: Observation
+    ) {
+        revisions.append(
+            RevisionTable.Row(
+                kind: .transaction,
+                environment: observation.environment,
+                bundleID: fact.key.bundleID,
+                id: fact.key.transactionID,
+                track: fact.track,
+                revision: fact.revision,
+                payload: payload.rawBytes,
+                notificationUUID: observation.notification?.uuid,
+                source: observation.source
+            )
+        )
+    }
+
+    mutating func add(_ fact: RenewalFact, _ payload: JSONValue, _ observation: Observation) {
+        revisions.append(
+            RevisionTable.Row(
+                kind: .renewal,
+                environment: observation.environment,
+                bundleID: "",
+                id: fact.key.originalTransactionID,
+                trust: fact.key.trust.text,
+                track: .jws,
+                revision: fact.revision,
+                payload: payload.rawBytes,
+                notificationUUID: observation.notification?.uuid,
+                source: observation.source
+            )
+        )
+    }
+
+    /// An app transaction without an `appTransactionId`, as Apple signed them before 2025, names no
+    /// account: it stands in `revisions` alone.
+    mutating func add(
+        appTransaction value: JSONValue,
+        _ verification: VerificationFacts,
+        _ observation: Observation
+    ) {
+        let payload = AppTransactionPayload(value)
+        let hash = ContentHash.of(value)
+        let id = payload.appTransactionID?.string
+        let revision = Revision(
+            signedDate: payload.signedDate ?? verification.signedDate,
+            contentHash: hash
+        )
+        revisions.append(
+            RevisionTable.Row(
+                kind: .appTransaction,
+                environment: observation.environment,
+                bundleID: observation.bundleID ?? "",
+                id: id ?? "sha256:" + hash.hex,
+                track: Track(verification.method),
+                revision: revision,
+                payload: value.rawBytes,
+                notificationUUID: observation.notification?.uuid,
+                source: observation.source
+            )
+        )
+        guard let id, let bundleID = observation.bundleID, payload.signedDate != nil else { return }
+        let group = AppTransactionGroup(
+            environment: observation.environment,
+            bundleID: bundleID,
+            appTransactionID: id
+        )
+        if let known = newestDownloads[group], known.revision >= revision { return }
+        newestDownloads[group] = AppDownloadTable.Row(
+            group: group,
+            revision: revision,
+            trust: verification.trust,
+            originalApplicationVersion: payload.originalApplicationVersion?.string,
+            originalPurchaseDate: payload.originalPurchaseDate,
+            originalPlatform: payload.originalPlatform?.string,
+            preorderDate: payload.preorderDate,
+            applicationVersion: payload.applicationVersion?.string
+        )
+    }
+
+    /// A notification without a UUID is kept by where it was read from.
+    mutating func add(
+        _ notification: ObservedNotification,
+        _ meaning: NotificationMeaning,
+        _ record: EntitleRecord
+    ) {
+        let source = record.observation.source
+        let position = source.map { "\($0.topic)/\($0.partition)/\($0.offset)/\($0.index)" }
+        notifications.append(
+            NotificationTable.Row(
+                environment: record.observation.environment,
+                uuid: notification.uuid?.lowercased() ?? position,
+                bundleID: record.observation.bundleID,
+                type: notification.type,
+                subtype: notification.subtype,
+                meaning: meaning,
+                signedDate: notification.signedDate,
+                originalTransactionID: record.scope?.originalTransactionID,
+                transactionID: record.transaction?.key.transactionID,
+                source: source
+            )
+        )
+    }
+}
