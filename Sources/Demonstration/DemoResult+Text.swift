@@ -4,6 +4,7 @@ import Operations
 import Settings
 import Simulation
 import Worker
+import Store
 
 extension DemoResult {
     /// The whole result for a newcomer.
@@ -162,18 +163,18 @@ extension DemoResult {
     }
 }
 
-extension DemoHolding {
+extension EntitlementDetails.Held {
     /// `until 2026-12-01`, `for ever`, `ended 2026-11-11`.
     fileprivate var span: String {
         guard let until else { return isActive ? "for ever" : "" }
-        let day = CalendarDate.day(milliseconds: until)
+        let day = CalendarDate.day(milliseconds: until.milliseconds)
         return (isActive ? "until " : "ended ") + day + (isInGrace && isActive ? " (grace)" : "")
     }
 
     /// `com.example.pro.monthly, purchase 2000000000000012, by account token`.
     fileprivate var reason: String {
-        let rule = ownershipRule.split(separator: "_").joined(separator: " ")
-        return "\(productID), purchase \(originalTransactionID)"
+        let rule = (ownershipRule ?? "").split(separator: "_").joined(separator: " ")
+        return "\(productID ?? ""), purchase \(originalTransactionID)"
             + (rule.isEmpty ? "" : ", by \(rule)")
     }
 }

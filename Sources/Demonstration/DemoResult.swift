@@ -3,6 +3,7 @@ import Operations
 import Simulation
 import Topology
 import Worker
+import Store
 
 /// What a demo has found, to be shown and judged.
 struct DemoResult: Sendable {
@@ -14,8 +15,8 @@ struct DemoResult: Sendable {
     let reconciliation: Reconciliation
     var letters: DemoLetters
     let states: [String: DemoUserState]
-    let holdings: [DemoHolding]
-    let credits: [DemoCredit]
+    let holdings: [EntitlementDetails.Held]
+    let credits: [EntitlementDetails.Credited]
     /// The users whose holdings are shown, in order.
     let shownUserIDs: [String]
     /// Workers that did not end as they should when they were told to.

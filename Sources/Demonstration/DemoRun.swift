@@ -119,7 +119,7 @@ actor DemoRun {
         let migrations = try MigrationFolder.find(environment: context.environment).migrations()
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
-            _ = try await CatalogApplication.apply(Array(traffic.catalog.utf8), on: connection)
+            _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         }
         try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)
@@ -234,8 +234,8 @@ actor DemoRun {
             connection in
             (
                 try await DemoUserState.all(on: connection),
-                try await DemoHolding.all(of: shown, on: connection),
-                try await DemoCredit.all(of: shown, on: connection)
+                Array(try await connection.run(EntitlementDetails.held, shown)),
+                Array(try await connection.run(EntitlementDetails.credited, shown))
             )
         }
         return DemoResult(

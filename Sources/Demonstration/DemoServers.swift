@@ -4,6 +4,7 @@ import Operations
 import Postgres
 import Settings
 import Simulation
+import Store
 
 /// The Kafka and the PostgreSQL of one demo: started for it, or there already and left as before.
 ///
@@ -123,10 +124,9 @@ actor DemoServers {
     }
 
     private static func create(_ name: String, on connection: PostgresConnection) async throws {
-        do throws(PostgresError) {
-            try await connection.execute(script: "CREATE DATABASE \(name)")
-        } catch {
-            guard error.sqlState == .insufficientPrivilege else { throw error }
+        do {
+            try await DatabaseAdministration.create(name, on: connection)
+        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
             throw CommandError(
                 ExitCode.configuration,
                 "the demo works in a database of its own, \(name), and this user may not create "
@@ -162,7 +162,7 @@ actor DemoServers {
         let name = databaseName
         do {
             try await PostgresConnection.lend(administration) { connection in
-                try await connection.execute(script: "DROP DATABASE \(name) WITH (FORCE)")
+                try await DatabaseAdministration.drop(name, on: connection)
             }
             return []
         } catch {

@@ -1,5 +1,5 @@
-package import Operations
 package import Simulation
+package import Store
 
 extension DemoTraffic {
     /// Every link that the customers need: those who have a token that is their user ID as well.

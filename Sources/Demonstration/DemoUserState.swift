@@ -1,5 +1,7 @@
+import AppStore
 package import Postgres
 package import Simulation
+import Store
 
 /// What one user of the demo may use, as the database says.
 package struct DemoUserState: Hashable, Sendable {
@@ -31,31 +33,20 @@ package struct DemoUserState: Hashable, Sendable {
         DemoUserState]
     {
         var states: [String: DemoUserState] = [:]
-        let held = try await connection.query(
-            """
-            SELECT user_id, entitlement_key, environment FROM (
-                SELECT user_id, entitlement_key, 'Production' AS environment
-                FROM active_entitlements
-                UNION
-                SELECT user_id, entitlement_key, 'Sandbox'
-                FROM active_entitlements_in('Sandbox')
-            ) AS held
-            """
-        )
-        for row in held {
-            if row.text(2) == "Sandbox" {
-                states[row.text(0), default: DemoUserState()].sandboxEntitlements.insert(
-                    row.text(1)
-                )
-            } else {
-                states[row.text(0), default: DemoUserState()].entitlements.insert(row.text(1))
-            }
+        var pipeline = Pipeline()
+        let held = pipeline.add(EntitlementDetails.active, .production)
+        let inSandbox = pipeline.add(EntitlementDetails.active, .sandbox)
+        let balances = pipeline.add(EntitlementDetails.balances, "coins")
+        let answers = try await connection.run(pipeline)
+        for active in answers[held] {
+            states[active.userID, default: DemoUserState()].entitlements.insert(active.key)
         }
-        let balances = try await connection.query(
-            "SELECT user_id, balance FROM ledger_balances WHERE currency = 'coins'"
-        )
-        for row in balances where row.int8(1) != 0 {
-            states[row.text(0), default: DemoUserState()].coins = row.int8(1)
+        for active in answers[inSandbox] {
+            states[active.userID, default: DemoUserState()].sandboxEntitlements
+                .insert(active.key)
+        }
+        for (userID, balance) in answers[balances] where balance != 0 {
+            states[userID, default: DemoUserState()].coins = balance
         }
         return states
     }

@@ -1,3 +1,4 @@
+import Store
 import AppStore
 import Testing
 import Simulation

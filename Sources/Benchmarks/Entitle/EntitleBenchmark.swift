@@ -1,5 +1,7 @@
 import Store
+import AppStore
 import EntitleStage
+import Entitlements
 import Foundation
 import Kafka
 import Simulation
@@ -58,10 +60,9 @@ struct EntitleBenchmark {
         try await client.withConnection { connection in
             _ = try await Migrator(try MigrationFolder.find().migrations()).run(on: connection)
         }
-        _ = try await client.query(
-            "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))",
-            [.json(EntitleFixture.catalog)]
-        )
+        try await client.withConnection { connection in
+            _ = try await CatalogTable.apply(EntitleFixture.catalog, on: connection)
+        }
         let stage = EntitleStage(
             client: client,
             lanes: lanes,
@@ -95,23 +96,25 @@ struct EntitleBenchmark {
         try await own(purchases, client)
         let history = purchases.flatMap { EntitleFixture.history(of: kind, purchase: $0) }
         try await process(history, stage)
-        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
-            _ = try await client.query(statement, deadline: .seconds(600))
-        }
+        try await StoredFacts.settle(client)
     }
 
     private func own(_ purchases: Range<Int>, _ client: PostgresClient) async throws {
-        _ = try await client.query(
-            """
-            INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
-            SELECT 'Production', 'com.example.pro', id, user_id, 'account_token'
-            FROM unnest($1::text[], $2::text[]) AS purchase (id, user_id)
-            """,
-            [
-                .textArray(purchases.map { EntitleFixture.originalID($0) }),
-                .textArray(purchases.map { "user-\($0 % Self.users)" }),
-            ]
-        )
+        let rows = purchases.map { index in
+            OwnerTable.Row(
+                key: PurchaseKey(
+                    environment: .production,
+                    bundleID: "com.example.pro",
+                    originalTransactionID: EntitleFixture.originalID(index)
+                ),
+                owner: StoredOwner(
+                    Ownership(userID: "user-\(index % Self.users)", rule: .accountToken),
+                    directUserID: nil,
+                    appTransactionID: nil
+                )
+            )
+        }
+        _ = try await client.run(OwnerTable.write, rows)
     }
 
     private func measure(

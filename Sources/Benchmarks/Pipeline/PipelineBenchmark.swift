@@ -116,29 +116,19 @@ extension PipelineBenchmark {
         from first: Int,
         rate: Double
     ) async throws -> PipelineMeasurement.Latency? {
-        let connection = try await PostgresConnection.connect(rig.database)
-        let isTracked = try await connection.query(
-            "SELECT current_setting('track_commit_timestamp') = 'on'"
-        )
-        guard isTracked[0].bool(0) else {
+        let commits = try await PostgresConnection.lend(rig.database) { connection in
+            try await StoredFacts.commits(from: BenchTransaction.id(first), on: connection)
+        }
+        guard let commits else {
             console.note("no latency: the server runs without track_commit_timestamp")
-            await connection.close()
             return nil
         }
-        let rows = try await connection.query(
-            """
-            SELECT id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::int8
-            FROM revisions WHERE id >= $1 AND length(id) = length($1)
-            """,
-            [.text(BenchTransaction.id(first))]
-        )
-        await connection.close()
         var milliseconds: [Double] = []
-        for row in rows {
-            guard let index = BenchTransaction.index(ofID: row.text(0)),
+        for (id, microseconds) in commits {
+            guard let index = BenchTransaction.index(ofID: id),
                 published.indices.contains(index - first)
             else { continue }
-            milliseconds.append(Double(row.int8(1) - published[index - first]) / 1_000)
+            milliseconds.append(Double(microseconds - published[index - first]) / 1_000)
         }
         guard milliseconds.count == published.count else {
             throw BenchError("\(milliseconds.count) of \(published.count) rows were found")

@@ -116,7 +116,7 @@ final class PipelineRig: Sendable {
         ).migrations()
         let connection = try await PostgresConnection.connect(database)
         _ = try await Migrator(migrations).run(on: connection)
-        _ = try await CatalogApplication.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+        _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
         if storedCount > 0 {
             console.note("storing \(Quantity.grouped(storedCount)) facts")
             try await StoredFacts.insert(storedCount, on: connection)

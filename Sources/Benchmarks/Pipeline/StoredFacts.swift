@@ -1,6 +1,7 @@
 import Postgres
 
-/// Fills the tables as if so many transactions had gone through long ago.
+/// Fills the tables as if so many transactions had gone through long ago, and reads when rows were
+/// committed: what no other program does.
 enum StoredFacts {
     /// Four renewals to a subscription, as in `BenchTransaction`, with IDs of their own.
     static func insert(_ count: Int, on connection: PostgresConnection) async throws {
@@ -20,6 +21,33 @@ enum StoredFacts {
                 ANALYZE
                 """
         )
+    }
+
+    /// When the contents of IDs from one on were committed, in UNIX microseconds; nil where the
+    /// server does not keep that.
+    static func commits(
+        from id: String,
+        on connection: PostgresConnection
+    ) async throws -> [(id: String, microseconds: Int64)]? {
+        let isTracked = try await connection.query(
+            "SELECT current_setting('track_commit_timestamp') = 'on'"
+        )[0].bool(0)
+        guard isTracked else { return nil }
+        let rows = try await connection.query(
+            """
+            SELECT id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::int8
+            FROM revisions WHERE id >= $1 AND length(id) = length($1)
+            """,
+            [.text(id)]
+        )
+        return rows.map { ($0.text(0), $0.int8(1)) }
+    }
+
+    /// Gathers statistics and writes everything out, so that what is measured next begins alike.
+    static func settle(_ client: PostgresClient) async throws {
+        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+            _ = try await client.query(statement, deadline: .seconds(600))
+        }
     }
 
     private static let id = "(1000000000000000 + i)::text"

@@ -1,4 +1,5 @@
 import Settings
+import Store
 
 extension ToolCommand {
     private static let formats =
@@ -52,7 +53,7 @@ extension ToolCommand {
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let file = try readFile(arguments, context)
         let outcome = try await settings.withDatabase { connection in
-            try await CatalogApplication.apply(file.bytes, on: connection)
+            try await CatalogTable.apply(file.bytes, on: connection)
         }
         let state = outcome.isNew ? "applied as" : "holds already as"
         context.console.print("\(file.summary); \(state) version \(outcome.version)")

@@ -42,7 +42,7 @@ extension ToolCommand {
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         var progress = ProgressLine(console: context.console)
         let counts = try await settings.withDatabase { connection in
-            let forgetting = try await DedupeForgetting(selection, on: connection)
+            let forgetting = try await DedupeCleaning(selection, on: connection)
             return try await forgetting.run(isDeleting: isConfirmed) { counts in
                 let step = isConfirmed ? "forgetting" : "counting"
                 progress.show(step, Quantity.counted(counts.total, "ID"))
@@ -54,7 +54,7 @@ extension ToolCommand {
     }
 
     private static func show(
-        _ counts: DedupeForgetting.Counts,
+        _ counts: DedupeCleaning.Counts,
         _ isForgotten: Bool,
         _ console: Console,
         isJSON: Bool

@@ -1,46 +1,15 @@
 import Holdings
 import JSON
 import Postgres
+import Store
 
-/// One change of what a user may use, as the history has it.
-struct ExplainedChange {
-    let version: Int64
-    let changedAt: Int64
-    let key: String
-    let originalTransactionID: String?
-    let old: [PostgresPeriod]
-    let new: [PostgresPeriod]
-    let cause: String
-    let causeID: String?
-    let catalogVersion: Int64?
-    /// `storekit.raw/3/1041`; nil where no record brought it.
-    let source: String?
-
-    static let columns = """
-        version, changed_at, entitlement_key, original_transaction_id, old_periods, new_periods,
-        cause, cause_id, catalog_version::int8,
-        source_topic || '/' || source_partition || '/' || source_offset
-        """
-
-    init(_ row: PostgresRow) {
-        version = row.int8(0)
-        changedAt = row.timestamp(1)
-        key = row.text(2)
-        originalTransactionID = row.optionalText(3)
-        old = row.periods(4)
-        new = row.periods(5)
-        cause = row.text(6)
-        causeID = row.optionalText(7)
-        catalogVersion = row.optionalInt8(8)
-        source = row.optionalText(9)
-    }
-
+extension UserDetails.Change {
     var lines: [String] {
         var why = cause
         if let causeID { why += " \(causeID)" }
         if let source { why += ", read at \(source)" }
         if let catalogVersion { why += ", catalog version \(catalogVersion)" }
-        let date = CalendarDate.instant(milliseconds: changedAt)
+        let date = CalendarDate.instant(milliseconds: changedAt.milliseconds)
         let purchase = originalTransactionID.map { " of purchase \($0)" } ?? ""
         return [
             "  version \(version), \(date): \(key)\(purchase)",
@@ -48,12 +17,12 @@ struct ExplainedChange {
         ]
     }
 
-    /// - Parameter userID: named where the changes shown are not all of one user.
-    func write(to writer: inout JSONWriter, of userID: String? = nil) {
+    /// - Parameter isOfOneUser: false names the user, where those of others are shown too.
+    func write(to writer: inout JSONWriter, isOfOneUser: Bool = true) {
         writer.object { writer in
-            if let userID { writer.member("userID", userID) }
+            if !isOfOneUser { writer.member("userID", userID) }
             writer.member("version", version)
-            writer.member("changedAt", changedAt)
+            writer.member("changedAt", changedAt.milliseconds)
             writer.member("entitlement", key)
             writer.member("originalTransactionID", originalTransactionID)
             writer.key("old")
@@ -64,6 +33,49 @@ struct ExplainedChange {
             writer.member("causeID", causeID)
             writer.optional("catalogVersion", catalogVersion)
             writer.member("source", source)
+        }
+    }
+}
+
+/// Something that a person granted, and nobody bought.
+extension UserDetails.Grant {
+    func lines(now: Int64) -> [String] {
+        let isActive = periods.contains { $0.contains(now) }
+        let end = revokedBy.map { ["  revoked by \($0): \(revocationReason ?? "")"] } ?? []
+        let state = isActive ? "ACTIVE" : "not active"
+        return [
+            "", "Manual grant \(number), not a purchase: \(key) \(state)",
+            "  \(periods.phrase)", "  granted by \(grantedBy): \(reason)",
+        ] + end
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("grantID", number)
+            writer.member("entitlement", key)
+            writer.key("periods")
+            writer.periods(periods)
+            writer.member("grantedBy", grantedBy)
+            writer.member("reason", reason)
+            writer.member("revokedBy", revokedBy)
+            writer.member("revocationReason", revocationReason)
+        }
+    }
+}
+
+/// What the app's own servers took from a balance.
+extension UserDetails.Debit {
+    var phrase: String {
+        "spent \(amount) \(currency) for \(reference), "
+            + CalendarDate.instant(milliseconds: debitedAt.milliseconds)
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("reference", reference)
+            writer.member("currency", currency)
+            writer.member("amount", amount)
+            writer.member("debitedAt", debitedAt.milliseconds)
         }
     }
 }

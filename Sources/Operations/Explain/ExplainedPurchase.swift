@@ -3,58 +3,40 @@ import Entitlements
 import Holdings
 import JSON
 import Postgres
+import Store
 
 /// One purchase of a user: what it grants, to whom, and what Apple says of it.
 struct ExplainedPurchase {
-    struct Held {
-        let userID: String
-        let key: String
-        let periods: [PostgresPeriod]
-    }
-
-    struct Renewal {
-        let autoRenewProductID: String?
-        let autoRenewStatus: Int64?
-        let isInBillingRetry: Bool?
-        let graceUntil: Int64?
-        let source: ExplainedSource?
-    }
-
     let key: PurchaseKey
-    /// Nil for nobody.
-    var ownerID: String?
-    var ownerRule = "unlinked"
-    /// As the table has it: `[["user", null], ["next user", from_ms], …]`.
-    var ownerSpans: [UInt8]?
-    /// By what else the purchase can be linked; nil where no fact names one.
-    var appTransactionID: String?
-    var held: [Held] = []
-    var transactions: [ExplainedTransaction] = []
-    var renewals: [Renewal] = []
+    let owner: StoredOwner
+    private(set) var held: [EntitlementRow] = []
+    private(set) var transactions: [ExplainedTransaction] = []
+    private(set) var renewals: [PurchaseDetails.Renewal] = []
 
-    init(key: PurchaseKey) {
-        self.key = key
+    init(_ row: OwnerTable.Row) {
+        key = row.key
+        owner = row.owner
     }
 
     /// - Parameter userID: whose rows are shown; nil for those of all its users, each named.
     func lines(now: Int64, of userID: String?) -> [String] {
-        let owner = ownerID.map { "\($0), by \(ownerRule)" } ?? "nobody, \(ownerRule)"
+        let phrase = owner.userID.map { "\($0), by \(owner.rule)" } ?? "nobody, \(owner.rule)"
         var lines = [
-            "", "Purchase \(key.originalTransactionID) of \(key.bundleID): owned by \(owner)",
+            "", "Purchase \(key.originalTransactionID) of \(key.bundleID): owned by \(phrase)",
         ]
-        if let ownerSpans {
-            lines.append("  owners in turn: \(String(decoding: ownerSpans, as: UTF8.self))")
+        if let spans = owner.spans {
+            lines.append("  owners in turn: \(String(decoding: spans.bytes, as: UTF8.self))")
         }
         for held in held {
-            let isActive = held.periods.contains { $0.contains(now) }
+            let isActive = held.periods.contains(Timestamp(milliseconds: now))
             let holder = userID == nil ? " of \(held.userID)" : ""
             lines.append("  \(held.key)\(holder): \(isActive ? "ACTIVE" : "not active")")
-            lines.append("    \(held.periods.phrase)")
+            lines.append("    \(held.periods.stored.phrase)")
         }
         if held.isEmpty {
             lines.append("  grants \(userID == nil ? "nobody an" : "this user no") entitlement")
         }
-        if ownerID == nil {
+        if owner.userID == nil {
             lines.append("  \(unownedPhrase)")
         }
         return lines + transactions.flatMap { $0.lines(of: userID) } + renewals.flatMap(\.lines)
@@ -62,7 +44,7 @@ struct ExplainedPurchase {
 
     /// What is missing, and what would mend it.
     private var unownedPhrase: String {
-        let account = appTransactionID.map { ", or its app_transaction_id \($0)" } ?? ""
+        let account = owner.appTransactionID.map { ", or its app_transaction_id \($0)" } ?? ""
         let reason =
             transactions.contains(where: \.hasAccountToken)
             ? "nobody is linked to its account token" : "it carries no account token"
@@ -75,13 +57,13 @@ struct ExplainedPurchase {
             writer.member("environment", key.environment.rawValue)
             writer.member("bundleID", key.bundleID)
             writer.member("originalTransactionID", key.originalTransactionID)
-            writer.member("ownerID", ownerID)
-            writer.member("ownerRule", ownerRule)
-            if let ownerSpans {
+            writer.member("ownerID", owner.userID)
+            writer.member("ownerRule", owner.rule)
+            if let spans = owner.spans {
                 writer.key("ownerSpans")
-                writer.raw(ownerSpans)
+                writer.raw(spans.bytes)
             }
-            writer.member("appTransactionID", appTransactionID)
+            writer.member("appTransactionID", owner.appTransactionID)
             writer.key("entitlements")
             writer.array { writer in
                 for held in held {
@@ -89,7 +71,7 @@ struct ExplainedPurchase {
                         writer.member("userID", held.userID)
                         writer.member("entitlement", held.key)
                         writer.key("periods")
-                        writer.periods(held.periods)
+                        writer.periods(held.periods.stored)
                     }
                 }
             }
@@ -109,13 +91,91 @@ struct ExplainedPurchase {
     }
 }
 
-extension ExplainedPurchase.Renewal {
+extension ExplainedPurchase {
+    /// Reads the purchases of a subject, as a part of a pipeline.
+    struct Reading {
+        private let owners: Pipeline.Token<OwnerTable.Row>
+        private let held: Pipeline.Token<EntitlementTable.Row>
+        private let transactions: Pipeline.Token<PurchaseDetails.SignedTransaction>
+        private let renewals: Pipeline.Token<PurchaseDetails.Renewal>
+        private let credits: Pipeline.Token<LedgerTable.Row>
+
+        init(
+            _ details: PurchaseDetails,
+            of subject: PurchaseDetails.Subject,
+            in pipeline: inout Pipeline
+        ) {
+            owners = pipeline.add(details.owners, subject)
+            held = pipeline.add(details.held, subject)
+            transactions = pipeline.add(details.transactions, subject)
+            renewals = pipeline.add(details.renewals, subject)
+            credits = pipeline.add(details.credits, subject)
+        }
+
+        func purchases(_ answers: PipelineAnswers) -> [ExplainedPurchase] {
+            var found: [PurchaseKey: ExplainedPurchase] = [:]
+            for row in answers[owners] {
+                found[row.key] = ExplainedPurchase(row)
+            }
+            for row in answers[held] {
+                found[row.purchase]?.held.append(row.row)
+            }
+            for signed in answers[transactions] {
+                found[signed.fact.purchaseKey]?.add(signed)
+            }
+            for renewal in answers[renewals] {
+                found[renewal.purchase]?.renewals.append(renewal)
+            }
+            for row in answers[credits] {
+                found[row.purchase]?.add(row.credit)
+            }
+            return found.values.sorted { $0.key < $1.key }
+        }
+    }
+
+    /// A transaction comes with a row for each content that was ever signed of it.
+    private mutating func add(_ signed: PurchaseDetails.SignedTransaction) {
+        let known = transactions.firstIndex {
+            $0.fact.key == signed.fact.key && $0.fact.track == signed.fact.track
+        }
+        if known == nil {
+            transactions.append(ExplainedTransaction(fact: signed.fact))
+        }
+        if let source = signed.source {
+            transactions[known ?? transactions.count - 1].sources.append(source)
+        }
+    }
+
+    /// Where a transaction came by two tracks, to the first of them.
+    private mutating func add(_ credit: LedgerCredit) {
+        let known = transactions.firstIndex { $0.fact.key.transactionID == credit.transactionID }
+        if let known {
+            transactions[known].credits.append(credit)
+        }
+    }
+
+    /// - Parameter userID: whose; nil for all users'.
+    mutating func add(_ contributions: [Contribution], of userID: String?) {
+        let own = contributions.filter { contribution in
+            contribution.userID == nil || userID == nil || contribution.userID == userID
+        }
+        let byID = Dictionary(grouping: own, by: \.transactionID)
+        for index in transactions.indices {
+            transactions[index].contributions =
+                byID[transactions[index].fact.key.transactionID] ?? []
+        }
+    }
+}
+
+extension PurchaseDetails.Renewal {
     fileprivate var lines: [String] {
         var words = [autoRenewStatus == 1 ? "renews" : "does not renew"]
         if let autoRenewProductID { words.append("as \(autoRenewProductID)") }
         if isInBillingRetry == true { words.append("in billing retry") }
         if let graceUntil {
-            words.append("grace until \(CalendarDate.instant(milliseconds: graceUntil))")
+            words.append(
+                "grace until \(CalendarDate.instant(milliseconds: graceUntil.milliseconds))"
+            )
         }
         return ["  renewal info: \(words.joined(separator: ", "))"]
             + (source.map { ["    \($0.phrase)"] } ?? [])
@@ -127,7 +187,7 @@ extension ExplainedPurchase.Renewal {
             writer.optional("autoRenewStatus", autoRenewStatus)
             writer.key("isInBillingRetry")
             if let isInBillingRetry { writer.bool(isInBillingRetry) } else { writer.null() }
-            writer.optional("graceUntil", graceUntil)
+            writer.optional("graceUntil", graceUntil?.milliseconds)
             if let source {
                 writer.key("source")
                 source.write(to: &writer)

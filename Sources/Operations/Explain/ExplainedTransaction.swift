@@ -3,56 +3,46 @@ import Entitlements
 import Holdings
 import JSON
 import Postgres
+import Store
 
 /// One transaction of a purchase, with all that support staff may be asked about it.
 struct ExplainedTransaction {
-    let id: String
-    let productID: String
-    let type: String?
-    let purchaseDate: Int64
-    let expiresDate: Int64?
-    let revocationDate: Int64?
-    let isUpgraded: Bool
-    let isFamilyShared: Bool
-    let hasAccountToken: Bool
-    let track: String
-    var sources: [ExplainedSource] = []
+    let fact: TransactionFact
+    var sources: [ContentSource] = []
     var contributions: [Contribution] = []
-    var credits: [ExplainedCredit] = []
+    var credits: [LedgerCredit] = []
 
-    /// The columns of `PurchaseReading.transactions`, from the third on.
-    init(_ row: PostgresRow) {
-        id = row.text(2)
-        productID = row.text(3)
-        type = row.optionalText(4)
-        purchaseDate = row.int8(5)
-        expiresDate = row.optionalInt8(6)
-        revocationDate = row.optionalInt8(7)
-        isUpgraded = row.optionalBool(8) ?? false
-        isFamilyShared = row.bool(9)
-        hasAccountToken = row.bool(10)
-        track = row.text(11)
+    var hasAccountToken: Bool { fact.appAccountToken != nil }
+
+    init(fact: TransactionFact) {
+        self.fact = fact
     }
 
     /// - Parameter userID: whose credits are shown; nil for those of all users, each named.
     func lines(of userID: String?) -> [String] {
-        var words = ["bought \(CalendarDate.instant(milliseconds: purchaseDate))"]
-        if let expiresDate {
-            words.append("billed until \(CalendarDate.instant(milliseconds: expiresDate))")
+        var words = ["bought \(CalendarDate.instant(fact.identity.purchaseDate))"]
+        if let expiresDate = fact.expiresDate {
+            words.append("billed until \(CalendarDate.instant(expiresDate))")
         }
-        if let revocationDate {
-            words.append("revoked \(CalendarDate.instant(milliseconds: revocationDate))")
+        if let revocationDate = fact.revocation?.date {
+            words.append("revoked \(CalendarDate.instant(revocationDate))")
         }
-        if isUpgraded { words.append("upgraded") }
-        if isFamilyShared { words.append("family shared") }
+        if fact.isUpgraded == true { words.append("upgraded") }
+        if fact.isFamilyShared { words.append("family shared") }
         if !hasAccountToken { words.append("no account token") }
-        let kind = [productID, type, track == "receipt" ? "from a receipt" : nil]
+        let productID = fact.identity.productID
+        let kind = [
+            productID, fact.identity.type?.rawValue,
+            fact.track == .receipt ? "from a receipt" : nil,
+        ].compactMap { $0 }.joined(separator: ", ")
         let rules = contributions.map { contribution in
             "    rule \(contribution.rule.rawValue): "
                 + (contribution.period.map { PostgresPeriod($0).phrase } ?? "grants nothing")
                 + (contribution.productID == productID ? "" : " of \(contribution.productID)")
         }
-        return ["  transaction \(id): \(kind.compactMap { $0 }.joined(separator: ", "))"]
+        return [
+            "  transaction \(fact.key.transactionID): \(kind)"
+        ]
             + ["    \(words.joined(separator: ", "))"] + rules
             + credits.map { "    \($0.phrase(isOfOneUser: userID != nil))" }
             + sources.map { "    \($0.phrase)" }
@@ -60,15 +50,15 @@ struct ExplainedTransaction {
 
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("transactionID", id)
-            writer.member("productID", productID)
-            writer.member("type", type)
-            writer.member("track", track)
-            writer.member("purchaseDate", purchaseDate)
-            writer.optional("expiresDate", expiresDate)
-            writer.optional("revocationDate", revocationDate)
-            writer.member("isUpgraded", isUpgraded)
-            writer.member("isFamilyShared", isFamilyShared)
+            writer.member("transactionID", fact.key.transactionID)
+            writer.member("productID", fact.identity.productID)
+            writer.member("type", fact.identity.type?.rawValue)
+            writer.member("track", fact.track.rawValue)
+            writer.member("purchaseDate", fact.identity.purchaseDate.milliseconds)
+            writer.optional("expiresDate", fact.expiresDate?.milliseconds)
+            writer.optional("revocationDate", fact.revocation?.date.milliseconds)
+            writer.member("isUpgraded", fact.isUpgraded ?? false)
+            writer.member("isFamilyShared", fact.isFamilyShared)
             writer.member("hasAccountToken", hasAccountToken)
             writer.key("rules")
             writer.array { writer in
@@ -110,5 +100,62 @@ extension JSONWriter {
     mutating func optional(_ key: StaticString, _ number: Int64?) {
         self.key(key)
         if let number { int(number) } else { null() }
+    }
+}
+
+/// What a transaction credits to a balance.
+extension LedgerCredit {
+    fileprivate func phrase(isOfOneUser: Bool) -> String {
+        var words = ["credits \(amount) \(currency) for \(productID)"]
+        if !isOfOneUser { words[0] += " to \(userID)" }
+        if let revocationDate {
+            words.append("\(takenBack) taken back \(CalendarDate.instant(revocationDate))")
+        }
+        return words.joined(separator: ", ")
+    }
+
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("productID", productID)
+            writer.member("currency", currency)
+            writer.member("userID", userID)
+            writer.member("amount", amount)
+            writer.member("takenBack", takenBack)
+            writer.optional("revocationDate", revocationDate?.milliseconds)
+        }
+    }
+}
+
+extension ContentSource {
+    /// `DID_RENEW/BILLING_RECOVERY`; nil where no notification brought it.
+    private var notification: String? {
+        notificationType.map { type in
+            notificationSubtype.map { "\(type)/\($0)" } ?? type
+        }
+    }
+
+    var phrase: String {
+        let signed = CalendarDate.instant(signedDate)
+        let record = "\(topic)/\(partition)/\(offset)"
+        guard let notification else { return "signed \(signed), read at \(record)" }
+        return "signed \(signed), by notification \(notification), read at \(record)"
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("topic", topic)
+            writer.member("partition", partition)
+            writer.member("offset", offset)
+            writer.member("signedDate", signedDate.milliseconds)
+            writer.member("recordedAt", recordedAt.milliseconds)
+            writer.member("notification", notification)
+            writer.member("notificationUUID", notificationUUID)
+        }
+    }
+}
+
+extension CalendarDate {
+    static func instant(_ date: Timestamp) -> String {
+        instant(milliseconds: date.milliseconds)
     }
 }

@@ -1,23 +1,14 @@
 import Holdings
 import JSON
 import Postgres
+import Store
 
 /// What was known of a user at an instant.
 struct KnownState {
-    struct Row {
-        let key: String
-        let bundleID: String?
-        let originalTransactionID: String?
-        let grantID: Int64?
-        let periods: [PostgresPeriod]
-        let version: Int64
-        let changedAt: Int64
-    }
-
     let userID: String
     let environment: String
     let knownAt: Int64
-    let rows: [Row]
+    let rows: [UserDetails.KnownEntitlement]
 
     static func read(
         _ userID: String,
@@ -25,30 +16,13 @@ struct KnownState {
         _ knownAt: Int64,
         _ client: PostgresClient
     ) async throws -> KnownState {
-        let rows = try await client.query(
-            """
-            SELECT entitlement_key, bundle_id, original_transaction_id, grant_id, periods, version,
-                   changed_at
-            FROM entitlements_as_known($1, $2, $3)
-            ORDER BY entitlement_key, version
-            """,
-            [.text(userID), .timestamptz(milliseconds: knownAt), .text(environment)]
-        )
+        let subject = PurchaseDetails.Subject(id: userID, environment: environment)
+        let instant = StoredTime(milliseconds: knownAt)
         return KnownState(
             userID: userID,
             environment: environment,
             knownAt: knownAt,
-            rows: rows.map { row in
-                Row(
-                    key: row.text(0),
-                    bundleID: row.optionalText(1),
-                    originalTransactionID: row.optionalText(2),
-                    grantID: row.optionalInt8(3),
-                    periods: row.periods(4),
-                    version: row.int8(5),
-                    changedAt: row.timestamp(6)
-                )
-            }
+            rows: Array(try await client.run(UserDetails.known, (subject, instant)))
         )
     }
 
@@ -84,7 +58,7 @@ struct KnownState {
                         writer.key("periods")
                         writer.periods(row.periods)
                         writer.member("version", row.version)
-                        writer.member("changedAt", row.changedAt)
+                        writer.member("changedAt", row.changedAt.milliseconds)
                     }
                 }
             }

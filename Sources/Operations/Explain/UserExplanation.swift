@@ -3,6 +3,7 @@ import EntitleStage
 import Entitlements
 import JSON
 import Postgres
+import Store
 
 /// All that is known of a user in one environment, and why.
 struct UserExplanation {
@@ -13,26 +14,11 @@ struct UserExplanation {
     /// Of the user's last change; nil where there was none.
     var version: Int64?
     var purchases: [ExplainedPurchase] = []
-    var grants: [ExplainedGrant] = []
+    var grants: [UserDetails.Grant] = []
     var balances: [(currency: String, amount: Int64)] = []
-    var debits: [ExplainedDebit] = []
-    var changes: [ExplainedChange] = []
-    var others: [OtherEnvironment] = []
-
-    /// What the user has in an environment that was not asked about.
-    struct OtherEnvironment {
-        let name: String
-        let purchases: Int64
-        let grants: Int64
-
-        var phrase: String {
-            let counted = [
-                purchases > 0 ? Quantity.counted(purchases, "purchase") : nil,
-                grants > 0 ? Quantity.counted(grants, "grant") : nil,
-            ]
-            return "\(counted.compactMap { $0 }.joined(separator: " and ")) in \(name)"
-        }
-    }
+    var debits: [UserDetails.Debit] = []
+    var changes: [UserDetails.Change] = []
+    var others: [UserDetails.OtherEnvironment] = []
 
     init(_ userID: String, _ environment: String) {
         self.userID = userID
@@ -105,5 +91,50 @@ struct UserExplanation {
             }
         }
         return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension UserExplanation {
+    /// Reads it all; a moment later some of it may be different.
+    static func read(
+        _ userID: String,
+        _ environment: String,
+        _ client: PostgresClient
+    ) async throws -> UserExplanation {
+        var user = UserExplanation(userID, environment)
+        let subject = PurchaseDetails.Subject(id: userID, environment: environment)
+        var pipeline = Pipeline()
+        let versions = pipeline.add(UserDetails.versions, userID)
+        let grants = pipeline.add(UserDetails.grants, subject)
+        let balances = pipeline.add(UserDetails.balances, subject)
+        let changes = pipeline.add(UserDetails.changes, subject)
+        let debits = pipeline.add(UserDetails.debits, subject)
+        let others = pipeline.add(UserDetails.otherEnvironments, subject)
+        let purchases = ExplainedPurchase.Reading(.ofUser, of: subject, in: &pipeline)
+        let answers = try await client.run(pipeline)
+        user.version = answers[versions][0].user
+        user.catalogVersion = answers[versions][0].catalog
+        user.grants = Array(answers[grants])
+        user.balances = Array(answers[balances])
+        user.changes = Array(answers[changes])
+        user.debits = Array(answers[debits])
+        user.others = Array(answers[others])
+        user.purchases = purchases.purchases(answers)
+        let contributions = try await Reprojector(client: client)
+            .contributions(of: user.purchases.map(\.key))
+        for index in user.purchases.indices {
+            user.purchases[index].add(contributions[user.purchases[index].key] ?? [], of: userID)
+        }
+        return user
+    }
+}
+
+extension UserDetails.OtherEnvironment {
+    fileprivate var phrase: String {
+        let counted = [
+            purchases > 0 ? Quantity.counted(purchases, "purchase") : nil,
+            grants > 0 ? Quantity.counted(grants, "grant") : nil,
+        ]
+        return "\(counted.compactMap { $0 }.joined(separator: " and ")) in \(name)"
     }
 }

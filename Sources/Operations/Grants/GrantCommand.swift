@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import Settings
+import Store
 
 extension ToolCommand {
     /// `pipeline grant`.
@@ -58,18 +59,17 @@ extension ToolCommand {
         if let end, end <= Int64(Date().timeIntervalSince1970 * 1_000) {
             throw UsageError("--until: expected a date to come, found \"\(until)\"")
         }
-        let parameters: [PostgresValue] = [
-            .text(arguments.operands[0]), .text(arguments.operands[1]),
-            end.map { .timestamptz(milliseconds: $0) } ?? .null,
-            .text(try required("reason", in: arguments)), .text(try required("by", in: arguments)),
-            .text(arguments.value("environment") ?? "Production"),
-        ]
+        let grant = GrantTable.New(
+            userID: arguments.operands[0],
+            key: arguments.operands[1],
+            until: end.map { StoredTime(milliseconds: $0) },
+            reason: try required("reason", in: arguments),
+            grantedBy: try required("by", in: arguments),
+            environment: arguments.value("environment") ?? "Production"
+        )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let number = try await settings.withDatabase { connection in
-            try await connection.query(
-                "SELECT grant_entitlement($1, $2, $3, $4, $5, $6)",
-                parameters
-            )[0].int8(0)
+            try await connection.run(GrantTable.add, grant)[0]
         }
         context.console.print(arguments.isSet("json") ? "{\"grant\":\(number)}" : "\(number)")
         return ExitCode.success
@@ -82,13 +82,14 @@ extension ToolCommand {
         guard let number = Int64(arguments.operands[0]), number > 0 else {
             throw UsageError("expected the number of a grant, found \"\(arguments.operands[0])\"")
         }
-        let parameters: [PostgresValue] = [
-            .int8(number), .text(try required("reason", in: arguments)),
-            .text(try required("by", in: arguments)),
-        ]
+        let revocation = GrantTable.Revocation(
+            number: number,
+            reason: try required("reason", in: arguments),
+            revokedBy: try required("by", in: arguments)
+        )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let isEnded = try await settings.withDatabase { connection in
-            try await connection.query("SELECT revoke_grant($1, $2, $3)", parameters)[0].bool(0)
+            try await connection.run(GrantTable.revoke, revocation)[0]
         }
         if arguments.isSet("json") {
             context.console.print("{\"grant\":\(number),\"revoked\":\(isEnded)}")

@@ -1,6 +1,7 @@
 import JSON
 import Postgres
 import Settings
+import Store
 
 extension ToolCommand {
     /// `pipeline link add`.
@@ -67,7 +68,7 @@ extension ToolCommand {
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let count = try await settings.withDatabase { connection in
-            try await connection.query("SELECT judge_owners_anew()")[0].int8(0)
+            try await connection.run(LinkChangeTable.addAll)[0]
         }
         context.console.print(
             arguments.isSet("json")
@@ -132,7 +133,7 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let kind: LinkKind? = try arguments.value("kind").map { text throws(UsageError) in
-            guard let kind = LinkKind(text) else {
+            guard let kind = LinkKind(spelling: text) else {
                 throw UsageError("--kind: expected one of \(LinkKind.spellings)")
             }
             return kind
@@ -140,13 +141,13 @@ extension ToolCommand {
         let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let links = try await settings.withDatabase { connection in
-            try await AccountLinkTable.list(
+            let selection = AccountLinkTable.Selection(
                 kind: kind,
                 key: arguments.value("key"),
                 userID: arguments.value("user"),
-                limit: limit,
-                on: connection
+                limit: limit
             )
+            return Array(try await connection.run(AccountLinkTable.list, selection))
         }
         if arguments.isSet("json") {
             links.forEach { context.console.print(json: $0.json) }

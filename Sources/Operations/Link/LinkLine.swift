@@ -1,4 +1,5 @@
 import JSON
+import Store
 
 /// One line of a file of links.
 ///
@@ -29,7 +30,7 @@ enum LinkLine {
             return nil
         }
         let fields = trimmed.hasPrefix("{") ? try object(trimmed) : try row(trimmed)
-        guard let kind = LinkKind(fields.kind) else {
+        guard let kind = LinkKind(spelling: fields.kind) else {
             throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
         }
         guard isIdentifier(fields.key) else {
@@ -131,4 +132,13 @@ extension String {
         let start = drop { blanks.contains($0) }
         return String(start.reversed().drop { blanks.contains($0) }.reversed())
     }
+}
+
+extension LinkKind {
+    /// Also takes dashes for the underscores.
+    init?(spelling text: String) {
+        self.init(rawValue: text.split(separator: "-").joined(separator: "_"))
+    }
+
+    static let spellings = allCases.map(\.rawValue).joined(separator: ", ")
 }

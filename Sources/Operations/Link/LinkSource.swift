@@ -1,4 +1,5 @@
 import Settings
+import Store
 
 /// Links from a command line or a file, in bounded batches.
 struct LinkSource {
@@ -31,7 +32,7 @@ struct LinkSource {
                 "expected KIND KEY\(isUserRequired ? " USER" : ""), or links from a file: --from"
             )
         }
-        guard let kind = LinkKind(operands[0]) else {
+        guard let kind = LinkKind(spelling: operands[0]) else {
             throw UsageError("expected one of \(LinkKind.spellings), found \"\(operands[0])\"")
         }
         single = [

@@ -25,27 +25,21 @@ struct Rebuilding {
         self.isReplacing = isReplacing
         reprojector = Reprojector(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
-        review = try await LinkingRules.read(client).map { OwnerReview(client: client, rules: $0) }
+        review = try await client.run(LinkingRulesTable.read).first.flatMap { $0 }
+            .map { OwnerReview(client: client, rules: $0) }
     }
 
     /// - Parameter found: told of each part's differences, and how many purchases were compared.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
         var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
-        var last = (id: "", environment: "")
+        var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
         while true {
-            let rows = try await client.query(
-                Self.next,
-                [.text(last.id), .text(last.environment), .int8(Int64(Self.purchasesMax))]
-            )
-            let purchases = rows.map { row in
-                PurchaseKey(
-                    environment: Environment(rawValue: row.text(1)),
-                    bundleID: "",
-                    originalTransactionID: row.text(0)
-                )
-            }
-            guard let end = purchases.last else { return report }
-            last = (end.originalTransactionID, end.environment.rawValue)
+            let window = AllPurchases.Window(after: last, countMax: Self.purchasesMax)
+            let scopes = Array(try await client.run(AllPurchases.next, window))
+            guard let end = scopes.last else { return report }
+            last = end
+            // Whatever the app: all purchases of an original transaction ID are compared.
+            let purchases = scopes.map { $0.purchase("") }
             let differences = try await differences(of: purchases)
             report.purchaseCount += purchases.count
             report.differenceCount += differences.count
@@ -75,7 +69,7 @@ struct Rebuilding {
         var differences = try await rebuild(purchases, isReplacing: false)
         var looks = 1
         while differences.count > 0, looks < Self.looksMax {
-            guard try await client.query(Self.workers).first != nil else { break }
+            guard try await client.run(AllPurchases.areWorkersConnected)[0] else { break }
             try await Task.sleep(for: Self.pause)
             differences = try await rebuild(purchases, isReplacing: false)
             looks += 1
@@ -132,26 +126,4 @@ struct Rebuilding {
         guard isReplacing else { throw Undone(differences: differences) }
         return differences
     }
-
-    /// Without them nothing is on its way.
-    private static let workers = """
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name IN ('link-worker', 'entitle-worker')
-        LIMIT 1
-        """
-
-    /// Also rows to which there are no facts.
-    private static let next = """
-        SELECT original_transaction_id, environment FROM (
-            (SELECT DISTINCT original_transaction_id, environment FROM transactions
-             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
-            UNION
-            (SELECT DISTINCT original_transaction_id, environment FROM entitlements
-             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
-            UNION
-            (SELECT DISTINCT original_transaction_id, environment FROM ledger
-             WHERE (original_transaction_id, environment) > ($1, $2) ORDER BY 1, 2 LIMIT $3)
-        ) AS known
-        ORDER BY 1, 2 LIMIT $3
-        """
 }

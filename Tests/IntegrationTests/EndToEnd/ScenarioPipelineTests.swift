@@ -6,6 +6,7 @@ import Operations
 import Postgres
 import Records
 import TestSupport
+import Store
 import Testing
 import Simulation
 

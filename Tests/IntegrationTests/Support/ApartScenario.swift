@@ -6,6 +6,7 @@ import Postgres
 import Records
 import TestSupport
 import Simulation
+import Store
 
 /// A scenario with IDs, products, tokens and users of its own, so that many can share a database.
 struct ApartScenario: Sendable {

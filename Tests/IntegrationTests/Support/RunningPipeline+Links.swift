@@ -3,6 +3,7 @@ import Operations
 import Postgres
 import Simulation
 import TestSupport
+import Store
 
 extension RunningPipeline {
     /// Removes links, gives them to strangers and writes them again while everything runs; at the

@@ -35,7 +35,7 @@ enum TestDatabase {
             if !isMigrated {
                 _ = try await Migrator(PostgresServer.migrations.migrations()).run(on: connection)
             }
-            _ = try await CatalogApplication.apply(Array(traffic.catalog.utf8), on: connection)
+            _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         } catch {
             await connection.close()
