@@ -84,6 +84,32 @@ import Testing
         }
     }
 
+    /// Rows that only a measurement needs, and no worker would write so.
+    static let foreignSQL: Set = ["Sources/Benchmarks/Pipeline/StoredFacts.swift"]
+
+    @Test func `SQL stands in the store, and what a session needs in the wrapper of libpq`() {
+        let homes = ["Sources/Store/", "Sources/Postgres/"]
+        let files = Self.sources.filter { file in
+            !homes.contains(where: file.path.hasPrefix) && !Self.foreignSQL.contains(file.path)
+        }
+        #expect(files.count > 200)
+        for file in files {
+            for (number, line) in file.lines.enumerated() {
+                let place = "\(file.path):\(number + 1)"
+                #expect(line.firstMatch(of: Self.sql) == nil, "\(place) holds SQL")
+                #expect(!line.contains("PostgresStatement("), "\(place) makes a statement")
+                #expect(!line.contains(".execute(script:"), "\(place) runs a script")
+            }
+        }
+    }
+
+    private static var sql: Regex<Substring> {
+        #/
+        \b (?: SELECT | INSERT\ INTO | DELETE\ FROM | UPDATE\ [a-z_]+\ SET | TRUNCATE
+            | CREATE\ TABLE | pg_(?:advisory|notify)\w* ) \b
+        /#
+    }
+
     @Test func `an executable only assembles`() throws {
         let mains = Self.sources.filter { $0.path.hasSuffix("/main.swift") }
         #expect(mains.count == 8)

@@ -141,7 +141,9 @@ package enum HeldEntitlements {
 }
 
 /// The table `closed_periods`: what the oldest transactions of a long subscription add up to, so
-/// that a renewal reads a few rows and not hundreds. It may be emptied at any moment.
+/// that a renewal reads a few rows and not hundreds.
+///
+/// It may be emptied at any moment.
 package enum ClosedPeriodTable {
     /// What is closed of one product.
     package struct Row: Sendable {

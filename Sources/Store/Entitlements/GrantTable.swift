@@ -1,7 +1,8 @@
 import Postgres
 
-/// The table `grants`: what people granted, beside what was bought. The database's functions write
-/// it, with its changes in the history.
+/// The table `grants`: what people granted, beside what was bought.
+///
+/// The database's functions write it, with its changes in the history.
 package enum GrantTable {
     package struct New: Sendable {
         package let userID: String

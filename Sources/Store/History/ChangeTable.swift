@@ -22,8 +22,9 @@ package struct ChangeCause: Sendable {
 }
 
 /// The tables `changes`, the append-only history of what users may use, and `user_versions`, the
-/// last version given out to a user's changes. A trigger puts each new change into the outbox of
-/// the feed.
+/// last version given out to a user's changes.
+///
+/// A trigger puts each new change into the outbox of the feed.
 package enum ChangeTable {
     package struct Row: Sendable {
         package let purchase: PurchaseKey

@@ -1,7 +1,9 @@
 package import Postgres
 
-/// The table `unpublished_changes`: the outbox of the feed, which a trigger fills with each new
-/// change. A row goes when the broker has acknowledged what it stands for.
+/// The table `unpublished_changes`: the outbox of the feed.
+///
+/// A trigger fills it with each new change; a row goes when the broker has acknowledged what it
+/// stands for.
 package enum OutboxTable {
     /// A change that waits to be published.
     package struct Change: Sendable {

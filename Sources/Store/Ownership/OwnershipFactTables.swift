@@ -4,7 +4,9 @@ import OpenSSL
 import Postgres
 
 /// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: what signed payloads
-/// and the ingestion service say about whose purchases are. They only ever rise.
+/// and the ingestion service say about whose purchases are.
+///
+/// They only ever rise.
 package enum OwnershipFactTables {
     /// A user whom the ingestion service named beside a transaction of a purchase.
     package struct Claim: Sendable {

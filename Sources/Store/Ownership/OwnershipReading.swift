@@ -45,8 +45,9 @@ package struct OwnershipReading {
         owners = pipeline.add(OwnerTable.read, scopes)
     }
 
-    /// The purchases of the scopes: those that have a transaction. Renewal info can add to a
-    /// purchase, never make one.
+    /// The purchases of the scopes: those that have a transaction.
+    ///
+    /// Renewal info can add to a purchase, never make one.
     package func purchases(_ answers: PipelineAnswers) -> [PurchaseKey: PurchaseOwnership] {
         var purchases: [PurchaseKey: PurchaseOwnership] = [:]
         for fact in answers[facts] {
