@@ -58,8 +58,9 @@ export -f tests
 # Prints the first test that fails without the check; the process ends at its next output.
 verdict() {
     local name=$1 number=$2 filter=$3 line noticed
-    line=$(MUTATION=$number tests "$filter" | grep -a --line-buffered -m 1 -E \
-        '^✘ Test .* recorded an issue|Fatal error|^✔ Test run with' || true)
+    # The shell itself reports a crash of the tests, which is an answer like any other.
+    line=$({ MUTATION=$number tests "$filter" | grep -a --line-buffered -m 1 -E \
+        '^✘ Test .* recorded an issue|Fatal error|^✔ Test run with'; } 2>/dev/null || true)
     case $line in
     '✔'*) noticed=UNNOTICED ;;
     '✘'*) noticed=$(sed -E 's/^✘ Test (.*) recorded an issue.*/\1/' <<<"$line" | cut -c 1-90) ;;

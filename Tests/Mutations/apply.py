@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes every mutation of the tables beside this file a switch in a copy of the sources.
 
-apply.py ROOT prints a line for each row: its name, a tab, the tests that have to notice it. It is
-meant for a copy of the repository, whose sources it changes: deploy/mutate.sh calls it.
+apply.py ROOT changes the sources below ROOT, which has to be a copy: deploy/mutate.sh calls it. It
+prints a line for each row, with tabs between its name, its number, which the variable MUTATION
+turns on, and the tests that have to notice it.
 
 A row of a table is
 
