@@ -1,3 +1,5 @@
+import CLibPQ
+
 /// Why PostgreSQL did not do what it was asked.
 ///
 /// Neither `message` nor `description` holds a parameter value: of what the server says only the
@@ -86,5 +88,120 @@ extension PostgresError: CustomStringConvertible {
             text += ", \(name) \(place)"
         }
         return text + ")"
+    }
+}
+
+/// The five-character code that PostgreSQL gives every error (its manual, appendix A).
+package struct SQLState: Hashable, Sendable, CustomStringConvertible {
+    package let code: String
+
+    package init(_ code: String) {
+        self.code = code
+    }
+
+    /// The first two characters, which group the codes: `23` is every violated constraint.
+    package var errorClass: Substring {
+        code.prefix(2)
+    }
+
+    package var description: String {
+        code
+    }
+
+    package static let uniqueViolation = SQLState("23505")
+    package static let serializationFailure = SQLState("40001")
+    package static let deadlockDetected = SQLState("40P01")
+    package static let insufficientPrivilege = SQLState("42501")
+    package static let undefinedTable = SQLState("42P01")
+    package static let lockNotAvailable = SQLState("55P03")
+    package static let queryCanceled = SQLState("57014")
+    package static let adminShutdown = SQLState("57P01")
+    package static let programLimitExceeded = SQLState("54000")
+    static let readOnlyTransaction = SQLState("25006")
+    static let featureNotSupported = SQLState("0A000")
+    static let invalidStatementName = SQLState("26000")
+}
+
+/// Whose fault an error is, which decides what a worker does about it.
+package enum PostgresFault: Hashable, Sendable {
+    /// The server, the network or another transaction: waiting and trying again is right.
+    case infrastructure
+
+    /// A value that PostgreSQL will never take, however often it is sent.
+    case record
+
+    /// A missing table, a missing permission, a wrong password: somebody has to act, and until then
+    /// waiting is right, because no record is to blame.
+    case `operator`
+
+    /// Anything that the table does not name waits: dead-lettering a good record is worse.
+    init(_ state: SQLState) {
+        switch state.errorClass {
+        case "22", "23":
+            self = .record
+        case "54":
+            self = state == .programLimitExceeded ? .record : .operator
+        case "0A", "28", "3D", "3F", "42":
+            self = .operator
+        default:
+            self = .infrastructure
+        }
+    }
+}
+
+/// The fields of the server's error or notice that may be shown; detail, hint and context may quote
+/// a record's values and are never read.
+struct ErrorFields {
+    let severity: String
+    let sqlState: SQLState
+    private let primary: String
+    private let schema: String?
+    private let table: String?
+    private let column: String?
+    private let constraint: String?
+
+    /// Copies the fields; the result stays the caller's.
+    @unsafe
+    init(_ result: OpaquePointer) {
+        func field(_ code: UnicodeScalar) -> String? {
+            unsafe PQresultErrorField(result, Int32(code.value)).map { text in
+                unsafe String(cString: text)
+            }
+        }
+        // The letters are those of the protocol's error fields (manual, "Error and Notice Message
+        // Fields"); libpq's PG_DIAG_ macros are the same characters.
+        severity = field("V") ?? field("S") ?? ""
+        sqlState = SQLState(field("C") ?? "")
+        primary = field("M") ?? ""
+        schema = field("s")
+        table = field("t")
+        column = field("c")
+        constraint = field("n")
+    }
+
+    private static let messageCharactersMax = 500
+
+    /// Data exceptions quote what they could not read, so of class 22 only the fact is kept.
+    private var message: String {
+        if sqlState.errorClass == "22" {
+            return "a value is not acceptable (what the server says may quote it)"
+        }
+        return String(primary.prefix(Self.messageCharactersMax))
+    }
+
+    var notice: PostgresNotice {
+        PostgresNotice(severity: severity, sqlState: sqlState, message: message)
+    }
+
+    func error(code: PostgresError.Code = .server) -> PostgresError {
+        PostgresError(
+            code: code,
+            message: message,
+            sqlState: sqlState,
+            schema: schema,
+            table: table,
+            column: column,
+            constraint: constraint
+        )
     }
 }

@@ -18,3 +18,57 @@ package struct PostgresStatement: Sendable {
         self.types = types
     }
 }
+
+/// Which statements one connection has prepared, under which names.
+///
+/// Bounded: when it is full, the one used longest ago gives way. The types of the parameters are
+/// part of the key, because the server fixes them when it prepares.
+struct PreparedStatements {
+    struct Key: Hashable {
+        let sql: String
+        let types: [PostgresType]
+    }
+
+    private struct Entry {
+        let name: String
+        var lastUse: UInt64
+    }
+
+    private let countMax: Int
+    private var entries: [Key: Entry] = [:]
+    private var uses: UInt64 = 0
+    private var namesGiven = 0
+
+    init(countMax: Int) {
+        precondition(countMax > 0, "preparedStatementsMax is at least 1")
+        self.countMax = countMax
+    }
+
+    mutating func name(of key: Key) -> String? {
+        uses += 1
+        entries[key]?.lastUse = uses
+        return entries[key]?.name
+    }
+
+    /// A name never used before on this connection.
+    mutating func newName() -> String {
+        namesGiven += 1
+        return "s\(namesGiven)"
+    }
+
+    mutating func insert(_ key: Key, name: String) {
+        uses += 1
+        entries[key] = Entry(name: name, lastUse: uses)
+    }
+
+    /// Takes out those that are too many; the caller has the server forget them.
+    mutating func removeExcess() -> [String] {
+        let excess = entries.count - countMax
+        guard excess > 0 else { return [] }
+        let oldest = entries.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(excess)
+        for (key, _) in oldest {
+            entries[key] = nil
+        }
+        return oldest.map(\.value.name)
+    }
+}

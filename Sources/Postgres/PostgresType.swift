@@ -67,3 +67,130 @@ package struct PostgresType: Hashable, Sendable {
         16: 1000, 17: 1001, 20: 1016, 25: 1009, 114: 199, 701: 1022, 1184: 1185, 4534: 6153,
     ]
 }
+
+/// One array parameter, encoded as its elements are appended.
+///
+/// A set-based statement takes one per column and `unnest`s them together. Elements go straight
+/// into one buffer, so a batch of a thousand payloads costs no allocation per payload, and slices
+/// need no copy of their own.
+package struct PostgresArray: Sendable {
+    package let elementType: PostgresType
+    package private(set) var count = 0
+    private var hasNull = false
+    private var elements: [UInt8] = []
+
+    /// - Parameter bytesExpected: room to reserve, a guess that spares copies when it is right.
+    package init(of elementType: PostgresType, bytesExpected: Int = 0) {
+        precondition(elementType.arrayType != nil, "PostgresType.arrayOIDs does not know this type")
+        self.elementType = elementType
+        elements.reserveCapacity(bytesExpected)
+    }
+
+    package mutating func appendNull() {
+        elements.append(bigEndian: Int32(-1))
+        hasNull = true
+        count += 1
+    }
+
+    package mutating func append(_ value: Int64?) {
+        precondition(elementType == .int8, "an integer goes into an array of int8")
+        guard let value else { return appendNull() }
+        elements.append(bigEndian: Int32(8))
+        elements.append(bigEndian: value)
+        count += 1
+    }
+
+    package mutating func append(_ value: Bool?) {
+        precondition(elementType == .bool, "a Boolean goes into an array of bool")
+        guard let value else { return appendNull() }
+        elements.append(bigEndian: Int32(1))
+        elements.append(value ? 1 : 0)
+        count += 1
+    }
+
+    package mutating func append(timestampMilliseconds value: Int64?) {
+        precondition(elementType == .timestamptz, "a time goes into an array of timestamptz")
+        guard let value else { return appendNull() }
+        elements.append(bigEndian: Int32(8))
+        elements.append(
+            bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: value)
+        )
+        count += 1
+    }
+
+    package mutating func append(_ value: String?) {
+        precondition(elementType.isTextual, "a string goes into an array of text or json")
+        guard let value else { return appendNull() }
+        append(contents: value.utf8)
+    }
+
+    /// Appends raw bytes: those of a `bytea`, or the UTF-8 of a text or JSON value.
+    package mutating func append(_ value: (some Collection<UInt8>)?) {
+        precondition(
+            elementType == .bytea || elementType.isTextual,
+            "bytes go into an array of bytea, text or json"
+        )
+        guard let value else { return appendNull() }
+        append(contents: value)
+    }
+
+    package mutating func append(_ value: [PostgresPeriod]?) {
+        precondition(elementType == .periods, "periods go into an array of tstzmultirange")
+        guard let value else { return appendNull() }
+        elements.appendLengthPrefixed { $0.append(periods: value) }
+        count += 1
+    }
+
+    private mutating func append(contents: some Collection<UInt8>) {
+        elements.append(bigEndian: Int32(truncatingIfNeeded: contents.count))
+        elements.append(contentsOf: contents)
+        count += 1
+    }
+
+    /// Writes the array as `array_recv` reads it.
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))
+        bytes.append(bigEndian: Int32(hasNull ? 1 : 0))
+        bytes.append(bigEndian: elementType.oid)
+        if count == 0 { return }
+        bytes.append(bigEndian: Int32(truncatingIfNeeded: count))
+        bytes.append(bigEndian: Int32(1))
+        bytes.append(contentsOf: elements)
+    }
+}
+
+/// A span of time, start included and end excluded, in UNIX milliseconds; no end means for ever.
+///
+/// Several of them are one `tstzmultirange`.
+package struct PostgresPeriod: Hashable, Sendable {
+    package let startMilliseconds: Int64
+    package let endMilliseconds: Int64?
+
+    package init(startMilliseconds: Int64, endMilliseconds: Int64?) {
+        self.startMilliseconds = startMilliseconds
+        self.endMilliseconds = endMilliseconds
+    }
+}
+
+/// PostgreSQL's `timestamptz`: microseconds since 2000-01-01.
+enum PostgresTimestamp {
+    static let epochMilliseconds: Int64 = 946_684_800_000
+
+    /// The first and last whole millisecond that a `timestamptz` can hold (4714 BC to 294276 AD).
+    static let milliseconds: ClosedRange<Int64> = -210_866_803_200_000...9_224_318_015_999_999
+
+    /// A time outside of what the server can hold becomes the nearest that it can.
+    static func microseconds(fromUNIXMilliseconds time: Int64) -> Int64 {
+        let bounded = min(max(time, milliseconds.lowerBound), milliseconds.upperBound)
+        return (bounded - epochMilliseconds) * 1000
+    }
+
+    /// The whole millisecond at or before the time; the infinities map to the ends of `Int64`.
+    static func unixMilliseconds(fromMicroseconds time: Int64) -> Int64 {
+        if time == .max || time == .min {
+            return time
+        }
+        let (quotient, remainder) = time.quotientAndRemainder(dividingBy: 1000)
+        return quotient - (remainder < 0 ? 1 : 0) + epochMilliseconds
+    }
+}

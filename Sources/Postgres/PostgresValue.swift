@@ -1,3 +1,5 @@
+import CLibPQ
+
 /// One parameter of a statement, sent in PostgreSQL's binary format and never part of the SQL.
 package enum PostgresValue: Sendable {
     /// A null of the type that the place in the statement asks for.
@@ -93,6 +95,97 @@ package enum PostgresValue: Sendable {
             bytes.append(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: time))
         case .periods(let periods): bytes.append(periods: periods)
         case .array(let array): array.encode(into: &bytes)
+        }
+    }
+}
+
+/// PostgreSQL's binary format: integers big-endian, every field preceded by its length.
+extension [UInt8] {
+    mutating func append(bigEndian value: some FixedWidthInteger) {
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { bytes in
+            unsafe append(contentsOf: bytes)
+        }
+    }
+
+    /// Appends what `body` writes, preceded by its length in bytes.
+    mutating func appendLengthPrefixed(_ body: (inout [UInt8]) -> Void) {
+        let start = count
+        append(bigEndian: Int32(0))
+        body(&self)
+        let length = UInt32(truncatingIfNeeded: count - start - 4)
+        for index in 0..<4 {
+            self[start + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index))
+        }
+    }
+
+    mutating func append(periods: [PostgresPeriod]) {
+        append(bigEndian: Int32(truncatingIfNeeded: periods.count))
+        for period in periods {
+            appendLengthPrefixed { $0.append(period: period) }
+        }
+    }
+
+    /// The flags are `rangetypes.h`'s: 0x02 for an included lower bound, 0x10 for no upper bound.
+    private mutating func append(period: PostgresPeriod) {
+        append(period.endMilliseconds == nil ? 0x12 : 0x02)
+        append(timestamp: period.startMilliseconds)
+        if let end = period.endMilliseconds {
+            append(timestamp: end)
+        }
+    }
+
+    private mutating func append(timestamp milliseconds: Int64) {
+        append(bigEndian: Int32(8))
+        append(
+            bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: milliseconds)
+        )
+    }
+}
+
+/// The parameters of one statement side by side in one buffer, as libpq wants to be shown them.
+struct ParameterBuffer {
+    private var bytes: [UInt8] = []
+    private var offsets: [Int] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+
+    /// A buffer that one huge batch has blown up is given back rather than kept for good.
+    private static let bytesKeptMax = 4 << 20
+
+    mutating func replace(with parameters: [PostgresValue]) {
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.bytesKeptMax)
+        offsets.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        formats = Array(repeating: 1, count: parameters.count)
+        for parameter in parameters {
+            if case .null = parameter {
+                offsets.append(-1)
+                lengths.append(0)
+                continue
+            }
+            let start = bytes.count
+            parameter.encode(into: &bytes)
+            offsets.append(start)
+            lengths.append(Int32(truncatingIfNeeded: bytes.count - start))
+        }
+        // libpq takes a null pointer for NULL, so even an empty value needs an address.
+        bytes.append(0)
+    }
+
+    /// Calls `body` with libpq's four arguments: count, values, lengths, formats.
+    @unsafe
+    func withArguments<R>(
+        _ body: (
+            Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?,
+            UnsafePointer<Int32>?
+        ) -> R
+    ) -> R {
+        unsafe bytes.withUnsafeBytes { buffer in
+            let values = unsafe offsets.map { offset -> UnsafePointer<CChar>? in
+                guard offset >= 0, let base = buffer.baseAddress else { return nil }
+                return unsafe (base + offset).assumingMemoryBound(to: CChar.self)
+            }
+            return unsafe body(Int32(offsets.count), values, lengths, formats)
         }
     }
 }

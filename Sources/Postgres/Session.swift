@@ -136,3 +136,79 @@ extension Duration {
         return Int32(milliseconds + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
+
+/// Hands the server's notices to a Swift closure; lives as long as its session.
+final class NoticeSink {
+    private let handler: @Sendable (PostgresNotice) -> Void
+
+    init(handler: @escaping @Sendable (PostgresNotice) -> Void) {
+        self.handler = handler
+    }
+
+    /// The connection must not outlive this object: libpq keeps an unretained pointer to it.
+    @unsafe
+    func receiveNotices(of connection: OpaquePointer) {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        _ = unsafe PQsetNoticeReceiver(
+            connection,
+            { context, result in
+                guard let context = unsafe context, let result = unsafe result else { return }
+                let sink = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue()
+                let fields = unsafe ErrorFields(result)
+                sink.handler(fields.notice)
+            },
+            context
+        )
+    }
+}
+
+/// A NOTICE or WARNING of the server; its detail, which may quote values, is left out.
+package struct PostgresNotice: Hashable, Sendable {
+    package let severity: String
+    package let sqlState: SQLState
+    package let message: String
+}
+
+/// What another session sent with NOTIFY on a channel that this connection listens to.
+package struct PostgresNotification: Hashable, Sendable {
+    package let channel: String
+    package let payload: String
+    package let senderProcessID: Int32
+}
+
+/// Ends a `poll` from another thread: the cancellation of a task that waits for the server.
+///
+/// A pipe and not a flag, because the waiting thread sits in the kernel. Both ends are closed with
+/// the object; a full pipe is as good as a byte in it.
+final class WakePipe: Sendable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    /// Fails when the process has no file descriptor left.
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { return nil }
+        readEnd = ends[0]
+        writeEnd = ends[1]
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+    }
+
+    deinit {
+        close(readEnd)
+        close(writeEnd)
+    }
+
+    func wake() {
+        var byte: UInt8 = 1
+        _ = unsafe write(writeEnd, &byte, 1)
+    }
+
+    /// Takes out what an earlier cancellation left.
+    func clear() {
+        var bytes: [UInt8] = Array(repeating: 0, count: 64)
+        while unsafe read(readEnd, &bytes, bytes.count) > 0 {}
+    }
+}

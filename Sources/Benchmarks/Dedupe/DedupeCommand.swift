@@ -35,3 +35,39 @@ enum DedupeCommand {
         return ExitCode.success
     }
 }
+
+/// What `bench dedupe` is told.
+struct DedupeOptions {
+    let kafka: String
+    let recordCount: Int
+    let distinctCount: Int
+    let partitions: Int
+    let isJSON: Bool
+
+    static let syntax = CommandSyntax(
+        "bench dedupe",
+        """
+        Measures dedupe-worker on pure duplicates, the same bytes again, on a Kafka that is there \
+        already and on a PostgreSQL started for it. The duplicates lie in the topic before the \
+        worker goes on; what they repeat was forwarded and remembered before.
+        """,
+        options: [
+            CommandOption("kafka", argument: "BOOTSTRAP", "The Kafka to measure on (required)."),
+            CommandOption("records", argument: "N", "How many duplicates (100000)."),
+            CommandOption("distinct", argument: "N", "How many records they repeat (10000)."),
+            CommandOption("partitions", argument: "N", "Of each topic (4)."),
+            CommandOption("json", "Write JSON instead of tables."),
+        ]
+    )
+
+    init(_ options: CommandArguments) throws(UsageError) {
+        guard let kafka = options.value("kafka") else {
+            throw UsageError("--kafka: expected the bootstrap servers to measure on")
+        }
+        self.kafka = kafka
+        recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 100_000
+        distinctCount = try BenchOptions.number(options, "distinct", in: 1...1_000_000) ?? 10_000
+        partitions = try BenchOptions.number(options, "partitions", in: 1...1_000) ?? 4
+        isJSON = options.isSet("json")
+    }
+}

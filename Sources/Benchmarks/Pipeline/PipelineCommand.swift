@@ -41,3 +41,66 @@ enum PipelineCommand {
         return ExitCode.success
     }
 }
+
+/// What `bench pipeline` is told.
+struct PipelineOptions {
+    /// One measurement of the whole pipeline.
+    struct Setup: Hashable {
+        let partitions: Int
+        /// Transactions that PostgreSQL holds already.
+        let storedCount: Int
+    }
+
+    let kafka: String
+    let postgres: String?
+    let brokerProcessID: Int32?
+    let recordCount: Int
+    let warmUpCount: Int
+    let latencySeconds: Int
+    let isJSON: Bool
+    /// The first is what the others are compared with.
+    let setups: [Setup]
+
+    static let syntax = CommandSyntax(
+        "bench pipeline",
+        """
+        Measures the four workers from the raw topic to committed rows, on a Kafka that is there \
+        already and on a PostgreSQL started for it (or one that is there). Each record is one \
+        signed transaction of about 5 kB. The records lie in the topic before the first worker \
+        goes on; latency is measured afterwards at half that rate.
+        """,
+        options: [
+            CommandOption("kafka", argument: "BOOTSTRAP", "The Kafka to measure on (required)."),
+            CommandOption("postgres", argument: "URL", "A database to fill; else a private one."),
+            CommandOption("broker-pid", argument: "PID", "The broker's process, for its CPU time."),
+            CommandOption("records", argument: "N", "How many records to measure (30000)."),
+            CommandOption("warm-up", argument: "N", "How many before them (10000)."),
+            CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
+            CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
+            CommandOption("stored", argument: "N,…", "Facts already there (0); several: compared."),
+            CommandOption("json", "Write JSON instead of tables."),
+        ]
+    )
+
+    init(_ options: CommandArguments) throws(UsageError) {
+        guard let kafka = options.value("kafka") else {
+            throw UsageError("--kafka: expected the bootstrap servers to measure on")
+        }
+        self.kafka = kafka
+        postgres = options.value("postgres")
+        brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304)
+            .map { Int32($0) }
+        recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 30_000
+        warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 10_000
+        latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
+        isJSON = options.isSet("json")
+        let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]
+        let stored = try BenchOptions.numbers(options, "stored", in: 0...100_000_000) ?? [0]
+        guard postgres == nil || (partitions.count == 1 && stored.count == 1) else {
+            throw UsageError("--postgres: one database serves one measurement only")
+        }
+        setups =
+            partitions.map { Setup(partitions: $0, storedCount: stored[0]) }
+            + stored.dropFirst().map { Setup(partitions: partitions[0], storedCount: $0) }
+    }
+}

@@ -1,8 +1,0 @@
-/// Why a measurement came to nothing.
-struct BenchError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
