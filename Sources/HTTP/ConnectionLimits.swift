@@ -1,4 +1,42 @@
+import CMicroHTTPD
 import Foundation
+
+/// The bounds within which a server works for a client it does not trust.
+package struct HTTPLimits: Sendable {
+    /// Request line and header fields together; more is answered with 431.
+    package var headerBytesMax = 16 * 1024
+
+    /// A larger body is answered with 413.
+    package var bodyBytesMax = 64 * 1024
+
+    /// Connections at once; one more takes the place of the one that is slow for longest.
+    package var connectionsMax = 64
+
+    /// The same of one address: IPv4, or an IPv6 network of 64 bits.
+    package var connectionsPerAddressMax = 16
+
+    /// From accepting a connection to the end of its request's header fields.
+    package var headDurationMax: Duration = .seconds(3)
+
+    /// From accepting a connection to its end, whatever the client sends in between.
+    ///
+    /// Each connection carries one request, so a client that drips a byte a second is cut off here.
+    package var requestDurationMax: Duration = .seconds(10)
+
+    /// Silence after which a connection is closed; whole seconds, at least one.
+    package var idleDurationMax: Duration = .seconds(5)
+
+    package init() {}
+
+    package static let standard = HTTPLimits()
+
+    /// Those that are shut down are still the library's for a moment.
+    var libraryConnectionsMax: UInt32 { UInt32(clamping: connectionsMax * 2) }
+
+    var idleSeconds: UInt32 {
+        UInt32(clamping: max(1, idleDurationMax.components.seconds))
+    }
+}
 
 /// Keeps clients that are slow on purpose from keeping the others out.
 ///
@@ -118,6 +156,41 @@ final class ConnectionLimits: @unchecked Sendable {
                     condition.wait()
                 }
             }
+        }
+    }
+}
+
+/// From where a connection comes, as far as connections are counted together.
+///
+/// An IPv4 address whole, of an IPv6 address the network (its first 64 bits), which one machine has
+/// to itself. Where it cannot be read, all such connections count as of one address.
+struct PeerAddress: Hashable {
+    private let bytes: [UInt8]
+
+    init(of descriptor: Int32) {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        bytes = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> [UInt8] in
+            guard let base = bytes.baseAddress else { return [] }
+            let pointer = unsafe base.assumingMemoryBound(to: sockaddr.self)
+            guard unsafe getpeername(descriptor, pointer, &size) == 0 else { return [] }
+            let family = unsafe Int32(pointer.pointee.sa_family)
+            return PeerAddress.counted(family: family, unsafe Array(bytes))
+        }
+    }
+
+    /// - Parameter address: a socket address: family and port, of IPv6 the flow too, then the bytes
+    ///   of the address.
+    static func counted(family: Int32, _ address: [UInt8]) -> [UInt8] {
+        switch family {
+        case AF_INET:
+            return Array(address[4..<8])
+        case AF_INET6:
+            let whole = Array(address[8..<24])
+            let isMapped = whole.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
+            return isMapped ? Array(whole[12...]) : Array(whole[..<8])
+        default:
+            return []
         }
     }
 }

@@ -1,3 +1,77 @@
+/// The request methods that a route can answer; `HEAD` is answered by the route for `GET`.
+package enum HTTPMethod: String, Sendable, CaseIterable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+}
+
+/// One request, read whole and within the limits of the server.
+package struct HTTPRequest: Sendable {
+    package let method: HTTPMethod
+
+    /// The path without the query, percent-decoded.
+    package let path: String
+
+    /// The arguments of the query string, percent-decoded; the last of a name wins.
+    package let query: [String: String]
+
+    /// The header fields by lower-case name; the last of a name wins.
+    package let headers: [String: String]
+
+    package let body: [UInt8]
+}
+
+/// What a route answers.
+package struct HTTPResponse: Sendable, Equatable {
+    package var status: Int
+    package var contentType: String
+    package var headers: [String: String]
+    package var body: [UInt8]
+
+    package init(
+        status: Int = 200,
+        contentType: String = "text/plain; charset=utf-8",
+        headers: [String: String] = [:],
+        body: [UInt8] = []
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.headers = headers
+        self.body = body
+    }
+
+    package static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, body: Array(text.utf8))
+    }
+
+    package static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, contentType: "application/json", body: body)
+    }
+}
+
+/// One method of one path, and what answers it.
+package struct HTTPRoute: Sendable {
+    package typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
+
+    package let method: HTTPMethod
+    package let path: String
+    package let handler: Handler
+
+    /// Makes a route.
+    ///
+    /// - Parameters:
+    ///   - path: compared whole, with its leading slash.
+    ///   - handler: runs on the server's only thread, so it has to answer from memory: while it
+    ///     works, nobody else is served.
+    package init(_ method: HTTPMethod, _ path: String, handler: @escaping Handler) {
+        precondition(path.hasPrefix("/"), "a route's path begins with a slash")
+        self.method = method
+        self.path = path
+        self.handler = handler
+    }
+}
+
 /// Finds the route of a request; a pure table lookup.
 struct HTTPRouter: Sendable {
     enum Match {

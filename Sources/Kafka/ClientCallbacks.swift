@@ -75,3 +75,107 @@ func clientStatistics(
     }
     return 0
 }
+
+/// Called within `rd_kafka_consumer_poll` or while closing, on the consumer's thread.
+///
+/// An assignment and an ordinary revocation are answered later, which librdkafka allows: it waits
+/// for the call. Lost partitions are let go here, because nothing about them can be finished.
+func consumerRebalanced(
+    client: OpaquePointer?,
+    code: rd_kafka_resp_err_t,
+    partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
+    opaque: UnsafeMutableRawPointer?
+) {
+    guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
+    let named = unsafe PartitionList.elements(of: partitions).map(\.topicPartition)
+    let isClosing = callbacks.isClosing.load(ordering: .acquiring)
+    switch code {
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !isClosing:
+        callbacks.record(.assigned(named))
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+        unsafe discard(rd_kafka_incremental_assign(client, partitions))
+    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+        if unsafe isClosing || rd_kafka_assignment_lost(client) != 0 {
+            unsafe discard(rd_kafka_incremental_unassign(client, partitions))
+            callbacks.record(.lost(named))
+        } else {
+            callbacks.record(.revoking(named))
+        }
+    default:
+        // librdkafka asks for this call to bring its state in order after any other error.
+        _ = unsafe rd_kafka_assign(client, nil)
+        callbacks.record(.lost(named))
+        callbacks.handlers.onError(KafkaError(code))
+    }
+}
+
+/// Frees an error that changes nothing: the partitions were gone already.
+private func discard(_ error: OpaquePointer?) {
+    if let error = unsafe error {
+        unsafe rd_kafka_error_destroy(error)
+    }
+}
+
+/// Called on librdkafka's background thread; frees the event.
+func consumerBackgroundEvent(
+    client: OpaquePointer?,
+    event: OpaquePointer?,
+    opaque: UnsafeMutableRawPointer?
+) {
+    defer { unsafe rd_kafka_event_destroy(event) }
+    guard unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_OFFSET_COMMIT,
+        let callbacks = unsafe ClientCallbacks.behind(opaque)
+    else { return }
+    let number = unsafe Int(bitPattern: rd_kafka_event_opaque(event))
+    let elements = unsafe PartitionList.elements(of: rd_kafka_event_topic_partition_list(event))
+    let code = unsafe rd_kafka_event_error(event)
+    let error = code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
+    callbacks.commits.resolve(number, with: CommitOutcome(error: error, elements: elements))
+}
+
+/// Called on the producer's thread, once for each record that `rd_kafka_produceva` took.
+func producerDelivered(
+    client: OpaquePointer?,
+    message: UnsafePointer<rd_kafka_message_t>?,
+    opaque: UnsafeMutableRawPointer?
+) {
+    guard let message = unsafe message?.pointee, let ticket = unsafe message._private else {
+        return
+    }
+    let (delivery, index) = unsafe DeliveryTickets.redeem(ticket)
+    let code = unsafe message.err
+    if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+        unsafe delivery.settle(index, offset: message.offset, error: nil)
+    } else {
+        delivery.settle(index, offset: -1, error: KafkaError(code))
+    }
+}
+
+/// Where a client reports what no call of ours asked for.
+///
+/// They are called on librdkafka's own threads and must return at once.
+package struct KafkaHandlers: Sendable {
+    package var onLog: @Sendable (KafkaLogLine) -> Void
+    package var onError: @Sendable (KafkaError) -> Void
+    /// librdkafka's statistics as JSON, where `statistics.interval.ms` is set.
+    package var onStatistics: @Sendable (String) -> Void
+
+    package init(
+        onLog: @escaping @Sendable (KafkaLogLine) -> Void = { _ in },
+        onError: @escaping @Sendable (KafkaError) -> Void = { _ in },
+        onStatistics: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.onLog = onLog
+        self.onError = onError
+        self.onStatistics = onStatistics
+    }
+}
+
+/// One line that librdkafka logs.
+package struct KafkaLogLine: Sendable {
+    /// As in syslog: 3 is an error, 4 a warning, 6 information, 7 debugging.
+    package let level: Int32
+    /// librdkafka's own name for the place, such as `FAIL` or `REQTMOUT`.
+    package let facility: String
+    package let message: String
+}

@@ -72,3 +72,26 @@ struct ClientConfiguration: ~Copyable {
         return unsafe client
     }
 }
+
+/// Asks librdkafka about single properties, before any client is made.
+package enum KafkaPropertyCheck {
+    /// What is wrong with a property, in librdkafka's words; nil when nothing is.
+    package static func problem(_ name: String, _ value: String) -> String? {
+        do {
+            _ = try ClientConfiguration([name: value])
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds for a C call, at least zero and at most `Int32.max`.
+    var millisecondsClamped: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < Int64(Int32.max) / 1_000 else { return .max }
+        return Int32(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+    }
+}

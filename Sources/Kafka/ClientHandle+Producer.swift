@@ -1,4 +1,5 @@
 import CRDKafka
+import Synchronization
 
 extension ClientHandle {
     /// Copies one record into librdkafka's queue; nil when it was taken.
@@ -86,5 +87,70 @@ extension ClientHandle {
             )
             return unsafe body(memory)
         }
+    }
+}
+
+/// The arguments of one `rd_kafka_produceva`, filled into memory of the caller.
+@safe
+struct ProduceArguments {
+    private let slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>
+    private(set) var count = 0
+
+    init(_ slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>) {
+        unsafe self.slots = slots
+    }
+
+    mutating func append(
+        _ type: rd_kafka_vtype_t,
+        _ fill: (inout rd_kafka_vu_s.__Unnamed_union_u) -> Void
+    ) {
+        var argument = unsafe rd_kafka_vu_t()
+        unsafe argument.vtype = type
+        unsafe fill(&argument.u)
+        unsafe slots.initializeElement(at: count, to: argument)
+        count += 1
+    }
+}
+
+/// The topics that a producer writes to, looked up once each.
+@safe
+final class TopicHandles: @unchecked Sendable {
+    @safe
+    private struct State {
+        /// Nil once closed; keeps the client alive for as long as there are handles.
+        var client: ClientHandle?
+        var handles: [String: OpaquePointer] = unsafe [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(_ client: ClientHandle) {
+        state = unsafe Mutex(State(client: client))
+    }
+
+    /// Stays librdkafka's; nil once closed.
+    func handle(_ topic: String) -> OpaquePointer? {
+        unsafe state.withLock { state in
+            if let handle = unsafe state.handles[topic] {
+                return unsafe handle
+            }
+            guard let client = state.client,
+                let handle = unsafe rd_kafka_topic_new(client.pointer, topic, nil)
+            else { return nil }
+            unsafe state.handles[topic] = handle
+            return unsafe handle
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            unsafe state.handles.values.forEach { unsafe rd_kafka_topic_destroy($0) }
+            unsafe state.handles = [:]
+            state.client = nil
+        }
+    }
+
+    deinit {
+        close()
     }
 }

@@ -1,3 +1,5 @@
+import CRDKafka
+
 /// What the cluster says about its brokers and topics.
 package struct ClusterMetadata: Sendable, Equatable {
     package let brokerCount: Int
@@ -10,5 +12,51 @@ package struct ClusterMetadata: Sendable, Equatable {
 
     package subscript(topic name: String) -> TopicMetadata? {
         topics.first { $0.name == name }
+    }
+}
+
+/// What the cluster says about one topic.
+package struct TopicMetadata: Sendable, Equatable {
+    package let name: String
+    package let partitionCount: Int
+    /// `unknownTopicOrPartition` where the topic does not exist.
+    package let error: KafkaError?
+
+    package init(name: String, partitionCount: Int, error: KafkaError?) {
+        self.name = name
+        self.partitionCount = partitionCount
+        self.error = error
+    }
+
+    package var partitions: [TopicPartition] {
+        (0..<Int32(clamping: partitionCount)).map { TopicPartition(topic: name, partition: $0) }
+    }
+}
+
+/// The offsets between which a partition holds records.
+package struct Watermarks: Sendable, Equatable {
+    /// The oldest offset that retention has left.
+    package let low: Int64
+    /// The offset that the next record will get.
+    package let high: Int64
+
+    package init(low: Int64, high: Int64) {
+        self.low = low
+        self.high = high
+    }
+}
+
+extension ClusterMetadata {
+    init(_ metadata: rd_kafka_metadata) {
+        brokerCount = Int(unsafe metadata.broker_cnt)
+        topics = (0..<Int(unsafe metadata.topic_cnt)).map { index in
+            let topic = unsafe metadata.topics[index]
+            let code = unsafe topic.err
+            return unsafe TopicMetadata(
+                name: String(optionalCString: topic.topic),
+                partitionCount: Int(topic.partition_cnt),
+                error: code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
+            )
+        }
     }
 }

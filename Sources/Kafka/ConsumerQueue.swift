@@ -81,3 +81,100 @@ final class ConsumerQueue: @unchecked Sendable {
         }
     }
 }
+
+/// Knows when librdkafka has stopped fetching because it holds enough, and when it should go on.
+///
+/// Before release 2.2, which has `fetch.queue.backoff.ms`, librdkafka looks only once a second
+/// whether its queue has room again, unless something else wakes the broker's thread. A consumer
+/// that takes more than a queue in a second stands still, or has to hold a second's worth.
+struct FetchBacklog {
+    private let recordsBound: Int
+    private let bytesBound: Int
+    private var recordsTaken = 0
+    private var bytesTaken = 0
+    private var hasBeenFull = false
+
+    /// - Parameter properties: the consumer's; bounds that they do not name are librdkafka's.
+    init(_ properties: [String: String]) {
+        recordsBound = properties["queued.min.messages"].flatMap { Int($0) } ?? 100_000
+        let kibibytes = properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536
+        bytesBound = kibibytes << 10
+    }
+
+    /// Notes what a poll took.
+    ///
+    /// - Parameter queued: the records that librdkafka still holds; their bytes are taken to be
+    ///   like those of the records before.
+    /// - Returns: whether fetching had stopped, and has room to go on.
+    mutating func took(records: Int, bytes: Int, leaving queued: Int) -> Bool {
+        recordsTaken += records
+        bytesTaken += bytes
+        guard recordsTaken > 0 else { return false }
+        let bytesEach = bytesTaken / recordsTaken
+        let heldMax = recordsTaken + queued
+        hasBeenFull = hasBeenFull || heldMax >= recordsBound || heldMax * bytesEach >= bytesBound
+        let hasRoom = queued < recordsBound / 2 && queued * bytesEach < bytesBound / 2
+        guard hasRoom || queued == 0 else { return false }
+        defer {
+            recordsTaken = 0
+            bytesTaken = 0
+            hasBeenFull = false
+        }
+        return hasBeenFull
+    }
+}
+
+/// Copies librdkafka's messages into records.
+struct MessageReader {
+    private var topics = TopicNames()
+
+    /// Forgets the topics' names; the next messages look them up again.
+    mutating func reset() {
+        topics.removeAll()
+    }
+
+    mutating func topicPartition(of message: rd_kafka_message_t) -> TopicPartition {
+        unsafe TopicPartition(topic: topics[message.rkt], partition: message.partition)
+    }
+
+    /// - Parameter pointer: stays the caller's, who destroys it.
+    mutating func record(_ pointer: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerRecord {
+        let message = unsafe pointer.pointee
+        var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let timestamp = unsafe rd_kafka_message_timestamp(pointer, &kind)
+        return unsafe ConsumerRecord(
+            topicPartition: topicPartition(of: message),
+            offset: message.offset,
+            timestampMilliseconds: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : timestamp,
+            key: bytes(message.key, message.key_len),
+            value: bytes(message.payload, message.len),
+            headers: headers(pointer)
+        )
+    }
+
+    private func bytes(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
+        guard let start = unsafe start else { return nil }
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    private func headers(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> [KafkaHeader] {
+        var list: OpaquePointer?
+        guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return []
+        }
+        var headers: [KafkaHeader] = []
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var count = 0
+        while unsafe rd_kafka_header_get_all(list, headers.count, &name, &value, &count)
+            == RD_KAFKA_RESP_ERR_NO_ERROR
+        {
+            guard let name = unsafe name else { break }
+            let nameBytes = unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+            headers.append(
+                unsafe KafkaHeader(nameBytes: nameBytes, value: bytes(value, count))
+            )
+        }
+        return headers
+    }
+}

@@ -57,3 +57,63 @@ package final class Delivery: Sendable {
         }
     }
 }
+
+/// What became of the records of one delivery, by their place in it.
+package struct DeliveryReport: Sendable, Equatable {
+    /// The offset of each record; -1 where it failed, or where the broker had it already when it
+    /// was sent again and tells no offset.
+    package let offsets: [Int64]
+    /// Why records failed, by index; empty when all are acknowledged by all in-sync replicas.
+    package let failures: [Int: KafkaError]
+
+    package init(offsets: [Int64], failures: [Int: KafkaError]) {
+        self.offsets = offsets
+        self.failures = failures
+    }
+
+    package var isComplete: Bool { failures.isEmpty }
+}
+
+/// The opaque pointers of one delivery's records: each points to a ticket that names its place.
+///
+/// One allocation for the whole delivery, freed with the last of its tickets.
+@safe
+final class DeliveryTickets: @unchecked Sendable {
+    @safe
+    struct Ticket {
+        let owner: Unmanaged<DeliveryTickets>
+        let index: Int
+    }
+
+    let delivery: Delivery
+    private let tickets: UnsafeMutableBufferPointer<Ticket>
+
+    init(_ delivery: Delivery, count: Int) {
+        self.delivery = delivery
+        unsafe tickets = .allocate(capacity: count)
+        for index in 0..<count {
+            let ticket = unsafe Ticket(owner: .passUnretained(self), index: index)
+            unsafe tickets.initializeElement(at: index, to: ticket)
+        }
+    }
+
+    deinit {
+        unsafe tickets.deallocate()
+    }
+
+    /// A pointer for librdkafka, which gives it back exactly once: to `redeem(_:)`.
+    func issue(_ index: Int) -> UnsafeMutableRawPointer? {
+        _ = unsafe Unmanaged.passRetained(self)
+        guard let first = unsafe tickets.baseAddress else { return nil }
+        return unsafe UnsafeMutableRawPointer(first + index)
+    }
+
+    /// Takes back a pointer and returns whose it was.
+    static func redeem(_ pointer: UnsafeMutableRawPointer) -> (Delivery, index: Int) {
+        let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
+        let delivery = unsafe ticket.owner.takeUnretainedValue().delivery
+        let index = ticket.index
+        unsafe ticket.owner.release()
+        return (delivery, index)
+    }
+}

@@ -180,3 +180,59 @@ extension KafkaAdmin {
         }
     }
 }
+
+extension KafkaAdmin {
+    /// Deletes topics with all they hold; each one's own failure is in the result.
+    package func deleteTopics(
+        _ topics: [String],
+        deadline: Duration
+    ) throws(KafkaError) -> [String: KafkaError] {
+        guard !topics.isEmpty else { return [:] }
+        let client = try opened()
+        var doomed = unsafe topics.map { unsafe rd_kafka_DeleteTopic_new($0) }
+        defer { unsafe rd_kafka_DeleteTopic_destroy_array(&doomed, doomed.count) }
+        let request = AdminRequest(client, RD_KAFKA_ADMIN_OP_DELETETOPICS, deadline: deadline)
+        return unsafe try request.answer { client, options, queue in
+            unsafe rd_kafka_DeleteTopics(client, &doomed, doomed.count, options, queue)
+        } read: { event in
+            var count = 0
+            let result = unsafe rd_kafka_event_DeleteTopics_result(event)
+            let results = unsafe rd_kafka_DeleteTopics_result_topics(result, &count)
+            return unsafe Self.failures(results, count)
+        }
+    }
+}
+
+/// A topic to be created.
+package struct NewTopic: Sendable, Equatable {
+    package let name: String
+    package let partitions: Int
+    /// -1 takes the broker's default.
+    package let replication: Int
+    /// The broker's topic settings, such as `retention.ms`.
+    package let configuration: [String: String]
+
+    package init(
+        name: String,
+        partitions: Int,
+        replication: Int = -1,
+        configuration: [String: String] = [:]
+    ) {
+        self.name = name
+        self.partitions = partitions
+        self.replication = replication
+        self.configuration = configuration
+    }
+}
+
+/// One setting of a topic as its broker holds it.
+package struct TopicSetting: Sendable, Equatable {
+    package let value: String
+    /// Set on this topic itself, not a default of the broker's.
+    package let isSetOnTopic: Bool
+
+    package init(value: String, isSetOnTopic: Bool) {
+        self.value = value
+        self.isSetOnTopic = isSetOnTopic
+    }
+}

@@ -124,3 +124,116 @@ package actor KafkaAdmin {
         return try await questions.offsets(times, deadline: deadline)
     }
 }
+
+/// One question of librdkafka's admin interface: its queue and options, freed with it.
+@safe
+struct AdminRequest: ~Copyable {
+    private let client: ClientHandle
+    private let queue: OpaquePointer?
+    private let options: OpaquePointer?
+    private let deadline: Duration
+
+    init(_ client: ClientHandle, _ operation: rd_kafka_admin_op_t, deadline: Duration) {
+        self.client = client
+        self.deadline = deadline
+        unsafe queue = rd_kafka_queue_new(client.pointer)
+        unsafe options = rd_kafka_AdminOptions_new(client.pointer, operation)
+        let timeout = deadline.millisecondsClamped
+        _ = unsafe ErrorText.written { text, count in
+            _ = unsafe rd_kafka_AdminOptions_set_request_timeout(options, timeout, text, count)
+        }
+    }
+
+    deinit {
+        unsafe rd_kafka_AdminOptions_destroy(options)
+        unsafe rd_kafka_queue_destroy(queue)
+    }
+
+    /// Asks and reads the answer, whose memory is gone when `read` returns.
+    ///
+    /// - Parameter send: gets the client, the options and the queue, in librdkafka's order.
+    borrowing func answer<Value>(
+        _ send: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
+        read: (OpaquePointer) throws(KafkaError) -> Value
+    ) throws(KafkaError) -> Value {
+        unsafe send(client.pointer, options, queue)
+        let timeout = (deadline + Self.grace).millisecondsClamped
+        guard let event = unsafe rd_kafka_queue_poll(queue, timeout) else {
+            throw .deadline("the admin request")
+        }
+        defer { unsafe rd_kafka_event_destroy(event) }
+        let code = unsafe rd_kafka_event_error(event)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let words = unsafe String(optionalCString: rd_kafka_event_error_string(event))
+            throw KafkaError(code, message: words)
+        }
+        return unsafe try read(event)
+    }
+
+    /// librdkafka ends the request by its own timeout; this is for its report to arrive.
+    private static let grace = Duration.seconds(1)
+}
+
+/// The answer to a question that a broker may not know: an old one, or librdkafka's mock.
+package enum KafkaAnswer<Value: Sendable>: Sendable {
+    case answered(Value)
+    /// The broker does not know the question, or does not let this client ask it.
+    case unanswered(KafkaError)
+
+    package var value: Value? {
+        guard case .answered(let value) = self else { return nil }
+        return value
+    }
+}
+
+extension KafkaAnswer: Equatable where Value: Equatable {}
+
+extension KafkaAdmin {
+    /// The names of all consumer groups.
+    package func consumerGroups(
+        deadline: Duration
+    ) async throws(KafkaError) -> KafkaAnswer<[String]> {
+        try await answer(within: deadline) { client throws(KafkaError) in
+            let request = AdminRequest(
+                client,
+                RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS,
+                deadline: deadline
+            )
+            return unsafe try request.answer { client, options, queue in
+                unsafe rd_kafka_ListConsumerGroups(client, options, queue)
+            } read: { event throws(KafkaError) in
+                unsafe try Self.names(rd_kafka_event_ListConsumerGroups_result(event))
+            }
+        }
+    }
+
+    private static func names(_ result: OpaquePointer?) throws(KafkaError) -> [String] {
+        var errorCount = 0
+        let errors = unsafe rd_kafka_ListConsumerGroups_result_errors(result, &errorCount)
+        if errorCount > 0, let error = unsafe errors?[0] {
+            let words = unsafe String(optionalCString: rd_kafka_error_string(error))
+            throw unsafe KafkaError(rd_kafka_error_code(error), message: words)
+        }
+        var count = 0
+        let groups = unsafe rd_kafka_ListConsumerGroups_result_valid(result, &count)
+        return (0..<count).compactMap { index in
+            guard let group = unsafe groups?[index] else { return nil }
+            return unsafe String(optionalCString: rd_kafka_ConsumerGroupListing_group_id(group))
+        }
+    }
+
+    /// What a group has committed, with its metadata, whether it has members or not.
+    ///
+    /// Asked by a client of that group, which does not join it: librdkafka's admin call for it ends
+    /// the process where the coordinator has moved or is not there yet (its issue 5040).
+    ///
+    /// - Parameter partitions: those without a commit are in the result with offset nil.
+    package func committedOffsets(
+        group: String,
+        _ partitions: [TopicPartition],
+        deadline: Duration
+    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        guard !partitions.isEmpty else { return [:] }
+        return try await questions(ofGroup: group).committed(partitions, deadline: deadline)
+    }
+}

@@ -164,3 +164,51 @@ package actor KafkaConsumer {
         return client
     }
 }
+
+/// What one poll has brought.
+package struct PollResult: Sendable {
+    /// In order per partition.
+    package var records: [ConsumerRecord] = []
+    /// In the order in which they happened.
+    ///
+    /// Records that came before an event may stand beside it.
+    package var events: [RebalanceEvent] = []
+    package var errors: [PartitionError] = []
+    /// Partitions that were read to their end; all records below each end were returned before, or
+    /// stand in `records`.
+    package var ends: [PartitionEnd] = []
+
+    package var isEmpty: Bool {
+        records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty
+    }
+}
+
+/// What the group's coordinator has decided about this consumer's partitions.
+package enum RebalanceEvent: Sendable, Equatable {
+    /// To be answered by `KafkaConsumer.assign(with:)`; until then nothing is fetched.
+    case assigned([TopicPartition])
+    /// To be answered by `KafkaConsumer.completeRevocation(_:)` once what is in hand is settled or
+    /// given up. The group waits for it, at most `max.poll.interval.ms`.
+    case revoking([TopicPartition])
+    /// Gone already, perhaps to another member: nothing of them may be committed any more.
+    case lost([TopicPartition])
+}
+
+/// The end of a partition's log as a consumer of committed records has reached it.
+package struct PartitionEnd: Sendable, Equatable {
+    package let partition: TopicPartition
+    /// The offset at which reading goes on: what lies below it and was not returned, holds no
+    /// record.
+    package let offset: Int64
+
+    package init(partition: TopicPartition, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// An error, and the partition it concerns where it concerns one.
+package struct PartitionError: Error, Sendable, Equatable {
+    package let error: KafkaError
+    package let topicPartition: TopicPartition?
+}

@@ -23,3 +23,96 @@ struct TopicNames {
         unsafe names.removeAll(keepingCapacity: true)
     }
 }
+
+/// librdkafka's list of partitions, owned here and freed once.
+@safe
+struct PartitionList: ~Copyable {
+    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(reserving count: Int) {
+        unsafe pointer = rd_kafka_topic_partition_list_new(Int32(clamping: count))
+    }
+
+    init(_ partitions: some Collection<TopicPartition>) {
+        self.init(reserving: partitions.count)
+        for partition in partitions {
+            append(partition)
+        }
+    }
+
+    deinit {
+        unsafe rd_kafka_topic_partition_list_destroy(pointer)
+    }
+
+    mutating func append(_ partition: TopicPartition, offset: Int64? = nil) {
+        let element = unsafe rd_kafka_topic_partition_list_add(
+            pointer,
+            partition.topic,
+            partition.partition
+        )
+        guard let element = unsafe element else { return }
+        unsafe element.pointee.offset = offset ?? Self.invalidOffset
+    }
+
+    /// Appends what is to be committed; librdkafka frees the metadata with the list.
+    mutating func append(_ partition: TopicPartition, commit: OffsetCommit) {
+        let element = unsafe rd_kafka_topic_partition_list_add(
+            pointer,
+            partition.topic,
+            partition.partition
+        )
+        guard let element = unsafe element else { return }
+        unsafe element.pointee.offset = commit.offset
+        unsafe element.pointee.metadata = UnsafeMutableRawPointer(strdup(commit.metadata))
+        unsafe element.pointee.metadata_size = commit.metadata.utf8.count
+    }
+
+    /// RD_KAFKA_OFFSET_INVALID, a macro that is not imported.
+    static let invalidOffset: Int64 = -1001
+    /// RD_KAFKA_OFFSET_BEGINNING.
+    static let beginning: Int64 = -2
+    /// RD_KAFKA_OFFSET_END.
+    static let end: Int64 = -1
+
+    borrowing func elements() -> [PartitionListElement] {
+        unsafe Self.elements(of: pointer)
+    }
+
+    /// Copies a list that librdkafka keeps.
+    static func elements(
+        of list: UnsafePointer<rd_kafka_topic_partition_list_t>?
+    ) -> [PartitionListElement] {
+        guard let list = unsafe list else { return [] }
+        return (0..<Int(unsafe list.pointee.cnt)).map { index in
+            unsafe PartitionListElement(list.pointee.elems[index])
+        }
+    }
+}
+
+/// One entry of a `PartitionList`, copied out of it.
+struct PartitionListElement {
+    let topicPartition: TopicPartition
+    /// As librdkafka gives it: negative numbers have meanings of their own.
+    let offset: Int64
+    let metadata: String
+    let error: KafkaError?
+
+    init(_ element: rd_kafka_topic_partition_t) {
+        topicPartition = TopicPartition(
+            topic: unsafe String(optionalCString: element.topic),
+            partition: unsafe element.partition
+        )
+        offset = unsafe element.offset
+        let bytes = unsafe UnsafeRawBufferPointer(
+            start: element.metadata,
+            count: element.metadata == nil ? 0 : element.metadata_size
+        )
+        metadata = unsafe String(decoding: bytes, as: UTF8.self)
+        let code = unsafe element.err
+        error = code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
+    }
+
+    var committed: CommittedOffset {
+        CommittedOffset(offset: offset < 0 ? nil : offset, metadata: metadata)
+    }
+}

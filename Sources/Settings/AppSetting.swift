@@ -28,3 +28,77 @@ package struct AppSetting: Hashable, Sendable {
         self.isTestRootInProduction = isTestRootInProduction
     }
 }
+
+/// The members of an entry of `apps`, as they are read and documented.
+enum AppMember: String, CaseIterable {
+    case bundleID = "bundle_id"
+    case environment
+    case appAppleID = "app_apple_id"
+    case roots
+    case isTestRootInProduction = "test_root_in_production"
+
+    static let names = allCases.map(\.rawValue)
+
+    /// The environments that Apple has today; others are taken as they come.
+    static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
+
+    /// What a value has to be.
+    var expected: String {
+        switch self {
+        case .bundleID: "a text of 1 to 255 bytes"
+        case .environment:
+            "a text of 1 to 255 bytes, such as \(Self.environments.joined(separator: ", "))"
+        case .appAppleID: "a positive integer"
+        case .roots: "a list of one or more paths of PEM or DER files"
+        case .isTestRootInProduction: "true or false"
+        }
+    }
+
+    var presence: String {
+        switch self {
+        case .bundleID, .environment: "required"
+        case .appAppleID: "required in Production"
+        case .roots: "required for Xcode and LocalTesting"
+        case .isTestRootInProduction: "optional"
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .bundleID: "The app."
+        case .environment:
+            "The one environment of Apple's whose purchases are accepted by this entry."
+        case .appAppleID: "Apple's number of the app, which its Production notifications carry."
+        case .roots:
+            "Roots of one's own instead of Apple's pinned ones, for this app and environment alone."
+        case .isTestRootInProduction:
+            "Has to be said where `roots` vouch for Production; logged at every start."
+        }
+    }
+}
+
+extension AppSetting {
+    /// What an entry holds, for `deploy/SETTINGS.md`: an example, and each member in a table.
+    package static var markdown: String {
+        let rows = AppMember.allCases.map { member in
+            "| `\(member.rawValue)` | \(member.presence) | \(member.sentence) "
+                + "(\(member.expected)) |\n"
+        }
+        return "```json\n\(example)\n```\n\n| Member | | Meaning |\n|---|---|---|\n" + rows.joined()
+    }
+
+    /// A settings file with an entry of each kind.
+    package static let example = """
+        {
+          "apps": [
+            {"bundle_id": "com.example.app", "environment": "Production",
+             "app_apple_id": 1234567890},
+            {"bundle_id": "com.example.app", "environment": "Sandbox", "app_apple_id": 1234567890},
+            {"bundle_id": "com.example.app", "environment": "Xcode",
+             "roots": ["/etc/pipeline/StoreKitTestCertificate.cer"]},
+            {"bundle_id": "com.example.load-test", "environment": "Production", "app_apple_id": 1,
+             "roots": ["/etc/pipeline/load-test-root.pem"], "test_root_in_production": true}
+          ]
+        }
+        """
+}

@@ -143,3 +143,92 @@ package struct CommandSyntax: Sendable {
         return UsageError("unexpected operand \"\(surplus)\"")
     }
 }
+
+/// One option of a command line, in GNU's style.
+package struct CommandOption: Sendable {
+    /// Without the dashes.
+    package let long: String
+    package let short: Character?
+
+    /// What stands for the argument in the help; nil for a flag.
+    package let argument: String?
+    package let isRepeatable: Bool
+    package let sentence: String
+
+    package init(
+        _ long: String,
+        short: Character? = nil,
+        argument: String? = nil,
+        isRepeatable: Bool = false,
+        _ sentence: String
+    ) {
+        self.long = long
+        self.short = short
+        self.argument = argument
+        self.isRepeatable = isRepeatable
+        self.sentence = sentence
+    }
+
+    static let help = CommandOption("help", short: "h", "Show this text.")
+
+    var usage: String {
+        let short = short.map { "-\($0), " } ?? "    "
+        return short + "--\(long)" + (argument.map { "=\($0)" } ?? "")
+    }
+}
+
+/// A command line, understood.
+package struct CommandArguments: Equatable, Sendable {
+    package internal(set) var operands: [String] = []
+    var options: [String: [String]] = [:]
+
+    package var isHelpWanted: Bool { isSet("help") }
+
+    package func isSet(_ option: String) -> Bool {
+        options[option] != nil
+    }
+
+    /// The argument of an option, nil where it was not given.
+    package func value(_ option: String) -> String? {
+        options[option]?.last
+    }
+
+    /// The arguments of a repeatable option.
+    package func values(_ option: String) -> [String] {
+        options[option] ?? []
+    }
+
+    /// The argument of an option as a value of a setting's kind.
+    package func value<Value>(
+        _ option: String,
+        as kind: SettingKind<Value>
+    ) throws(UsageError) -> Value? {
+        try values(option, as: kind).last
+    }
+
+    /// The arguments of a repeatable option as values of a setting's kind.
+    package func values<Value>(
+        _ option: String,
+        as kind: SettingKind<Value>
+    ) throws(UsageError) -> [Value] {
+        try values(option).map { text throws(UsageError) in
+            do {
+                return try kind.read(.text(text))
+            } catch {
+                throw UsageError("--\(option): expected \(kind.expected), found \"\(text)\"")
+            }
+        }
+    }
+}
+
+/// A command line that cannot be understood; ends a program with `ExitCode.usage`.
+package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Says what is wrong and what was expected.
+    package let message: String
+
+    package init(_ message: String) {
+        self.message = message
+    }
+
+    package var description: String { message }
+}

@@ -1,3 +1,6 @@
+import Foundation
+import JSON
+
 /// The type of a setting: how its values are read, shown and described.
 package struct SettingKind<Value: Sendable>: Sendable {
     /// A word or two for tables: `integer`, `duration`.
@@ -32,4 +35,212 @@ package struct SettingKind<Value: Sendable>: Sendable {
             render: { [render] value in value.map(render) ?? "" }
         )
     }
+}
+
+extension SettingKind where Value == Int {
+    /// An integer, as a JSON number or as digits.
+    package static func int(_ bounds: ClosedRange<Int>) -> SettingKind {
+        SettingKind(
+            type: "integer",
+            expected: "an integer from \(bounds.lowerBound) to \(bounds.upperBound)",
+            read: { input throws(SettingMismatch) in
+                let value: Int? =
+                    switch input {
+                    case .json(let json) where json.kind == .number: json.int64.map(Int.init)
+                    case .json, .text: input.string.flatMap(Quantity.integer)
+                    }
+                guard let value, bounds.contains(value) else { throw .whole }
+                return value
+            },
+            render: { String($0) }
+        )
+    }
+
+    /// A size in bytes, written with its unit: `512KiB`, `1MiB`.
+    package static func bytes(_ bounds: ClosedRange<Int>) -> SettingKind {
+        SettingKind(
+            type: "size",
+            expected: "a size from \(Quantity.bytes(bounds.lowerBound)) to "
+                + "\(Quantity.bytes(bounds.upperBound)), with its unit: B, KiB, MiB or GiB",
+            read: { input throws(SettingMismatch) in
+                guard let value = input.string.flatMap(Quantity.bytes(parsing:)),
+                    bounds.contains(value)
+                else { throw .whole }
+                return value
+            },
+            render: { Quantity.bytes($0) }
+        )
+    }
+}
+
+extension SettingKind where Value == Duration {
+    /// A length of time, written with its unit: `500ms`, `2s`.
+    package static func duration(_ bounds: ClosedRange<Duration>) -> SettingKind {
+        SettingKind(
+            type: "duration",
+            expected: "a duration from \(Quantity.duration(bounds.lowerBound)) to "
+                + "\(Quantity.duration(bounds.upperBound)), with its unit: ms, s, m, h or d",
+            read: { input throws(SettingMismatch) in
+                guard let value = input.string.flatMap(Quantity.duration(parsing:)),
+                    bounds.contains(value)
+                else { throw .whole }
+                return value
+            },
+            render: { Quantity.duration($0) }
+        )
+    }
+}
+
+extension SettingKind where Value == Bool {
+    package static var bool: SettingKind {
+        SettingKind(
+            type: "boolean",
+            expected: "true or false",
+            read: { input throws(SettingMismatch) in
+                if case .json(let json) = input, let value = json.bool {
+                    return value
+                }
+                switch input.string {
+                case "true": return true
+                case "false": return false
+                default: throw .whole
+                }
+            },
+            render: { $0 ? "true" : "false" }
+        )
+    }
+}
+
+extension SettingKind where Value == String {
+    /// Text of a length in UTF-8 bytes, without control characters.
+    package static func string(bytes: ClosedRange<Int> = 1...4096) -> SettingKind {
+        SettingKind(
+            type: "text",
+            expected: bytes.lowerBound == 0
+                ? "text of at most \(bytes.upperBound) bytes"
+                : "text of \(bytes.lowerBound) to \(bytes.upperBound) bytes",
+            read: { input throws(SettingMismatch) in
+                guard let text = input.string, bytes.contains(text.utf8.count),
+                    text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+                else { throw .whole }
+                return text
+            },
+            render: { $0 }
+        )
+    }
+
+    /// The path of a file that this process can read.
+    package static var file: SettingKind {
+        SettingKind(
+            type: "file",
+            expected: "the path of a file that this process can read",
+            read: { input throws(SettingMismatch) in
+                guard let path = input.string, FileBytes.isReadable(path) else { throw .whole }
+                return path
+            },
+            render: { $0 }
+        )
+    }
+}
+
+extension SettingKind
+where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of an enumeration's raw values, in exactly that spelling.
+    package static var choice: SettingKind {
+        let choices = Value.allCases.map(\.rawValue)
+        return SettingKind(
+            type: "choice",
+            expected: "one of \(choices.joined(separator: ", "))",
+            read: { input throws(SettingMismatch) in
+                guard let value = input.string.flatMap(Value.init(rawValue:)) else { throw .whole }
+                return value
+            },
+            render: { $0.rawValue }
+        )
+    }
+}
+
+extension SettingKind where Value == [AppSetting] {
+    /// The apps, as an array in the JSON file or as its text in the environment.
+    package static var apps: SettingKind {
+        SettingKind(
+            type: "list of apps",
+            expected: "a JSON array of one or more "
+                + #"{"bundle_id": "…", "environment": "Production", "app_apple_id": 1}, with "#
+                + #"optional "roots": [files] and "test_root_in_production": true"#,
+            read: { input throws(SettingMismatch) in
+                let list: JSONValue
+                switch input {
+                case .json(let value):
+                    list = value
+                case .text(let text):
+                    guard let document = try? JSONDocument(parsing: Array(text.utf8)) else {
+                        throw .whole
+                    }
+                    list = document.root
+                }
+                guard list.kind == .array, list.count > 0 else { throw .whole }
+                var reader = AppSettingsReader()
+                return try reader.read(list)
+            },
+            render: { String(decoding: json($0), as: UTF8.self) }
+        )
+    }
+
+    private static func json(_ apps: [AppSetting]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.array { writer in
+            for app in apps {
+                writer.object { write(app, &$0) }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func write(_ app: AppSetting, _ writer: inout JSONWriter) {
+        writer.key("bundle_id")
+        writer.string(app.bundleID)
+        writer.key("environment")
+        writer.string(app.environment)
+        if let number = app.appAppleID {
+            writer.key("app_apple_id")
+            writer.int(number)
+        }
+        if !app.rootFiles.isEmpty {
+            writer.key("roots")
+            writer.array { writer in
+                for file in app.rootFiles {
+                    writer.string(file)
+                }
+            }
+        }
+        if app.isTestRootInProduction {
+            writer.key("test_root_in_production")
+            writer.bool(true)
+        }
+    }
+}
+
+/// Why an input is no value of its kind: one entry for each fault in it.
+package struct SettingMismatch: Error, Equatable, Sendable {
+    package struct Fault: Equatable, Sendable {
+        /// Where inside the value, such as `[0].environment`; empty for the whole.
+        package let place: String
+        /// What is wrong there and what was expected; never the value itself.
+        package let message: String
+
+        package init(place: String = "", message: String) {
+            self.place = place
+            self.message = message
+        }
+    }
+
+    package let faults: [Fault]
+
+    package init(_ faults: [Fault]) {
+        self.faults = faults
+    }
+
+    /// The whole value is not what the kind expects.
+    static let whole = SettingMismatch([])
 }

@@ -139,3 +139,38 @@ struct SettingsReader {
         problems.append(SettingProblem(setting: setting, origin: origin, message: message))
     }
 }
+
+/// One thing that is wrong with the settings, and what was expected instead.
+package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The setting's dotted name, or what stands in its place.
+    package let setting: String
+
+    /// Where it was written: `environment KAFKA_BOOTSTRAP`, `file settings.json`; nil when nowhere.
+    package let origin: String?
+
+    /// Never holds a secret.
+    package let message: String
+
+    package init(setting: String, origin: String? = nil, message: String) {
+        self.setting = setting
+        self.origin = origin
+        self.message = message
+    }
+
+    package var description: String {
+        "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)"
+    }
+}
+
+/// All that is wrong with the settings, at once.
+package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let problems: [SettingProblem]
+
+    package init(problems: [SettingProblem]) {
+        self.problems = problems
+    }
+
+    package var description: String {
+        problems.map(\.description).joined(separator: "\n")
+    }
+}

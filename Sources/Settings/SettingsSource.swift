@@ -1,3 +1,6 @@
+import Foundation
+package import JSON
+
 /// Where a service's settings come from: read at its start, and again at every reload.
 package struct SettingsSource: Sendable {
     private let schema: SettingsSchema
@@ -41,5 +44,113 @@ package struct SettingsSource: Sendable {
             environment["\(declaration.environmentName)_FILE"]
         }
         return (filePath.map { [$0] } ?? []) + secrets
+    }
+}
+
+/// The JSON file of settings: nested objects, whose keys joined by dots are the settings' names.
+package struct SettingsFile: Sendable {
+    /// Shown in problems.
+    package let path: String
+    let root: JSONValue
+
+    /// Reads a file's text.
+    ///
+    /// - Throws: one problem that says why this is no JSON object.
+    package init(path: String, bytes: [UInt8]) throws(SettingsError) {
+        self.path = path
+        do {
+            root = try JSONDocument(parsing: bytes).root
+        } catch {
+            throw Self.error(path, "not JSON: \(error.code.rawValue) at byte \(error.offset)")
+        }
+        guard root.kind == .object else {
+            throw Self.error(path, "expected a JSON object of settings")
+        }
+    }
+
+    /// Reads a file from disk.
+    package init(path: String) throws(SettingsError) {
+        guard let bytes = FileBytes.read(path) else {
+            throw Self.error(path, "expected a JSON file that this process can read, at most 4MiB")
+        }
+        try self.init(path: path, bytes: bytes)
+    }
+
+    /// The values by dotted name, as far as the names are known, in the order of the file.
+    ///
+    /// An object is taken apart unless its own name is known.
+    func leaves(isKnown: (String) -> Bool) -> [(name: String, value: JSONValue)] {
+        var found: [(name: String, value: JSONValue)] = []
+        var pending: [(name: String, value: JSONValue)] = [("", root)]
+        while let (prefix, object) = pending.popLast() {
+            for (key, value) in object.members {
+                let name = prefix.isEmpty ? key.string ?? "" : "\(prefix).\(key.string ?? "")"
+                if value.kind == .object, !isKnown(name) {
+                    pending.append((name, value))
+                } else {
+                    found.append((name, value))
+                }
+            }
+        }
+        return found.sorted { $0.value.range.lowerBound < $1.value.range.lowerBound }
+    }
+
+    private static func error(_ path: String, _ message: String) -> SettingsError {
+        SettingsError(
+            problems: [
+                SettingProblem(setting: "--config", origin: "file \(path)", message: message)
+            ]
+        )
+    }
+}
+
+/// What somebody wrote for a setting, before it is understood.
+package enum SettingInput: Sendable {
+    /// From the environment, or from a file that holds a secret.
+    case text(String)
+    /// From the JSON file.
+    case json(JSONValue)
+
+    /// The text of a JSON string or of the environment; nil for any other JSON type.
+    var string: String? {
+        switch self {
+        case .text(let text): text
+        case .json(let value): value.string
+        }
+    }
+
+    /// What stands there, short enough to be quoted in a problem.
+    var excerpt: String {
+        let whole =
+            switch self {
+            case .text(let text): "\"\(text)\""
+            case .json(let value): String(decoding: value.rawBytes, as: UTF8.self)
+            }
+        return whole.count <= Self.excerptLengthMax
+            ? whole : "\(whole.prefix(Self.excerptLengthMax))…"
+    }
+
+    private static let excerptLengthMax = 60
+}
+
+/// Small files read whole: settings and secrets.
+package enum FileBytes {
+    /// What keeps a wrong path (a device, a data file) from filling the memory.
+    static let bytesMax = 4 << 20
+
+    static func isReadable(_ path: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            && !isDirectory.boolValue && FileManager.default.isReadableFile(atPath: path)
+    }
+
+    /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.
+    package static func read(_ path: String) -> [UInt8]? {
+        guard isReadable(path), let handle = FileHandle(forReadingAtPath: path) else { return nil }
+        defer { try? handle.close() }
+        guard let data = try? handle.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
+            return FileManager.default.contents(atPath: path)?.isEmpty == true ? [] : nil
+        }
+        return Array(data)
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 import JSON
 import Kafka
 package import Records
@@ -129,4 +130,73 @@ package enum DeadLetterText {
         let beginning = text.prefix(charactersMax - end.count)
         return "\(beginning)\n[… \(leftOut) characters left out …]\n\(end)"
     }
+}
+
+extension DeadLetterText {
+    /// The tokens and receipts of an original, decoded; empty where there are none.
+    static func decoded(_ original: DeadLetterOriginal, isRevealing: Bool) -> String {
+        let contents = UnverifiedContents(of: original.value ?? [])
+        var text = ""
+        for (index, part) in contents.parts.enumerated() {
+            guard text.utf8.count < decodedBytesMax else {
+                return text + "\n[… \(contents.parts.count - index) more parts left out …]\n"
+            }
+            text += decoded(part, isRevealing)
+        }
+        return text + (contents.isWhole ? "" : "\n[… more parts left out …]\n")
+    }
+
+    private static let decodedBytesMax = 256 << 10
+    private static let valueCharactersMax = 16 << 10
+
+    private static func decoded(_ part: UnverifiedContents.Part, _ isRevealing: Bool) -> String {
+        var text = "\nDecoded, unverified: \(part.path)\n"
+        if let problem = part.problem {
+            text += "not decoded: \(problem)\n"
+        }
+        for (label, value) in [("header", part.header), ("payload", part.payload)] {
+            guard let value else { continue }
+            let json = Redaction.pretty(value, isRevealing: isRevealing)
+            text += "\(label) \(abbreviated(json, valueCharactersMax))\n"
+        }
+        return text
+    }
+}
+
+/// Bytes as somebody can read or copy them.
+enum BinaryText {
+    /// A word for what `body` gives: `text`, `hex` or `base64`.
+    static func form(_ bytes: [UInt8]) -> String {
+        if Printable.text(bytes) != nil {
+            return "text"
+        }
+        return bytes.count <= hexBytesMax ? "hex" : "base64"
+    }
+
+    /// Text as it is; a few bytes as hexadecimal digits; more as base64 in lines.
+    static func body(_ bytes: [UInt8]) -> String {
+        if let text = Printable.text(bytes) {
+            return text
+        }
+        guard bytes.count > hexBytesMax else {
+            return bytes.map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined(separator: " ")
+        }
+        return Data(bytes).base64EncodedString(options: [
+            .lineLength76Characters, .endLineWithLineFeed,
+        ])
+    }
+
+    /// The same without what could be used again; of bytes that are no text the beginning.
+    static func redacted(_ bytes: [UInt8]) -> String {
+        guard Printable.text(bytes) == nil else {
+            return String(decoding: Redaction.text(bytes), as: UTF8.self)
+        }
+        let leftOut = bytes.count - hexBytesMax
+        let rest = leftOut > 0 ? "\n[… \(leftOut) bytes left out …]" : ""
+        return body(Array(bytes.prefix(hexBytesMax))) + rest
+    }
+
+    private static let hexBytesMax = 64
 }

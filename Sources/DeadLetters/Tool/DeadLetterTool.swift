@@ -84,3 +84,59 @@ package enum DeadLetterTool {
         "Try '\(name)\(command.map { " \($0)" } ?? "") --help'."
     }
 }
+
+/// One of the tool's commands.
+protocol ToolCommand {
+    static var name: String { get }
+    static var syntax: CommandSyntax { get }
+
+    /// Performs the command and returns its exit code.
+    static func run(_ context: ToolContext) async throws -> Int32
+}
+
+extension ToolCommand {
+    static func syntax(
+        _ summary: String,
+        operands: String = "",
+        operandCount: ClosedRange<Int> = 0...0,
+        options: [CommandOption]
+    ) -> CommandSyntax {
+        CommandSyntax(
+            "\(DeadLetterTool.name) \(name)",
+            summary,
+            operands: operands,
+            operandCount: operandCount,
+            options: options + ToolSettings.options
+                + [CommandOption("json", short: "j", "Print JSON instead of text.")]
+        )
+    }
+}
+
+/// What a command works with.
+struct ToolContext: Sendable {
+    let arguments: CommandArguments
+    let topic: DeadLetterTopic
+    let now: Timestamp
+    let console: Console
+
+    var isJSON: Bool { arguments.isSet("json") }
+}
+
+/// What is worth saying about a reading beside its result.
+enum ReadingNotes {
+    static func text<Part>(_ summary: DeadLetterTopic.Summary, _ fold: DeadLetterFold<Part>)
+        -> String
+    {
+        var text = ""
+        if fold.repetitions > 0 {
+            text += ", \(fold.repetitions) repetitions folded"
+        }
+        if summary.foreign > 0 {
+            text += ", \(summary.foreign) records that are no dead letters"
+        }
+        if !fold.isComplete {
+            text += "; too many to fold them all, so that some may count twice: narrow --since"
+        }
+        return text
+    }
+}

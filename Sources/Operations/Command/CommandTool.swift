@@ -1,5 +1,8 @@
 import Foundation
-import Settings
+import Kafka
+import Postgres
+package import Settings
+import Store
 
 /// A program of one or more commands: finds the one that was asked for, runs it, and reports how it
 /// ended.
@@ -111,4 +114,104 @@ package struct CommandTool: Sendable {
         }
         return table.lines(indent: 2)
     }
+}
+
+/// One command of a tool: its command line, and what it does.
+package struct ToolCommand: Sendable {
+    let syntax: CommandSyntax
+    /// Returns the exit code; throws a `UsageError`, a `CommandError`, or what a server said.
+    let run: @Sendable (CommandArguments, CommandContext) async throws -> Int32
+
+    /// - Parameter syntax: its command begins with the tool's name.
+    package init(
+        syntax: CommandSyntax,
+        run: @escaping @Sendable (CommandArguments, CommandContext) async throws -> Int32
+    ) {
+        self.syntax = syntax
+        self.run = run
+    }
+
+    /// The words that name the command, without the tool's: `catalog check`.
+    var words: [Substring] {
+        syntax.command.split(separator: " ").dropFirst().map { $0 }
+    }
+}
+
+/// What a command knows of the process that it runs in.
+package struct CommandContext: Sendable {
+    package var console: Console
+    /// The environment that settings are read from.
+    package var environment: [String: String]
+    /// The folder of the executables, where `demo` finds the workers.
+    package var executables: String
+
+    package init(console: Console, environment: [String: String], executables: String) {
+        self.console = console
+        self.environment = environment
+        self.executables = executables
+    }
+}
+
+/// What ends a command early: a sentence for the operator, and the exit code.
+package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One of `ExitCode`'s.
+    package let exitCode: Int32
+    /// Says what was expected and what to do; never holds a token, a key or a password.
+    package let message: String
+
+    package init(_ exitCode: Int32, _ message: String) {
+        self.exitCode = exitCode
+        self.message = message
+    }
+
+    package var description: String { message }
+}
+
+extension CommandError {
+    /// What an error means for the operator.
+    init(describing error: any Error) {
+        switch error {
+        case let error as CommandError:
+            self = error
+        case let error as SettingsError:
+            self.init(
+                ExitCode.configuration,
+                "the settings are not right:\n"
+                    + error.problems.map { "  \($0)" }.joined(separator: "\n")
+            )
+        case let error as KafkaError where error.code == .invalidConfiguration:
+            self.init(ExitCode.configuration, error.description)
+        case let error as PostgresError where error.sqlState == .undefinedTable:
+            self.init(
+                ExitCode.configuration,
+                "the database has not got the schema: run '\(PipelineTool.name) migrate'"
+            )
+        case let error as PostgresError where error.fault == .operator:
+            self.init(ExitCode.configuration, error.description)
+        case is MigrationError:
+            self.init(ExitCode.configuration, "\(error)")
+        case is KafkaError, is PostgresError:
+            self.init(ExitCode.unavailable, "\(error)")
+        default:
+            self.init(ExitCode.software, "\(error)")
+        }
+    }
+}
+
+/// The operators' tool.
+package enum PipelineTool {
+    static let name = "pipeline"
+
+    package static let tool = CommandTool(
+        name,
+        introduction: [
+            "Operates the entitlement pipeline: signed App Store bodies in Kafka become",
+            "entitlements in PostgreSQL.",
+        ],
+        commands: [
+            .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
+            .linkJudge, .dedupeForget, .grant, .revokeGrant, .explain, .rebuild, .publish, .status,
+            .reconcile,
+        ]
+    )
 }

@@ -1,5 +1,5 @@
-import Store
 package import Settings
+import Store
 import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.

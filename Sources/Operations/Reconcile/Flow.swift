@@ -52,3 +52,80 @@ package struct Flow: Hashable, Sendable {
             + "was given \(Quantity.grouped(given))"
     }
 }
+
+/// What a topic holds of one stage's outputs, each counted once by the position of its input.
+///
+/// Repetitions after a crash have the position of the first writing, so that they hide no loss.
+package struct ExactCount: Hashable, Sendable {
+    /// One partition of the stage's input.
+    package struct Partition: Hashable, Sendable {
+        package let partition: Int32
+        /// What the tally says was written.
+        package let counted: Int64
+        /// The distinct outputs of settled records that the topic holds.
+        package let found: Int64
+
+        package init(partition: Int32, counted: Int64, found: Int64) {
+            self.partition = partition
+            self.counted = counted
+            self.found = found
+        }
+    }
+
+    package let writer: StageDescription
+    /// The topic that the writer reads.
+    package let input: String
+    package let partitions: [Partition]
+    /// Records that were written more than once.
+    package let repeated: Int64
+    /// Records that retention has removed from the topic: with any, nothing is proved.
+    package let removed: Int64
+
+    package init(
+        writer: StageDescription,
+        input: String,
+        partitions: [Partition],
+        repeated: Int64,
+        removed: Int64
+    ) {
+        self.writer = writer
+        self.input = input
+        self.partitions = partitions
+        self.repeated = repeated
+        self.removed = removed
+    }
+
+    package var found: Int64 { partitions.reduce(0) { $0 + $1.found } }
+
+    /// Outputs that the tallies do not count.
+    ///
+    /// A worker that was stopped between writing and commit wrote them, and the record ended
+    /// otherwise when it was read again: in `dedupe` as a duplicate of what it had brought itself.
+    /// Tallies do not say which records these are, so in the same partition each may stand in for
+    /// a lost one, which is then neither here nor among the problems.
+    package var beyond: Int64 { partitions.reduce(0) { $0 + max(0, $1.found - $1.counted) } }
+
+    /// Partitions of which fewer outputs are there than were counted.
+    package func problems(_ topic: String) -> [String] {
+        guard removed == 0 else { return [] }
+        return partitions.filter { $0.found < $0.counted }.map { partition in
+            "\(topic): \(writer.name) counted "
+                + "\(Quantity.counted(partition.counted, "record")) written for "
+                + "\(input)[\(partition.partition)], and \(Quantity.grouped(partition.found)) are "
+                + "there: \(Quantity.grouped(partition.counted - partition.found)) lost"
+        }
+    }
+
+    /// For people.
+    func line(_ topic: String) -> String {
+        guard removed == 0 else {
+            return "\(topic): retention has removed \(Quantity.counted(removed, "record")), so the "
+                + "exact count proves nothing"
+        }
+        let rest =
+            beyond == 0
+            ? "" : "; \(Quantity.grouped(beyond)) that are not counted could hide losses"
+        return "\(topic) from \(writer.name): \(Quantity.grouped(found)) distinct, "
+            + "\(Quantity.grouped(repeated)) written again" + rest
+    }
+}

@@ -1,3 +1,4 @@
+import Settings
 package import Worker
 
 /// Whether every record is accounted for, stage by stage and from topic to topic.
@@ -21,5 +22,104 @@ package struct Reconciliation: Hashable, Sendable {
 
     package subscript(stage: StageDescription) -> StageAccount? {
         stages.first { $0.stage == stage }
+    }
+}
+
+extension Reconciliation {
+    /// For people: each stage in a line, its partitions below it where wanted, then the topics.
+    func lines(showingPartitions: Bool) -> [String] {
+        var table = TextTable([
+            .init("stage"), .init("reads"), .init("settled", .right), .init("="),
+            .init("waiting", .right),
+        ])
+        for stage in stages {
+            table.add([
+                stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
+                Self.sum(stage.counts, of: stage.stage), Quantity.grouped(stage.lag),
+            ])
+            guard showingPartitions else { continue }
+            for partition in stage.partitions {
+                table.add(Self.row(partition, of: stage.stage))
+            }
+        }
+        return table.lines() + [""] + flowLines + verdict
+    }
+
+    private static func row(
+        _ partition: PartitionAccount,
+        of stage: StageDescription
+    ) -> [String] {
+        let settled: String
+        let sum: String
+        switch partition.standing {
+        case .notBegun where partition.held.lowerBound > 0:
+            let gone = Quantity.counted(partition.held.lowerBound, "offset")
+            (settled, sum) = ("0", "nothing committed yet, and \(gone) gone by retention")
+        case .notBegun: (settled, sum) = ("0", "nothing committed yet")
+        case .withoutTally: (settled, sum) = ("?", "committed without a tally")
+        case .counted(let committed, let tally):
+            (settled, sum) = (
+                Quantity.grouped(committed - tally.began), Self.sum(tally.counts, of: stage)
+            )
+        }
+        return ["", "  partition \(partition.partition)", settled, sum, "\(partition.lag)"]
+    }
+
+    /// `1,872 forwarded + 3 ignored`, the dispositions in their order.
+    static func sum(_ counts: [Disposition: Int64], of stage: StageDescription) -> String {
+        let terms = stage.sorted(counts).map { disposition, count in
+            "\(Quantity.grouped(count)) \(disposition.phrase)"
+        }
+        return terms.isEmpty ? "0" : terms.joined(separator: " + ")
+    }
+
+    private var flowLines: [String] {
+        var table = TextTable([
+            .init("topic"), .init("was given", .right), .init("counted by its writers", .right),
+            .init(""),
+        ])
+        for flow in flows {
+            let remark =
+                switch flow.beyond {
+                case nil: "what was there before the tallies began is not counted"
+                case 0?: ""
+                case .some(let count):
+                    "\(Quantity.grouped(count)) beyond: written again after a "
+                        + "restart, or link observations"
+                        + (flow.exact.isEmpty ? "; --exact finds losses among them" : "")
+                }
+            table.add([
+                flow.topic, Quantity.grouped(flow.given), Quantity.grouped(flow.counted), remark,
+            ])
+        }
+        let exact = flows.flatMap { flow in flow.exact.map { $0.line(flow.topic) } }
+        return table.isEmpty ? [] : table.lines() + [""] + exact + (exact.isEmpty ? [] : [""])
+    }
+
+    private var verdict: [String] {
+        guard isBalanced else {
+            return ["It does NOT add up:"] + problems.map { "  \($0)" }
+        }
+        let waiting = stages.reduce(0) { $0 + $1.lag }
+        return [
+            "Every settled record is accounted for"
+                + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
+        ] + withoutRecords
+    }
+
+    /// Stages that passed over offsets, as a person has to hear who asks whether anything is lost.
+    private var withoutRecords: [String] {
+        stages.compactMap { stage in
+            guard let count = stage.counts[.skipped] else { return nil }
+            return "\(stage.stage.name): \(Quantity.counted(count, "offset")) of "
+                + "\(stage.topic) held no record: removed by retention before they were read, or "
+                + "control records of transactions."
+        }
+    }
+}
+
+extension Disposition {
+    package var phrase: String {
+        name.split(separator: "_").joined(separator: "-")
     }
 }

@@ -59,3 +59,59 @@ extension TopicDifference {
         }
     }
 }
+
+/// Where an existing topic is not as it was planned; said, and left to a person to change.
+package struct TopicDifference: Hashable, Sendable {
+    package let topic: String
+    /// Kafka's name of the property, or `partitions`, or `replication`.
+    package let property: String
+    package let planned: String
+    package let found: String
+    /// Whether records would be refused or lost by it, so that the workers would stop.
+    package let isHarmful: Bool
+
+    package var description: String {
+        "\(topic): \(property) is \(found), planned \(planned)"
+    }
+
+    /// Compares what was planned with what the cluster says; what it does not say is not compared.
+    package static func between(
+        _ plan: TopicPlan,
+        partitions: Int32,
+        replication: Int16?,
+        configuration: [String: String]
+    ) -> [TopicDifference] {
+        var found: [TopicDifference] = []
+        func compare(_ property: String, _ planned: String, _ value: String, isHarmful: Bool) {
+            guard planned != value else { return }
+            found.append(
+                TopicDifference(
+                    topic: plan.name,
+                    property: property,
+                    planned: planned,
+                    found: value,
+                    isHarmful: isHarmful
+                )
+            )
+        }
+        compare("partitions", String(plan.partitions), String(partitions), isHarmful: false)
+        if let planned = plan.replication, let replication {
+            compare("replication", String(planned), String(replication), isHarmful: false)
+        }
+        for (property, planned) in plan.configuration.sorted(by: { $0.key < $1.key }) {
+            guard let value = configuration[property] else { continue }
+            let isHarmful = isHarmful(property, planned: planned, found: value)
+            compare(property, planned, value, isHarmful: isHarmful)
+        }
+        return found
+    }
+
+    private static func isHarmful(_ property: String, planned: String, found: String) -> Bool {
+        switch property {
+        // A compacted topic drops what another record of the same purchase follows.
+        case "cleanup.policy": found != planned
+        case "max.message.bytes": (Int(found) ?? 0) < (Int(planned) ?? 0)
+        default: false
+        }
+    }
+}

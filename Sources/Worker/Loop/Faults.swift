@@ -1,5 +1,21 @@
 import Synchronization
 
+/// The steps at which the infrastructure can fail; also the label `step` of the faults' counter.
+enum FaultKind: String, Sendable, CaseIterable {
+    case probe, process, deliver, acknowledge, commit, offsets, connection, outbox, publish
+    case upkeep
+
+    /// What does not hold while it fails.
+    ///
+    /// - Parameter dependency: what the stage's own steps depend on.
+    func condition(_ dependency: HealthCondition) -> HealthCondition {
+        switch self {
+        case .probe, .process, .acknowledge, .outbox, .upkeep: dependency
+        case .deliver, .commit, .offsets, .connection, .publish: .broker
+        }
+    }
+}
+
 /// Faults of the infrastructure: counted each time, said once per change, shown as readiness.
 final class Faults: Sendable {
     private let failing = Mutex<[FaultKind: ContinuousClock.Instant]>([:])
@@ -54,5 +70,34 @@ final class Faults: Sendable {
 
     private func condition(_ kind: FaultKind) -> HealthCondition {
         kind.condition(dependency)
+    }
+}
+
+/// The waits between repetitions: doubling up to a bound, with jitter so that workers that failed
+/// together do not come back together.
+struct Backoff: Sendable {
+    let delayMin: Duration
+    let delayMax: Duration
+    private var next: Duration
+
+    init(delayMin: Duration, delayMax: Duration) {
+        self.delayMin = delayMin
+        self.delayMax = max(delayMin, delayMax)
+        next = delayMin
+    }
+
+    /// Between half of the present wait and all of it; the following one is twice as long.
+    mutating func nextDelay() -> Duration {
+        nextDelay(jitter: Double.random(in: 0.5...1))
+    }
+
+    mutating func nextDelay(jitter: Double) -> Duration {
+        let delay = next
+        next = min(next * 2, delayMax)
+        return delay * jitter
+    }
+
+    mutating func reset() {
+        next = delayMin
     }
 }

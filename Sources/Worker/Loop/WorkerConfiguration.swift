@@ -1,3 +1,6 @@
+import Records
+import Settings
+
 /// What the loop has to know; its bounds and its topics.
 package struct WorkerConfiguration: Sendable {
     package var stage: StageDescription
@@ -53,4 +56,25 @@ package struct WorkerConfiguration: Sendable {
     }
 
     var backoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: retryDelayMax) }
+}
+
+extension WorkerConfiguration {
+    init(_ settings: SettingsValues, _ stage: StageDescription) {
+        self.init(
+            stage: stage,
+            inputTopics: [settings.topic(stage.inputTopic)],
+            outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics
+                + [Topic.outcomes]).map { settings.topic($0) },
+            deadLetterTopic: settings.topic(Topic.deadLetter),
+            consumerProperties: settings.consumerProperties(stage),
+            producerProperties: settings.producerProperties(stage)
+        )
+        outcomesTopic = settings.topic(Topic.outcomes)
+        batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
+        batchBytesMax = settings[WorkerSettings.batchBytesMax]
+        batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]
+        retryDelayMin = settings[WorkerSettings.retryDelayMin]
+        retryDelayMax = settings[WorkerSettings.retryDelayMax]
+        shutdownBudget = settings[WorkerSettings.shutdownBudget]
+    }
 }

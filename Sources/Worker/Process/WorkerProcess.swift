@@ -1,3 +1,5 @@
+import CMalloc
+import Dispatch
 import Foundation
 import HTTP
 import Kafka
@@ -85,4 +87,88 @@ package enum WorkerProcess {
         }
         return outcome.exitCode
     }
+}
+
+/// Signals as calls, instead of an end at once.
+final class ProcessSignals {
+    private let sources: [any DispatchSourceSignal]
+
+    /// - Parameters:
+    ///   - stop: called at each SIGTERM and SIGINT, on a thread of Dispatch's.
+    ///   - reload: called at each SIGHUP, likewise.
+    init(
+        stop: @escaping @Sendable () -> Void,
+        reload: @escaping @Sendable () -> Void
+    ) {
+        sources = [(SIGTERM, stop), (SIGINT, stop), (SIGHUP, reload)].map { number, call in
+            // Dispatch sees a signal only when it does not end the process by default.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler(handler: call)
+            source.resume()
+            return source
+        }
+        // A peer that closes its connection is an error of that write, never of the process.
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    func cancel() {
+        for source in sources {
+            source.cancel()
+        }
+    }
+}
+
+/// Ends the process where its orderly end takes too long.
+///
+/// A broker or a database that keeps its connections and answers nothing would hold the end up for
+/// the sum of all deadlines. Nothing is lost by it: what is not committed is read again, as after
+/// any other end.
+enum ShutdownLimit {
+    /// Beyond the time for what is in work: for leaving the group and closing the clients.
+    ///
+    /// With the usual budget it is all over within the 30 s that Kubernetes gives.
+    private static let closing = Duration.seconds(8)
+
+    /// Begins to count.
+    ///
+    /// From any thread, also more than once.
+    static func begin(budget: Duration, _ log: Log) {
+        let limit = budget + closing
+        let queue = DispatchQueue.global(qos: .userInitiated)
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
+            log.error(
+                "the end took too long, ended at once: what is not committed is read again",
+                ["shutdown.limit_seconds": .seconds(limit)]
+            )
+            _exit(ExitCode.unavailable)
+        }
+    }
+}
+
+/// How a worker's allocator keeps memory, where it is glibc's.
+enum MemoryPolicy {
+    /// Called once, before the first thread is started.
+    ///
+    /// Batches are allocated on one thread and freed on another. With an arena per thread each
+    /// keeps the largest batch that it has ever held; and glibc raises its own threshold for blocks
+    /// that are given back to the system at once with the first large one that is freed, so that a
+    /// single large body would raise a worker for good (mallopt(3)).
+    static func apply() {
+        malloc_set_policy(arenasMax, mappedBytesMin, trimBytes)
+    }
+
+    private static let arenasMax: Int32 = 1
+    /// A block from this size on goes back to the system when it is freed.
+    private static let mappedBytesMin: Int32 = 256 << 10
+    /// So much may lie unused at the end of the heap.
+    private static let trimBytes: Int32 = 8 << 20
+}
+
+/// The name of this machine or container, and of the process on it.
+enum HostName {
+    static let current: String = {
+        let process = ProcessInfo.processInfo
+        return "\(process.hostName)/\(process.processIdentifier)"
+    }()
 }

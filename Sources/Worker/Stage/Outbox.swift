@@ -31,3 +31,43 @@ extension Outbox {
 /// Writes and awaits the acknowledgement of every record, in their order; throws where one was not
 /// acknowledged, and then the records after it have not been written either.
 package typealias OutboxDelivery = @Sendable ([ProducerRecord]) async throws -> Void
+
+/// What an outbox may count on.
+package enum OutboxLimits {
+    /// How long the producer may try to write a record before it gives it back.
+    package static let deliveryMax = Duration.seconds(6)
+}
+
+/// A record that the broker has not acknowledged.
+package struct UndeliveredRecord: Error, CustomStringConvertible {
+    private let topic: String
+    package let error: KafkaError
+
+    package init(_ record: ProducerRecord, _ error: KafkaError) {
+        topic = record.topic
+        self.error = error
+    }
+
+    /// Names the topic, which librdkafka's own words do not.
+    package var description: String { "writing to \(topic): \(error)" }
+}
+
+/// Work in a stage's database that no record asks for, such as projecting anew by another catalog.
+///
+/// The loop gives the occasions from its start to its end, one at a time, also while no record
+/// comes and while the worker owns no partition. Every copy of a worker does so: who keeps up sees
+/// to it that they do not do the same at once.
+package protocol Upkeep: Sendable {
+    /// Waits until there may be something to do: for news, or for a while.
+    ///
+    /// Returns within about a second: the end of the worker waits for it.
+    func waitForOccasion() async throws
+
+    /// Does what there is to do.
+    ///
+    /// Throwing means a fault of the infrastructure: there is another occasion after a while.
+    func work() async throws
+
+    /// Gives up what this copy holds, so that another need not wait for it.
+    func close() async
+}

@@ -1,4 +1,7 @@
 import AppStore
+import JSON
+import Kafka
+import Records
 
 /// What became of one observation, for the one who waits to be told.
 package struct Outcome: Sendable {
@@ -50,5 +53,101 @@ package struct Outcome: Sendable {
             return nil
         }
         self.init(.deadLettered, reason: refusal.reason.rawValue)
+    }
+}
+
+/// Answers records that carry a correlation ID: one record on `outcomes` for each that ends.
+struct OutcomeWriter: Sendable {
+    let topic: String
+    let stage: StageDescription
+
+    /// Nil where nobody waits for the record.
+    func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
+        guard let id = record.correlationID else { return nil }
+        return ProducerRecord(
+            topic: topic,
+            key: id,
+            value: value(of: record, id, outcome),
+            headers: record.headers.travelling
+        )
+    }
+
+    /// As `outcomes.schema.json` describes it.
+    private func value(
+        of record: ConsumerRecord,
+        _ id: [UInt8],
+        _ outcome: Outcome
+    ) -> [UInt8] {
+        let observation = stage.readsObservations ? try? Observation(decoding: record.value) : nil
+        var writer = JSONWriter(reserving: 512 + (outcome.entitlements?.count ?? 0))
+        writer.beginObject()
+        writer.key("schemaVersion")
+        writer.int(1)
+        writer.key("correlationID")
+        writer.string(utf8: id)
+        write(observation?.source ?? source(of: record), to: &writer)
+        writer.key("status")
+        writer.string(outcome.status.rawValue)
+        if let reason = outcome.reason {
+            writer.key("reason")
+            writer.string(reason)
+        }
+        if let observation {
+            write(observation, to: &writer)
+        }
+        writer.key("userID")
+        if let user = outcome.userID { writer.string(user) } else { writer.null() }
+        writer.key("entitlements")
+        if let held = outcome.entitlements { writer.raw(held) } else { writer.null() }
+        if let omitted = outcome.omitted {
+            writer.key("omitted")
+            writer.raw(omitted)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// A body that is refused or ignored has one outcome.
+    private func source(of record: ConsumerRecord) -> ObservationSource {
+        ObservationSource(
+            topic: record.topicPartition.topic,
+            partition: record.topicPartition.partition,
+            offset: record.offset,
+            timestamp: nil,
+            index: 0,
+            count: 1
+        )
+    }
+
+    private func write(_ source: ObservationSource, to writer: inout JSONWriter) {
+        writer.key("index")
+        writer.int(source.index)
+        writer.key("count")
+        writer.int(source.count)
+        writer.key("source")
+        writer.object { writer in
+            writer.key("topic")
+            writer.string(source.topic)
+            writer.key("partition")
+            writer.int(source.partition)
+            writer.key("offset")
+            writer.int(source.offset)
+        }
+    }
+
+    private func write(_ observation: Observation, to writer: inout JSONWriter) {
+        let transaction = observation.transaction
+        writer.key("environment")
+        writer.string(observation.environment.rawValue)
+        for (name, text) in [
+            ("bundleID", observation.bundleID),
+            ("originalTransactionID", observation.originalTransactionID),
+            ("transactionID", transaction?["transactionId"]?.string),
+            ("productID", transaction?["productId"]?.string),
+        ] {
+            guard let text else { continue }
+            writer.key(name)
+            writer.string(text)
+        }
     }
 }

@@ -1,5 +1,5 @@
-/// What a stage is called, reads, writes and counts: all that the loop and the operators' tools know
-/// of it.
+/// What a stage is called, reads, writes and counts: what the loop and the operators' tools know of
+/// it.
 ///
 /// Topics are named without the prefix that the settings give them.
 package struct StageDescription: Sendable {
@@ -45,6 +45,39 @@ package struct StageDescription: Sendable {
 
 extension StageDescription: Hashable, CustomStringConvertible {
     /// Stages are told apart by their names.
+    package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+    }
+
+    package var description: String { name }
+}
+
+/// How a record ends in a stage; each ends in exactly one.
+///
+/// A stage's description lists its own; two dispositions of one name are the same.
+package struct Disposition: Sendable {
+    /// One word in snake case, as commits, metrics and reports spell it.
+    package let name: String
+    /// What it says of the records, for reports: `known already`.
+    package let meaning: String
+
+    package init(_ name: String, _ meaning: String) {
+        self.name = name
+        self.meaning = meaning
+    }
+
+    /// Refused; the record is on the dead-letter topic.
+    package static let deadLettered = Disposition("dead_lettered", "refused")
+    /// An offset that held no record: retention overtook the consumer, or a control record.
+    package static let skipped = Disposition("skipped", "offsets without a record")
+
+    /// What every stage has.
+    static let common = [deadLettered, skipped]
+}
+
+extension Disposition: Hashable, CustomStringConvertible {
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
     package func hash(into hasher: inout Hasher) {

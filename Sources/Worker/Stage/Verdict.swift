@@ -1,5 +1,6 @@
 package import AppStore
 package import Kafka
+package import Records
 
 /// What a stage has decided about one record: how it ends, and what is to be written for it.
 package struct Verdict: Sendable {
@@ -45,5 +46,31 @@ package struct Verdict: Sendable {
     /// The stage's database will never take the record, as far as this program knows it.
     package var isNotStorable: Bool {
         refusal?.reason == .notStorable
+    }
+}
+
+extension Verdict {
+    /// The record's value is no observation.
+    package static func observationMalformed(_ error: ObservationError) -> Verdict {
+        .deadLettered(Refusal(reason: .observationMalformed, detail: error.detail))
+    }
+
+    /// The record is an observation that is at fault.
+    ///
+    /// - Parameter detail: our own words, without anything of the record.
+    package static func deadLettered(
+        _ record: ConsumerRecord,
+        _ reason: RefusalReason,
+        _ detail: String
+    ) -> Verdict {
+        let observation = try? Observation(decoding: record.value)
+        return .deadLettered(
+            Refusal(
+                reason: reason,
+                detail: detail,
+                unverified: observation.map { UnverifiedIdentifiers($0) }
+                    ?? UnverifiedIdentifiers()
+            )
+        )
     }
 }

@@ -1,0 +1,124 @@
+package import AppStore
+import OpenSSL
+package import Records
+
+/// Folds dead letters by ID: of the repetitions of one, the latest counts.
+///
+/// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held, so
+/// that repetitions of those count each; `isComplete` tells.
+package struct DeadLetterFold<Part: Sendable>: Sendable {
+    package enum Outcome {
+        /// Stands for its ID from now on, instead of what a former one brought, if any.
+        case latest(replacing: Part?)
+        /// A later one is known already.
+        case stale
+    }
+
+    private struct Entry {
+        var failedAt: Timestamp
+        var part: Part
+    }
+
+    private let idsMax: Int
+    private var entries: [UInt128: Entry] = [:]
+    package private(set) var repetitions = 0
+    package private(set) var isComplete = true
+
+    package init(idsMax: Int = 2_000_000) {
+        self.idsMax = idsMax
+    }
+
+    /// Takes one letter, in any order.
+    ///
+    /// - Parameter part: what the letter brings to a result, to be taken back when a later one
+    ///   replaces it.
+    package mutating func add(_ letter: DeadLetter, _ part: Part) -> Outcome {
+        let key = Self.key(letter.id)
+        let entry = Entry(failedAt: letter.failedAt, part: part)
+        guard let former = entries[key] else {
+            if entries.count < idsMax {
+                entries[key] = entry
+            } else {
+                isComplete = false
+            }
+            return .latest(replacing: nil)
+        }
+        repetitions += 1
+        guard former.failedAt <= letter.failedAt else { return .stale }
+        entries[key] = entry
+        return .latest(replacing: former.part)
+    }
+
+    /// Half the size of the text: IDs are 32 hexadecimal digits, all others are hashed to as many.
+    private static func key(_ id: String) -> UInt128 {
+        if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) {
+            return number
+        }
+        let digits = SHA256.digest(Array(id.utf8)).hex.prefix(DeadLetterID.length)
+        return UInt128(digits, radix: 16) ?? 0
+    }
+}
+
+/// Which dead letters somebody wants to see; what is empty or nil lets all through.
+package struct DeadLetterFilter: Sendable {
+    package var reasons: Set<String> = []
+    package var classes: Set<String> = []
+    /// Failed at or after it.
+    package var since: Timestamp?
+    /// Failed before it.
+    package var until: Timestamp?
+    /// The transaction ID or original transaction ID that the original names.
+    package var transactionID: String?
+    package var bundleID: String?
+
+    package init() {}
+
+    package func matches(_ letter: DeadLetter) -> Bool {
+        let identifiers = letter.identifiers
+        return (reasons.isEmpty || reasons.contains(letter.reason))
+            && (classes.isEmpty || classes.contains(letter.deadLetterClass))
+            && since.map { $0 <= letter.failedAt } ?? true
+            && until.map { letter.failedAt < $0 } ?? true
+            && transactionID.map {
+                $0 == identifiers.transactionID || $0 == identifiers.originalTransactionID
+            } ?? true
+            && bundleID.map { $0 == identifiers.bundleID } ?? true
+    }
+}
+
+/// The newest of many dead letters; holds at most twice as many as are wanted.
+struct NewestLetters {
+    private let limit: Int
+    private var letters: [String: DeadLetter] = [:]
+
+    /// How many were inserted and not removed, kept or not.
+    private(set) var count = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func insert(_ letter: DeadLetter) {
+        count += 1
+        letters[letter.id] = letter
+        if letters.count >= 2 * limit + 16 {
+            letters = Dictionary(
+                sorted.map { ($0.id, $0) },
+                uniquingKeysWith: { _, last in last }
+            )
+        }
+    }
+
+    mutating func remove(_ id: String) {
+        count -= 1
+        letters[id] = nil
+    }
+
+    /// The newest, newest first.
+    var sorted: [DeadLetter] {
+        let ordered = letters.values.sorted {
+            $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt
+        }
+        return Array(ordered.prefix(limit))
+    }
+}

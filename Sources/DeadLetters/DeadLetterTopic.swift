@@ -1,0 +1,207 @@
+package import AppStore
+package import Kafka
+package import Records
+
+/// The dead-letter topic of one cluster, read from its beginning to where it ends now.
+///
+/// Reads without a group: nothing is committed, and workers notice nothing of it. It holds what one
+/// poll brings and no more.
+package struct DeadLetterTopic: Sendable {
+    /// What a reading has seen.
+    package struct Summary: Equatable, Sendable {
+        package var records = 0
+        /// Records that are no dead letters.
+        package var foreign = 0
+    }
+
+    package let name: String
+    private let configuration: [String: String]
+    private let deadline: Duration
+
+    /// - Parameters:
+    ///   - configuration: librdkafka's properties, bootstrap servers included.
+    ///   - deadline: for one answer of the brokers.
+    package init(
+        name: String,
+        configuration: [String: String],
+        deadline: Duration = .seconds(15)
+    ) {
+        self.name = name
+        self.configuration = configuration
+        self.deadline = deadline
+    }
+
+    /// Visits every dead letter that was there when the reading began, in the order of its
+    /// partition.
+    ///
+    /// - Parameters:
+    ///   - since: passes over what failed earlier.
+    ///   - visit: gets the letter and the record it was read from; it may not keep many of those.
+    package func read(
+        since: Timestamp? = nil,
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws(DeadLetterTopicError) -> Summary {
+        var rest = try await span(since: since)
+        var summary = Summary()
+        guard !rest.isEmpty else { return summary }
+        let consumer = try consumer()
+        do {
+            try await consumer.assign(with: rest.mapValues { $0.lowerBound })
+            try await read(consumer, &rest, &summary, since: since ?? .earliest, visit)
+        } catch let error as DeadLetterTopicError {
+            await consumer.close(deadline: deadline)
+            throw error
+        } catch {
+            await consumer.close(deadline: deadline)
+            throw DeadLetterTopicError(code: .stalled, description: "reading \(name): \(error)")
+        }
+        await consumer.close(deadline: deadline)
+        return summary
+    }
+
+    private func read(
+        _ consumer: KafkaConsumer,
+        _ rest: inout [TopicPartition: Range<Int64>],
+        _ summary: inout Summary,
+        since: Timestamp,
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws {
+        var lastProgress = ContinuousClock.now
+        var lastError: KafkaError?
+        while !rest.isEmpty {
+            let result = try await consumer.poll(
+                recordsMax: Self.pollRecordsMax,
+                bytesMax: Self.pollBytesMax,
+                wait: .milliseconds(200)
+            )
+            for record in result.records {
+                guard let left = rest[record.topicPartition], left.contains(record.offset) else {
+                    continue
+                }
+                let next = record.offset + 1
+                rest[record.topicPartition] = next < left.upperBound ? next..<left.upperBound : nil
+                summary.records += 1
+                do {
+                    let letter = try DeadLetter(decoding: record)
+                    if since <= letter.failedAt {
+                        visit(letter, record)
+                    }
+                } catch {
+                    summary.foreign += 1
+                }
+            }
+            // After the records: the end of a partition comes in one poll with its last ones.
+            for end in result.ends {
+                rest[end.partition] = nil
+            }
+            lastError = result.errors.last?.error ?? lastError
+            if !result.records.isEmpty {
+                lastProgress = .now
+            } else if ContinuousClock.now - lastProgress > deadline {
+                throw stalled(rest.count, lastError)
+            }
+        }
+    }
+
+    private func stalled(_ partitions: Int, _ error: KafkaError?) -> DeadLetterTopicError {
+        DeadLetterTopicError(
+            code: .stalled,
+            description: "the brokers stopped sending \(name): \(partitions) partitions are not "
+                + "read to their end" + (error.map { " (\($0))" } ?? "")
+        )
+    }
+
+    /// The offsets to read, per partition that has any.
+    private func span(
+        since: Timestamp?
+    ) async throws(DeadLetterTopicError) -> [TopicPartition: Range<Int64>] {
+        let admin: KafkaAdmin
+        do {
+            admin = try KafkaAdmin(configuration: configuration)
+        } catch {
+            throw Self.wrong(error)
+        }
+        do {
+            let spans = try await span(admin, since: since)
+            await admin.close()
+            return spans
+        } catch let error as DeadLetterTopicError {
+            await admin.close()
+            throw error
+        } catch {
+            await admin.close()
+            let servers = configuration["bootstrap.servers"] ?? "the brokers"
+            throw DeadLetterTopicError(
+                code: .unreachable,
+                description: "no answer from \(servers) about \(name): \(error)"
+            )
+        }
+    }
+
+    private func span(
+        _ admin: KafkaAdmin,
+        since: Timestamp?
+    ) async throws -> [TopicPartition: Range<Int64>] {
+        // About all topics: a question about one makes it, where the brokers are set up so.
+        let metadata = try await admin.metadata(deadline: deadline)
+        guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
+        else {
+            throw DeadLetterTopicError(
+                code: .noTopic,
+                description: "there is no topic \(name), or no right to see it: see --prefix, "
+                    + "or create it with 'pipeline topics'"
+            )
+        }
+        let marks = try await admin.listOffsets(topic.partitions, deadline: deadline)
+        var spans = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        if let since {
+            let starts = try await admin.offsets(
+                topic.partitions,
+                atMilliseconds: since.milliseconds,
+                deadline: deadline
+            )
+            // A partition without an offset of that time holds nothing that is new enough. Brokers
+            // that know none at all may not answer by time (librdkafka's mock): all is read then.
+            for (partition, span) in spans where !starts.isEmpty {
+                let start = max(starts[partition] ?? span.upperBound, span.lowerBound)
+                spans[partition] = min(start, span.upperBound)..<span.upperBound
+            }
+        }
+        return spans.filter { !$0.value.isEmpty }
+    }
+
+    private func consumer() throws(DeadLetterTopicError) -> KafkaConsumer {
+        var properties = configuration
+        // Named, because librdkafka wants a name; it is never joined.
+        properties["group.id"] = "dead-letter-reader"
+        do {
+            return try KafkaConsumer(configuration: properties)
+        } catch {
+            throw Self.wrong(error)
+        }
+    }
+
+    private static func wrong(_ error: KafkaError) -> DeadLetterTopicError {
+        DeadLetterTopicError(code: .configuration, description: "librdkafka: \(error.message)")
+    }
+
+    private static let pollRecordsMax = 500
+    private static let pollBytesMax = 4 << 20
+}
+
+/// Why the dead-letter topic could not be read.
+package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: Sendable {
+        /// librdkafka does not take the settings.
+        case configuration
+        case unreachable
+        case noTopic
+        /// The brokers stopped answering on the way.
+        case stalled
+    }
+
+    package let code: Code
+
+    /// Says what was asked of whom, and what to look at.
+    package let description: String
+}

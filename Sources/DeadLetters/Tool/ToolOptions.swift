@@ -1,0 +1,128 @@
+import AppStore
+import Records
+import Settings
+
+/// The settings of the tool, a few of the workers'.
+enum ToolSettings {
+    static let bootstrap = Setting(
+        "kafka.bootstrap",
+        .hostPorts,
+        default: [HostPort(host: "localhost", port: 9092)],
+        "Kafka's bootstrap servers."
+    )
+    static let topicPrefix = Setting(
+        "kafka.topic_prefix",
+        .string(bytes: 0...100),
+        default: "storekit.",
+        "What the topics' names begin with."
+    )
+
+    static let schema = SettingsSchema(
+        [bootstrap.declaration, topicPrefix.declaration],
+        passesOverUnknown: true
+    )
+
+    static let options = [
+        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka's bootstrap servers."),
+        CommandOption("prefix", argument: "TEXT", "What the topics' names begin with."),
+        CommandOption(
+            "config",
+            short: "c",
+            argument: "FILE",
+            "The workers' JSON file of settings."
+        ),
+    ]
+
+    /// The topic that the command line, the environment and the file name.
+    static func topic(
+        _ arguments: CommandArguments,
+        environment: [String: String]
+    ) throws -> DeadLetterTopic {
+        var environment = environment
+        for (option, setting) in [
+            ("kafka", bootstrap.declaration), ("prefix", topicPrefix.declaration),
+        ] {
+            if let value = arguments.value(option) {
+                environment[setting.environmentName] = value
+            }
+        }
+        let file = try arguments.value("config").map { try SettingsFile(path: $0) }
+        let values = try schema.read(environment: environment, file: file)
+        var properties = values.kafkaProperties
+        properties["bootstrap.servers"] = values[bootstrap].commaSeparated
+        properties["client.id"] = "dead-letter"
+        return DeadLetterTopic(
+            name: values[topicPrefix] + Topic.deadLetter,
+            configuration: properties
+        )
+    }
+}
+
+/// The options by which all commands choose dead letters.
+enum FilterOptions {
+    static let options = [
+        CommandOption(
+            "reason",
+            short: "r",
+            argument: "REASON",
+            isRepeatable: true,
+            "Only of this reason; may be given several times."
+        ),
+        CommandOption(
+            "class",
+            argument: "CLASS",
+            isRepeatable: true,
+            "Only of this class: forged, corrupt, misrouted, stale or conflict."
+        ),
+        CommandOption(
+            "since",
+            argument: "TIME",
+            "Failed at or after: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 90m, 2d."
+        ),
+        CommandOption("until", argument: "TIME", "Failed before."),
+        CommandOption(
+            "transaction",
+            short: "t",
+            argument: "ID",
+            "Only where the original names this transaction or original transaction ID."
+        ),
+        CommandOption("bundle", short: "b", argument: "ID", "Only of this bundle ID."),
+    ]
+
+    static func filter(
+        _ arguments: CommandArguments,
+        now: Timestamp
+    ) throws(UsageError) -> DeadLetterFilter {
+        var filter = DeadLetterFilter()
+        let reasons: [RefusalReason] = try arguments.values("reason", as: .choice)
+        filter.reasons = Set(reasons.map(\.rawValue))
+        let classes: [DeadLetterClass] = try arguments.values("class", as: .choice)
+        filter.classes = Set(classes.map(\.rawValue))
+        filter.since = try instant("since", arguments, now)
+        filter.until = try instant("until", arguments, now)
+        filter.transactionID = arguments.value("transaction")
+        filter.bundleID = arguments.value("bundle")
+        return filter
+    }
+
+    private static let agoMax = Duration.seconds(10 * 365 * 86_400)
+
+    private static func instant(
+        _ option: String,
+        _ arguments: CommandArguments,
+        _ now: Timestamp
+    ) throws(UsageError) -> Timestamp? {
+        guard let text = arguments.value(option) else { return nil }
+        if let instant = Timestamp(iso8601: text) {
+            return instant
+        }
+        let ago = try? arguments.value(option, as: .duration(.zero...agoMax))
+        guard let ago else {
+            throw UsageError(
+                "--\(option): expected a time such as 2026-01-31, 2026-01-31T12:00:00Z or 90m, "
+                    + "found \"\(text)\""
+            )
+        }
+        return Timestamp(milliseconds: now.milliseconds - Int64(ago / .milliseconds(1)))
+    }
+}

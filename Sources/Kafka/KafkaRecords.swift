@@ -1,0 +1,130 @@
+/// One partition of one topic.
+package struct TopicPartition: Hashable, Sendable, Comparable {
+    package let topic: String
+    package let partition: Int32
+
+    package init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    package static func < (left: TopicPartition, right: TopicPartition) -> Bool {
+        left.topic == right.topic ? left.partition < right.partition : left.topic < right.topic
+    }
+}
+
+extension TopicPartition: CustomStringConvertible {
+    package var description: String { "\(topic)[\(partition)]" }
+}
+
+/// One record as it lies in its partition.
+///
+/// A null key or value is `nil` and an empty one is `[]`: a tombstone and an empty body are
+/// different things.
+package struct ConsumerRecord: Sendable, Equatable {
+    package let topicPartition: TopicPartition
+    package let offset: Int64
+    /// Milliseconds since 1970 in UTC, where the broker gave a timestamp.
+    package let timestampMilliseconds: Int64?
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    package let headers: [KafkaHeader]
+
+    package init(
+        topicPartition: TopicPartition,
+        offset: Int64,
+        timestampMilliseconds: Int64? = nil,
+        key: [UInt8]? = nil,
+        value: [UInt8]? = nil,
+        headers: [KafkaHeader] = []
+    ) {
+        self.topicPartition = topicPartition
+        self.offset = offset
+        self.timestampMilliseconds = timestampMilliseconds
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+
+    /// The bytes of key, value and headers, which is what a batch is bounded by.
+    package var payloadBytes: Int {
+        var bytes = (key?.count ?? 0) + (value?.count ?? 0)
+        for header in headers {
+            bytes += header.nameBytes.count + (header.value?.count ?? 0)
+        }
+        return bytes
+    }
+}
+
+/// One record to be written; its timestamp is the time of writing.
+package struct ProducerRecord: Sendable, Equatable {
+    package var topic: String
+    /// Nil leaves the choice to the partitioner: by key, or any where there is none.
+    package var partition: Int32?
+    package var key: [UInt8]?
+    /// Nil writes a tombstone, `[]` an empty value.
+    package var value: [UInt8]?
+    package var headers: [KafkaHeader]
+
+    package init(
+        topic: String,
+        partition: Int32? = nil,
+        key: [UInt8]? = nil,
+        value: [UInt8]? = nil,
+        headers: [KafkaHeader] = []
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+extension ProducerRecord {
+    /// What the record takes at most as a batch of its own, uncompressed: what producer and broker
+    /// compare with their limits (`message.max.bytes`, `max.message.bytes`).
+    ///
+    /// A batch that compression would make larger is sent as it is, so a record within the limit is
+    /// taken.
+    package var batchBytesMax: Int {
+        var bytes = Self.batchOverhead + Self.recordOverheadMax
+        bytes += (key?.count ?? 0) + (value?.count ?? 0)
+        for header in headers {
+            bytes += header.nameBytes.count + (header.value?.count ?? 0) + Self.headerOverheadMax
+        }
+        return bytes
+    }
+
+    /// RecordBatch of Kafka's message format 2.
+    private static let batchOverhead = 61
+    /// Of one record in it: its lengths, deltas and attributes, each of the longest form.
+    private static let recordOverheadMax = 36
+    /// The lengths of name and value.
+    private static let headerOverheadMax = 10
+}
+
+/// One header of a record.
+///
+/// The name is kept as bytes: a producer may have written any, and a dead letter must carry them as
+/// they came. A null value (`nil`) and an empty one are different things.
+package struct KafkaHeader: Sendable, Equatable {
+    package let nameBytes: [UInt8]
+    package let value: [UInt8]?
+
+    package init(nameBytes: [UInt8], value: [UInt8]?) {
+        self.nameBytes = nameBytes
+        self.value = value
+    }
+
+    package init(name: String, value: [UInt8]?) {
+        self.init(nameBytes: Array(name.utf8), value: value)
+    }
+
+    package init(name: String, text: String) {
+        self.init(nameBytes: Array(name.utf8), value: Array(text.utf8))
+    }
+
+    /// The name as text; bytes that are not UTF-8 are repaired.
+    package var name: String { String(decoding: nameBytes, as: UTF8.self) }
+}

@@ -1,0 +1,121 @@
+import Synchronization
+
+/// What is to be committed for a partition: both reach the broker in one step or not at all.
+package struct OffsetCommit: Sendable, Equatable {
+    /// Where consumption resumes: the last settled offset plus one.
+    package let offset: Int64
+    /// At most 4,096 characters, a broker's default limit.
+    package let metadata: String
+
+    package init(offset: Int64, metadata: String) {
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
+/// What a consumer group has committed for a partition.
+package struct CommittedOffset: Sendable, Equatable {
+    /// Where consumption resumes; nil when the group has committed nothing yet.
+    package let offset: Int64?
+    /// The text committed with it, empty when there was none.
+    package let metadata: String
+
+    package init(offset: Int64?, metadata: String) {
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
+/// What became of one commit, partition by partition.
+package struct CommitOutcome: Sendable, Equatable {
+    /// The partitions whose offset was not committed; empty when all were.
+    package let failures: [TopicPartition: KafkaError]
+
+    package init(failures: [TopicPartition: KafkaError]) {
+        self.failures = failures
+    }
+
+    /// librdkafka reports an error of the whole request beside those of its partitions; it counts
+    /// for all of them where it is not explained by one.
+    init(error: KafkaError?, elements: [PartitionListElement]) {
+        var failures: [TopicPartition: KafkaError] = [:]
+        for element in elements {
+            failures[element.topicPartition] = element.error
+        }
+        if let error, failures.isEmpty {
+            for element in elements {
+                failures[element.topicPartition] = error
+            }
+        }
+        self.init(failures: failures)
+    }
+
+    static func failed(
+        _ partitions: some Sequence<TopicPartition>,
+        _ error: KafkaError
+    ) -> CommitOutcome {
+        CommitOutcome(failures: Dictionary(uniqueKeysWithValues: partitions.map { ($0, error) }))
+    }
+}
+
+/// The commits that librdkafka has not yet reported on, by a number that travels with each.
+///
+/// A number instead of a pointer: a report that comes after its deadline finds nobody and is
+/// dropped, and one that never comes leaks nothing.
+final class PendingCommits: Sendable {
+    private struct State {
+        var next = 1
+        var waiting: [Int: CheckedContinuation<CommitOutcome?, Never>] = [:]
+        var early: [Int: CommitOutcome] = [:]
+        var open: Set<Int> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Opens a place for a commit that is about to be sent.
+    func open() -> Int {
+        state.withLock { state in
+            defer { state.next += 1 }
+            state.open.insert(state.next)
+            return state.next
+        }
+    }
+
+    /// Waits for the report; nil when `resolve(_:with:)` was told to give up.
+    func outcome(of number: Int) async -> CommitOutcome? {
+        await withCheckedContinuation { continuation in
+            let early: CommitOutcome?? = state.withLock { state in
+                if let outcome = state.early.removeValue(forKey: number) {
+                    return .some(outcome)
+                }
+                guard state.open.contains(number) else { return .some(nil) }
+                state.waiting[number] = continuation
+                return .none
+            }
+            if let early {
+                continuation.resume(returning: early)
+            }
+        }
+    }
+
+    /// Reports, or gives up with nil; whoever comes second is ignored.
+    func resolve(_ number: Int, with outcome: CommitOutcome?) {
+        let continuation: CheckedContinuation<CommitOutcome?, Never>? = state.withLock { state in
+            guard state.open.remove(number) != nil else { return nil }
+            if let continuation = state.waiting.removeValue(forKey: number) {
+                return continuation
+            }
+            state.early[number] = outcome
+            return nil
+        }
+        continuation?.resume(returning: outcome)
+    }
+
+    /// Gives up on everything: the consumer is closed.
+    func abandonAll() {
+        let numbers = state.withLock { Array($0.open) }
+        for number in numbers {
+            resolve(number, with: nil)
+        }
+    }
+}

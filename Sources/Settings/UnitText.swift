@@ -1,0 +1,83 @@
+/// Numbers with units as text, both ways; what is written reads back as the same value.
+enum Quantity {
+    private static let byteUnits: [(name: String, bytes: Int)] = [
+        ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
+    ]
+
+    private static let timeUnits: [(name: String, milliseconds: Int)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    /// Digits with an optional minus; no plus, no space, no other numerals.
+    static func integer(_ text: String) -> Int? {
+        let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    static func bytes(_ value: Int) -> String {
+        let unit = byteUnits.first { value >= $0.bytes && value % $0.bytes == 0 }
+        return "\(value / (unit?.bytes ?? 1))\(unit?.name ?? "B")"
+    }
+
+    static func bytes(parsing text: String) -> Int? {
+        parse(text, units: byteUnits.map { ($0.name, $0.bytes) })
+    }
+
+    static func duration(_ value: Duration) -> String {
+        let milliseconds = Int(value / .milliseconds(1))
+        let unit = timeUnits.first {
+            milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0
+        }
+        return "\(milliseconds / (unit?.milliseconds ?? 1))\(unit?.name ?? "ms")"
+    }
+
+    static func duration(parsing text: String) -> Duration? {
+        parse(text, units: timeUnits.map { ($0.name, $0.milliseconds) })
+            .map { .milliseconds($0) }
+    }
+
+    private static func parse(_ text: String, units: [(String, Int)]) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let name = text.dropFirst(digits.count)
+        guard let count = integer(String(digits)),
+            let unit = units.first(where: { $0.0 == name })
+        else { return nil }
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit.1)
+        return overflow ? nil : product
+    }
+}
+
+/// Finds what somebody may have meant.
+enum Spelling {
+    /// The nearest of the known words, where one is near enough to be a slip.
+    static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
+        let slipsMax = max(1, word.count / 4)
+        let nearest = known.map { (slips: distance(word, $0), word: $0) }
+            .min { ($0.slips, $0.word) < ($1.slips, $1.word) }
+        guard let nearest, nearest.slips <= slipsMax else { return nil }
+        return nearest.word
+    }
+
+    /// ", did you mean …?" or nothing.
+    static func hint(for word: String, among known: some Sequence<String>) -> String {
+        suggestion(for: word, among: known).map { ", did you mean \($0)?" } ?? ""
+    }
+
+    /// Levenshtein's distance, without regard to case.
+    private static func distance(_ first: String, _ second: String) -> Int {
+        let first = Array(first.lowercased().utf8)
+        let second = Array(second.lowercased().utf8)
+        var row = Array(0...second.count)
+        for (i, a) in first.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in second.enumerated() {
+                let above = row[j + 1]
+                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[second.count]
+    }
+}

@@ -1,0 +1,237 @@
+import Kafka
+
+/// The books of this worker's partitions: what is in hand, settled and committed of each.
+///
+/// Pure: it decides, the loop does. One batch may hold records of many partitions, batches may end
+/// in any order, and each partition's offset moves only over what is settled without a hole.
+struct PartitionBook: Sendable {
+    private(set) var partitions: [TopicPartition: PartitionState] = [:]
+    /// What the stage counts.
+    private let dispositions: [Disposition]
+    private var lastEpoch: UInt64 = 0
+    private var lastBatch = 0
+    /// Given up or lost with work in hand, and the stage not yet told.
+    private var abandoned: Set<TopicPartition> = []
+
+    init(counting dispositions: [Disposition]) {
+        self.dispositions = dispositions
+    }
+
+    /// Takes up partitions, whose committed offsets have to be asked for.
+    mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
+        lastEpoch += 1
+        return assigned.map { partition in
+            partitions[partition] = PartitionState(epoch: lastEpoch)
+            return PartitionClaim(partition: partition, epoch: lastEpoch)
+        }
+    }
+
+    /// Begins at what was committed; nil when the claim is none any more.
+    mutating func begin(_ claim: PartitionClaim, _ committed: CommittedOffset) -> TallyStart? {
+        guard isCurrent(claim) else { return nil }
+        return partitions[claim.partition]?.begin(committed, counting: dispositions)
+    }
+
+    func isCurrent(_ claim: PartitionClaim) -> Bool {
+        partitions[claim.partition]?.epoch == claim.epoch
+    }
+
+    /// Lets nothing more be taken; what is in hand can still be settled and committed.
+    mutating func revoke(_ revoked: [TopicPartition]) {
+        for partition in revoked {
+            partitions[partition]?.phase = .revoking
+        }
+    }
+
+    /// Those of some partitions that are being given up.
+    func revoking(among some: some Sequence<TopicPartition>) -> [TopicPartition] {
+        some.filter { partitions[$0]?.phase == .revoking }
+    }
+
+    /// Forgets partitions that are given up or lost; what is in hand of them settles nothing.
+    mutating func release(_ released: [TopicPartition]) {
+        for partition in released {
+            guard partitions.removeValue(forKey: partition) != nil else { continue }
+            abandoned.insert(partition)
+        }
+    }
+
+    /// The partitions about which the stage has to be told before it gets another batch.
+    mutating func takeAbandoned() -> [TopicPartition] {
+        defer { abandoned = [] }
+        return Array(abandoned)
+    }
+
+    /// Nothing of these partitions is in work, and all of them is committed.
+    func isQuiet(_ some: [TopicPartition]) -> Bool {
+        some.allSatisfy { partitions[$0]?.isQuiet ?? true }
+    }
+
+    /// All that is being read.
+    var readable: [TopicPartition] {
+        partitions.filter { $0.value.phase == .active || $0.value.phase == .rewinding }.map(\.key)
+    }
+}
+
+extension PartitionBook {
+    /// Takes polled records in hand, without those of partitions that are not to be read.
+    mutating func take(_ records: [ConsumerRecord]) -> TakenRecords {
+        lastBatch += 1
+        var builder = BatchBuilder(id: lastBatch, reserving: records.count)
+        var rewound: [TopicPartition] = []
+        var current: TopicPartition?
+        var state: PartitionState?
+        for record in records {
+            if record.topicPartition != current {
+                if let current { partitions[current] = state }
+                current = record.topicPartition
+                state = partitions[record.topicPartition]
+            }
+            guard state?.phase == .active else { continue }
+            if let next = state?.next, record.offset < next {
+                rewound.append(record.topicPartition)
+                builder.drop(record.topicPartition)
+                state = restarted(record.topicPartition, state, at: record.offset)
+            }
+            let isWatched = state?.pinnedAt != nil
+            let skipped = state?.take(record.offset, batch: lastBatch) ?? 0
+            let claim = PartitionClaim(
+                partition: record.topicPartition,
+                epoch: state?.epoch ?? lastEpoch
+            )
+            builder.append(record, claim, skipped: skipped, isWatched: isWatched)
+        }
+        if let current { partitions[current] = state }
+        return TakenRecords(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
+    }
+
+    /// The log has gone back, as it does when a topic is made anew: what was known of it is void.
+    private mutating func restarted(
+        _ partition: TopicPartition,
+        _ former: PartitionState?,
+        at offset: Int64
+    ) -> PartitionState {
+        lastEpoch += 1
+        abandoned.insert(partition)
+        var state = PartitionState(epoch: lastEpoch)
+        state.beginAnew(at: offset)
+        state.acceptedSettings = former?.acceptedSettings
+        return state
+    }
+
+    /// Settles what holds no record before the ends of partitions that are read to their end.
+    mutating func skip(to ends: [PartitionEnd]) -> [OffsetGap] {
+        ends.compactMap { end in
+            lastBatch += 1
+            let count = partitions[end.partition]?.skip(to: end.offset, batch: lastBatch) ?? 0
+            guard count > 0 else { return nil }
+            return OffsetGap(partition: end.partition, before: end.offset, count: count)
+        }
+    }
+
+    /// Parts a batch, so that its first records can be settled before the rest is judged.
+    mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
+        lastBatch += 1
+        let (first, rest) = batch.split(at: count, restID: lastBatch)
+        let ends = first.records.reduce(into: [TopicPartition: Int64]()) { ends, record in
+            ends[record.topicPartition] = record.offset + 1
+        }
+        let remaining = Set(rest.records.map(\.topicPartition))
+        for part in batch.parts where isCurrent(part.claim) {
+            let partition = part.claim.partition
+            guard remaining.contains(partition) else { continue }
+            partitions[partition]?.split(batch.id, at: ends[partition], rest: rest.id)
+        }
+        return (first, rest)
+    }
+
+    /// Counts a batch's part; ignored when the claim is none any more.
+    mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.settle(batch, increment)
+    }
+
+    /// Lets nothing from the offset on be settled until `rewind`.
+    mutating func pin(_ claim: PartitionClaim, at offset: Int64) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.pin(at: offset)
+    }
+
+    func pinnedAt(_ claim: PartitionClaim) -> Int64? {
+        guard isCurrent(claim) else { return nil }
+        return partitions[claim.partition]?.pinnedAt
+    }
+
+    /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
+    ///
+    /// Nothing of them is taken until `rewound(_:)`.
+    mutating func rewind() -> [TopicPartition: Int64] {
+        lastEpoch += 1
+        var positions: [TopicPartition: Int64] = [:]
+        for (partition, state) in partitions where state.pinnedAt != nil {
+            guard let settled = state.settled else { continue }
+            var fresh = PartitionState(epoch: lastEpoch)
+            fresh.phase = state.phase == .active ? .rewinding : state.phase
+            fresh.next = settled
+            fresh.settled = settled
+            fresh.tally = state.tally
+            fresh.others = state.others
+            fresh.committed = state.committed
+            fresh.acceptedSettings = state.acceptedSettings
+            fresh.committedAcceptedSettings = state.committedAcceptedSettings
+            partitions[partition] = fresh
+            abandoned.insert(partition)
+            if fresh.phase == .rewinding {
+                positions[partition] = settled
+            }
+        }
+        return positions
+    }
+
+    /// The partitions are now read from where `rewind` said.
+    mutating func rewound(_ some: some Sequence<TopicPartition>) {
+        for partition in some where partitions[partition]?.phase == .rewinding {
+            partitions[partition]?.phase = .active
+        }
+    }
+}
+
+extension PartitionBook {
+    /// What is settled and not yet committed.
+    func commits() -> [TopicPartition: (PartitionClaim, OffsetCommit)] {
+        var commits: [TopicPartition: (PartitionClaim, OffsetCommit)] = [:]
+        for (partition, state) in partitions {
+            guard let commit = state.commit else { continue }
+            commits[partition] = (PartitionClaim(partition: partition, epoch: state.epoch), commit)
+        }
+        return commits
+    }
+
+    /// The broker has confirmed a commit.
+    mutating func confirm(_ claim: PartitionClaim, _ commit: OffsetCommit) {
+        guard isCurrent(claim) else { return }
+        partitions[claim.partition]?.confirm(commit)
+    }
+
+    /// Whether the commit of a partition says that these settings have accepted a record.
+    func hasAccepted(_ settings: String) -> Bool {
+        partitions.values.contains { $0.acceptedSettings == settings }
+    }
+
+    /// Lets every partition's commit say that these settings have accepted a record.
+    mutating func accept(_ settings: String) {
+        for partition in partitions.keys {
+            partitions[partition]?.acceptedSettings = settings
+        }
+    }
+}
+
+/// What has become of polled records when they were taken in hand.
+struct TakenRecords: Sendable {
+    /// Those to be worked on; empty when all belonged to partitions that are being given up.
+    let batch: Batch
+    /// Offsets that held no record.
+    let gaps: [OffsetGap]
+    /// Partitions whose log has gone back.
+    let rewound: [TopicPartition]
+}

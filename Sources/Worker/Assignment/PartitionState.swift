@@ -1,0 +1,186 @@
+import Kafka
+
+/// One assignment of a partition to this worker.
+///
+/// A partition that was taken away and given back has another claim: what was in hand under the
+/// former one can no longer be settled, so nothing revoked or lost is ever committed.
+struct PartitionClaim: Hashable, Sendable {
+    let partition: TopicPartition
+    let epoch: UInt64
+}
+
+/// What is known of one partition under one claim.
+struct PartitionState: Sendable {
+    enum Phase: Sendable, Equatable {
+        /// What was committed is being asked for; no record may come.
+        case loading
+        case active
+        /// Being read again from the settled offset; what still comes from before is dropped.
+        case rewinding
+        /// To be given up: what is in hand is finished, nothing is taken.
+        case revoking
+    }
+
+    /// The offsets that one batch holds of this partition, gaps among them.
+    struct Span: Sendable {
+        var batch: Int
+        let first: Int64
+        var end: Int64
+        /// Nil while the batch is in work.
+        var increment: TallyIncrement?
+    }
+
+    let epoch: UInt64
+    var phase = Phase.loading
+    /// The offset that the next record should have; nil while nothing is known.
+    var next: Int64?
+    /// Of everything settled; nil while nothing is known.
+    var tally: StageTally?
+    /// The words of the commit metadata that are not ours.
+    var others: [String: String] = [:]
+    /// Everything below it is settled.
+    var settled: Int64?
+    /// The last offset that the broker has confirmed.
+    var committed: Int64?
+    /// The hash of settings that have accepted a record, for the commit metadata.
+    var acceptedSettings: String?
+    /// What the broker has confirmed of it.
+    var committedAcceptedSettings: String?
+    /// In order of their offsets.
+    var spans: [Span] = []
+    /// Nothing from this offset on is settled until the partition is read again.
+    var pinnedAt: Int64?
+
+    init(epoch: UInt64) {
+        self.epoch = epoch
+    }
+
+    /// Begins where the last owner committed, else at the start of the log: what retention has
+    /// removed of it is then skipped like any other gap.
+    ///
+    /// - Parameter dispositions: what the stage counts.
+    mutating func begin(
+        _ committed: CommittedOffset,
+        counting dispositions: [Disposition]
+    ) -> TallyStart {
+        beginAnew(at: committed.offset ?? 0)
+        guard let offset = committed.offset else { return .first }
+        self.committed = offset
+        guard let metadata = CommitMetadata(committed.metadata, counting: dispositions)
+        else {
+            return .begunAnew(at: offset, metadata: committed.metadata)
+        }
+        acceptedSettings = metadata.acceptedSettings
+        committedAcceptedSettings = metadata.acceptedSettings
+        tally = metadata.tally
+        others = metadata.others
+        return metadata.tally.began + metadata.tally.total == offset
+            ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
+    }
+
+    /// Begins to read and to count at an offset.
+    mutating func beginAnew(at offset: Int64) {
+        phase = .active
+        next = offset
+        settled = offset
+        tally = StageTally(began: offset)
+    }
+
+    /// Takes up a record in hand; returns how many offsets before it held none.
+    mutating func take(_ offset: Int64, batch: Int) -> Int64 {
+        let expected = next ?? offset
+        next = offset + 1
+        guard pinnedAt == nil else { return 0 }
+        if let last = spans.indices.last, spans[last].batch == batch {
+            spans[last].end = offset + 1
+        } else {
+            spans.append(Span(batch: batch, first: expected, end: offset + 1))
+        }
+        return offset - expected
+    }
+
+    /// Gives what a batch holds from an offset on to another batch; all of it where there is none.
+    mutating func split(_ batch: Int, at offset: Int64?, rest: Int) {
+        guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
+        guard let offset else {
+            spans[index].batch = rest
+            return
+        }
+        let end = spans[index].end
+        // Nothing is left where the partition was pinned before it.
+        guard offset < end else { return }
+        spans[index].end = offset
+        spans.insert(Span(batch: rest, first: offset, end: end), at: index + 1)
+    }
+
+    /// Counts a batch, and with it every one that only waited for it.
+    mutating func settle(_ batch: Int, _ increment: TallyIncrement) {
+        guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
+        let span = spans[index]
+        precondition(
+            increment.total == span.end - span.first,
+            "a batch has to account for each of its offsets exactly once"
+        )
+        spans[index].increment = increment
+        settleFirstSpans()
+    }
+
+    /// Counts the offsets up to an end that hold no record; returns how many, 0 while pinned.
+    mutating func skip(to end: Int64, batch: Int) -> Int64 {
+        guard phase == .active, let first = next, first < end else { return 0 }
+        next = end
+        guard pinnedAt == nil else { return 0 }
+        var increment = TallyIncrement()
+        increment.addSkipped(end - first)
+        spans.append(Span(batch: batch, first: first, end: end, increment: increment))
+        settleFirstSpans()
+        return end - first
+    }
+
+    private mutating func settleFirstSpans() {
+        while let span = spans.first, let increment = span.increment {
+            tally?.add(increment)
+            settled = span.end
+            spans.removeFirst()
+        }
+    }
+
+    /// Lets nothing from the offset on be settled.
+    mutating func pin(at offset: Int64) {
+        guard pinnedAt == nil else { return }
+        pinnedAt = offset
+        spans.removeAll { $0.first >= offset }
+        if let last = spans.indices.last {
+            spans[last].end = min(spans[last].end, offset)
+        }
+    }
+
+    /// What is to be committed; nil when the broker knows it all.
+    var commit: OffsetCommit? {
+        guard hasUncommitted, let settled, let tally else { return nil }
+        let metadata = CommitMetadata(
+            tally: tally,
+            acceptedSettings: acceptedSettings,
+            others: others
+        )
+        return OffsetCommit(offset: settled, metadata: metadata.text)
+    }
+
+    /// The broker has confirmed a commit.
+    mutating func confirm(_ commit: OffsetCommit) {
+        committed = commit.offset
+        committedAcceptedSettings =
+            CommitMetadata(commit.metadata, counting: [])?.acceptedSettings
+    }
+
+    /// Nothing is in work and all that is settled is committed.
+    var isQuiet: Bool {
+        spans.isEmpty && !hasUncommitted
+    }
+
+    /// A tally that counts nothing yet is not worth a commit, what settings have accepted is.
+    private var hasUncommitted: Bool {
+        let hasCounted = settled != committed && tally.map { $0.total > 0 } ?? false
+        return hasCounted || acceptedSettings != committedAcceptedSettings
+    }
+}

@@ -1,0 +1,131 @@
+import AppStore
+import Kafka
+package import Records
+
+/// What decides about records: all that a reload of the settings replaces, as one.
+package struct Judging: Sendable {
+    let stage: any Stage
+    /// Makes the letters of a cluster, by the ID that its brokers give.
+    let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
+    /// As it begins; nil for stages that need none.
+    let breaker: Breaker?
+
+    package init(
+        stage: any Stage,
+        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
+        breaker: Breaker? = nil
+    ) {
+        self.stage = stage
+        self.deadLetters = deadLetters
+        self.breaker = breaker
+    }
+}
+
+/// A batch, what the stage decided, and what is to be written for it.
+struct JudgedBatch: Sendable {
+    /// One record to be written.
+    struct Output: Sendable {
+        var record: ProducerRecord
+        /// Whose it is: an index into the batch's records.
+        let owner: Int
+        let kind: Kind
+    }
+
+    enum Kind: Sendable {
+        /// What goes on to the next stage.
+        case forward
+        /// A dead letter, and what it carries.
+        case letter(DeadLetterValue)
+        /// An answer to those who wait for the record.
+        case outcome
+    }
+
+    let batch: Batch
+    var verdicts: [Verdict]
+    /// Partitions of which nothing from an offset on counts, because the breaker holds it.
+    var pins: [TopicPartition: Int64] = [:]
+    /// Of the settings by which the batch was judged.
+    let deadLetters: any DeadLetterWriting
+    /// Which output of a record, by the record's index, is acknowledged before the others are sent.
+    var tried: [Int: Int] = [:]
+
+    /// - Parameter outcomes: nil where nobody is answered.
+    func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
+        var outputs: [Output] = []
+        outputs.reserveCapacity(verdicts.count)
+        for (owner, verdict) in verdicts.enumerated() {
+            for (index, record) in verdict.outputs.enumerated() where tried[owner] != index {
+                outputs.append(Output(record: record, owner: owner, kind: .forward))
+            }
+            if let refusal = verdict.refusal {
+                outputs.append(letter(refusal, of: owner, .original))
+            }
+            if let answer = outcome(of: owner, outcomes) {
+                outputs.append(answer)
+            }
+        }
+        return outputs
+    }
+
+    /// Nil where nobody waits for the record, or where it goes on.
+    func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
+        guard let outcomes,
+            let outcome = verdicts[owner].outcome ?? Outcome(endOf: verdicts[owner]),
+            let record = outcomes.record(for: batch.records[owner], outcome)
+        else { return nil }
+        return Output(record: record, owner: owner, kind: .outcome)
+    }
+
+    func letter(
+        _ refusal: Refusal,
+        of owner: Int,
+        _ value: DeadLetterValue
+    ) -> Output {
+        let record = deadLetters.letter(for: batch.records[owner], refusal, value: value)
+        return Output(record: record, owner: owner, kind: .letter(value))
+    }
+
+    /// Without the records of partitions that went elsewhere meanwhile.
+    func filtered(_ isKept: (PartitionClaim) -> Bool) -> JudgedBatch {
+        let keeps = batch.parts.map { isKept($0.claim) }
+        guard keeps.contains(false) else { return self }
+        let verdicts = zip(verdicts, batch.partOfRecord).filter { keeps[$0.1] }.map(\.0)
+        return JudgedBatch(
+            batch: batch.filtered { _, part in isKept(part.claim) },
+            verdicts: verdicts,
+            pins: pins,
+            deadLetters: deadLetters
+        )
+    }
+}
+
+extension JudgedBatch {
+    /// Refuses each record of which an output is larger than its topic takes, before any is sent.
+    ///
+    /// - Returns: the outputs that are too large, one of each such record.
+    mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
+        var oversized: [ProducerRecord] = []
+        for (owner, verdict) in verdicts.enumerated() {
+            guard let output = verdict.outputs.first(where: { !limits.allows($0) }) else {
+                continue
+            }
+            oversized.append(output)
+            verdicts[owner] = .tooLarge(for: output.topic)
+        }
+        return oversized
+    }
+
+    /// The largest output of each record with several, where only the broker can say whether it
+    /// takes it.
+    func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
+        verdicts.enumerated().compactMap { owner, verdict in
+            guard verdict.outputs.count > 1,
+                let largest = verdict.outputs.indices.max(by: { left, right in
+                    verdict.outputs[left].batchBytesMax < verdict.outputs[right].batchBytesMax
+                }),
+                limits.isUntried(verdict.outputs[largest])
+            else { return nil }
+            return (owner, largest)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Kafka
+package import Settings
+
+/// The settings that all workers have.
+package enum WorkerSettings {
+    package static let bootstrap = Setting(
+        "kafka.bootstrap",
+        .hostPorts,
+        "Kafka's bootstrap servers."
+    )
+    package static let topicPrefix = Setting(
+        "kafka.topic_prefix",
+        .string(bytes: 0...100),
+        default: "storekit.",
+        "What the topics' names begin with."
+    )
+    package static let groupPrefix = Setting(
+        "kafka.group_prefix",
+        .string(bytes: 0...100),
+        default: "entitlements.",
+        "What the consumer groups' names begin with; the stage's name follows."
+    )
+    package static let instanceID = Setting<String?>.optional(
+        "kafka.instance_id",
+        .string(bytes: 1...200),
+        "This worker's name, unique in its group. With it the worker is a static member, which "
+            + "keeps its partitions over a restart."
+    )
+    package static let sessionTimeout = Setting(
+        "kafka.session_timeout",
+        .duration(.seconds(1)...(.seconds(1800))),
+        default: .seconds(45),
+        "Silence after which the group takes a worker for gone."
+    )
+    package static let batchRecordsMax = Setting(
+        "batch.records_max",
+        .int(1...100_000),
+        default: 1000,
+        "Records in one batch at most."
+    )
+    package static let batchBytesMax = Setting(
+        "batch.bytes_max",
+        .bytes((64 << 10)...(256 << 20)),
+        default: 4 << 20,
+        "Bytes in one batch at most; a single larger record is a batch of its own."
+    )
+    package static let batchesInFlightMax = Setting(
+        "batch.in_flight_max",
+        .int(1...16),
+        default: 3,
+        "Batches in work at once: one is processed while others await their acknowledgements."
+    )
+    package static let retryDelayMin = Setting(
+        "retry.delay_min",
+        .duration(.milliseconds(1)...(.seconds(60))),
+        default: .milliseconds(100),
+        "Wait before the first repetition after a fault of broker or database."
+    )
+    package static let retryDelayMax = Setting(
+        "retry.delay_max",
+        .duration(.milliseconds(10)...(.seconds(3600))),
+        default: .seconds(30),
+        "Wait between repetitions at most; it doubles up to there, with jitter."
+    )
+    package static let shutdownBudget = Setting(
+        "shutdown.budget",
+        .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(20),
+        "Time after SIGTERM to finish and commit what is in work; 8 s later the worker ends anyhow."
+    )
+    package static let httpAddress = Setting(
+        "http.address",
+        .string(bytes: 1...45),
+        default: "127.0.0.1",
+        "The address for health and metrics, IPv4 or IPv6; 0.0.0.0 for all of IPv4."
+    )
+    package static let httpPort = Setting(
+        "http.port",
+        .int(0...65_535),
+        default: 9400,
+        "The port for health and metrics; 0 for any free one, which the log names."
+    )
+    package static let stallMax = Setting(
+        "health.stall_max",
+        .duration(.seconds(1)...(.seconds(3600))),
+        default: .seconds(60),
+        "How long the loop may stand still before /livez says no."
+    )
+    package static let watchInterval = Setting(
+        "settings.watch_interval",
+        .duration(.milliseconds(100)...(.seconds(3600))),
+        default: .seconds(5),
+        "How often the files that settings come from are looked at; a change is taken up as after "
+            + "SIGHUP."
+    )
+    package static let logLevel = Setting(
+        "log.level",
+        .choice,
+        default: LogLevel.info,
+        "Events below this level are not written."
+    )
+
+    package static let declarations = [
+        bootstrap.declaration, topicPrefix.declaration, groupPrefix.declaration,
+        instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
+        batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
+        retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,
+        httpPort.declaration, stallMax.declaration, watchInterval.declaration,
+        logLevel.declaration,
+    ]
+
+    /// A worker's schema: what all have, and what its stage adds.
+    ///
+    /// - Parameter otherSections: those of a JSON file that belong to other executables.
+    package static func schema(
+        adding stage: [SettingDeclaration],
+        otherSections: Set<String> = []
+    ) -> SettingsSchema {
+        SettingsSchema(
+            declarations + stage,
+            otherSections: otherSections,
+            kafkaPropertyProblem: KafkaPropertyCheck.problem
+        )
+    }
+
+    /// What only the settings together show to be wrong.
+    package static func problems(_ values: SettingsValues) -> [SettingProblem] {
+        guard values[retryDelayMin] > values[retryDelayMax] else { return [] }
+        return [
+            SettingProblem(
+                setting: retryDelayMin.declaration.name,
+                message: "expected at most retry.delay_max"
+            )
+        ]
+    }
+}
+
+extension SettingsValues {
+    /// The consumer group of a stage.
+    package func group(_ stage: StageDescription) -> String {
+        self[WorkerSettings.groupPrefix] + stage.name
+    }
+
+    /// The name of a topic, its prefix before it.
+    package func topic(_ name: String) -> String {
+        self[WorkerSettings.topicPrefix] + name
+    }
+
+    /// librdkafka's properties of a stage's consumer; what the wrapper promises is not in them.
+    package func consumerProperties(_ stage: StageDescription) -> [String: String] {
+        let session = Int(self[WorkerSettings.sessionTimeout] / .milliseconds(1))
+        var properties = clientProperties(stage)
+        properties["group.id"] = group(stage)
+        properties["session.timeout.ms"] = String(session)
+        properties["heartbeat.interval.ms"] = String(min(3000, session / 3))
+        if let instance = self[WorkerSettings.instanceID] {
+            properties["group.instance.id"] = instance
+        }
+        return properties
+    }
+
+    /// librdkafka's properties of a stage's producer.
+    package func producerProperties(_ stage: StageDescription) -> [String: String] {
+        clientProperties(stage)
+    }
+
+    /// What all clients of a stage share, the properties passed through among them.
+    package func clientProperties(_ stage: StageDescription) -> [String: String] {
+        var properties = kafkaProperties
+        properties["bootstrap.servers"] = self[WorkerSettings.bootstrap].commaSeparated
+        properties["client.id"] = self[WorkerSettings.instanceID] ?? stage.program
+        return properties
+    }
+}

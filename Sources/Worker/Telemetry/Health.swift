@@ -1,0 +1,148 @@
+package import HTTP
+import JSON
+import Synchronization
+
+/// What has to hold before a worker is ready.
+package struct HealthCondition: Hashable, Sendable {
+    /// One word, as readiness and its metric spell it.
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    /// The consumer group has given this worker its partitions, be they none.
+    package static let assigned = HealthCondition("assigned")
+    /// The broker answers.
+    package static let broker = HealthCondition("broker")
+    /// The database answers.
+    package static let database = HealthCondition("database")
+    /// The breaker against wrong settings has not tripped.
+    package static let breaker = HealthCondition("breaker")
+}
+
+/// Whether a worker lives and is ready, as its loop tells it.
+package final class Health: Sendable {
+    private struct State {
+        var lastProgress: ContinuousClock.Instant
+        /// Why a condition does not hold; absent when it does.
+        var reasons: [HealthCondition: String]
+    }
+
+    /// The conditions that this worker has.
+    package let conditions: [HealthCondition]
+
+    /// How long the loop may go without a turn before the worker counts as stuck.
+    package let stallMax: Duration
+
+    private let state: Mutex<State>
+
+    /// Makes the health of a worker that is starting: alive, and not ready.
+    package init(
+        conditions: [HealthCondition],
+        stallMax: Duration,
+        now: ContinuousClock.Instant = .now
+    ) {
+        self.conditions = conditions
+        self.stallMax = stallMax
+        let reasons = conditions.map { ($0, "not asked yet") }
+        state = Mutex(
+            State(
+                lastProgress: now,
+                reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first })
+            )
+        )
+    }
+
+    /// Told by the loop at every turn, also while it waits for a broker or a database.
+    package func progressed(at now: ContinuousClock.Instant = .now) {
+        state.withLock { $0.lastProgress = now }
+    }
+
+    package func isAlive(at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { now - $0.lastProgress <= stallMax }
+    }
+
+    /// Marks a condition as holding; true when it did not before.
+    @discardableResult
+    package func ready(_ condition: HealthCondition) -> Bool {
+        update(condition, reason: nil)
+    }
+
+    /// Marks a condition as not holding; true when it did before, or for another reason.
+    ///
+    /// - Parameter reason: for people; never holds a token or a password.
+    @discardableResult
+    package func notReady(_ condition: HealthCondition, _ reason: String) -> Bool {
+        update(condition, reason: reason)
+    }
+
+    package var isReady: Bool {
+        state.withLock { $0.reasons.isEmpty }
+    }
+
+    /// Why a condition does not hold; nil when it does.
+    package func reason(_ condition: HealthCondition) -> String? {
+        state.withLock { $0.reasons[condition] }
+    }
+
+    private func update(_ condition: HealthCondition, reason: String?) -> Bool {
+        precondition(
+            conditions.contains(condition),
+            "this worker has no condition \(condition.name)"
+        )
+        return state.withLock { state in
+            guard state.reasons[condition] != reason else { return false }
+            state.reasons[condition] = reason
+            return true
+        }
+    }
+}
+
+/// What a worker answers over HTTP: `/livez`, `/readyz` and `/metrics`.
+package enum HealthRoutes {
+    package static func routes(health: Health, metrics: MetricsRegistry) -> [HTTPRoute] {
+        let isReady = metrics.gauge(
+            "worker_ready_state",
+            "1 while the condition holds, 0 while it does not.",
+            labels: ["condition"]
+        )
+        metrics.beforeExposition {
+            for condition in health.conditions {
+                isReady[condition.name].set(health.reason(condition) == nil ? 1 : 0)
+            }
+        }
+        return [
+            HTTPRoute(.get, "/livez") { _ in
+                health.isAlive()
+                    ? .text("ok\n")
+                    : .text("the loop has made no progress for a while\n", status: 503)
+            },
+            HTTPRoute(.get, "/readyz") { _ in readiness(health) },
+            HTTPRoute(.get, "/metrics") { _ in
+                HTTPResponse(
+                    contentType: "text/plain; version=0.0.4; charset=utf-8",
+                    body: metrics.exposition()
+                )
+            },
+        ]
+    }
+
+    private static func readiness(_ health: Health) -> HTTPResponse {
+        let reasons = health.conditions.map { ($0, health.reason($0)) }
+        let isReady = reasons.allSatisfy { $0.1 == nil }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("ready")
+            writer.bool(isReady)
+            writer.key("conditions")
+            writer.object { writer in
+                for (condition, reason) in reasons {
+                    writer.key(condition.name)
+                    writer.string(reason ?? "ok")
+                }
+            }
+        }
+        return .json(writer.bytes + [UInt8(ascii: "\n")], status: isReady ? 200 : 503)
+    }
+}

@@ -1,0 +1,196 @@
+package import JSON
+
+/// Makes log events; a value, cheap to copy and to pass on.
+package struct Log: Sendable {
+    private let handler: any LogHandler
+    private let metadata: LogMetadata
+
+    package init(_ handler: any LogHandler, metadata: LogMetadata = [:]) {
+        self.handler = handler
+        self.metadata = metadata
+    }
+
+    /// A log whose events all carry this as well.
+    package func with(_ metadata: LogMetadata) -> Log {
+        Log(handler, metadata: self.metadata.appending(metadata))
+    }
+
+    /// Makes an event, unless its level is below the handler's.
+    package func callAsFunction(
+        _ level: LogLevel,
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        guard level >= handler.level else { return }
+        handler.log(
+            LogEvent(
+                level: level,
+                message: message,
+                metadata: self.metadata.appending(metadata())
+            )
+        )
+    }
+
+    package func debug(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.debug, message, metadata())
+    }
+
+    package func info(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.info, message, metadata())
+    }
+
+    package func notice(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.notice, message, metadata())
+    }
+
+    package func warning(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.warning, message, metadata())
+    }
+
+    package func error(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.error, message, metadata())
+    }
+
+    package func critical(
+        _ message: StaticString,
+        _ metadata: @autoclosure () -> LogMetadata = [:]
+    ) {
+        self(.critical, message, metadata())
+    }
+}
+
+/// One thing that happened.
+///
+/// The message is constant, so that events can be counted by it.
+package struct LogEvent: Sendable {
+    package let level: LogLevel
+    package let message: StaticString
+    package let metadata: LogMetadata
+}
+
+/// Where log events go; a house with a logger of its own puts it behind this.
+package protocol LogHandler: Sendable {
+    /// Events below it are not made.
+    var level: LogLevel { get }
+
+    /// Takes one event; called from any thread, and must not throw or wait for long.
+    func log(_ event: LogEvent)
+}
+
+/// The levels of swift-log, in its order.
+package enum LogLevel: String, Sendable, CaseIterable, Comparable {
+    case trace, debug, info, notice, warning, error, critical
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool {
+        left.rank < right.rank
+    }
+
+    private var rank: Int {
+        switch self {
+        case .trace: 0
+        case .debug: 1
+        case .info: 2
+        case .notice: 3
+        case .warning: 4
+        case .error: 5
+        case .critical: 6
+        }
+    }
+}
+
+/// What goes with a log event: values by constant dotted keys (`kafka.topic`), in order.
+package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
+    package private(set) var pairs: [(key: StaticString, value: LogValue)]
+
+    package init(dictionaryLiteral elements: (StaticString, LogValue)...) {
+        pairs = elements.map { (key: $0.0, value: $0.1) }
+    }
+
+    package mutating func append(_ key: StaticString, _ value: LogValue) {
+        pairs.append((key, value))
+    }
+
+    package func appending(_ other: LogMetadata) -> LogMetadata {
+        var all = self
+        all.pairs += other.pairs
+        return all
+    }
+}
+
+/// What may vary in a log event.
+///
+/// Never a token, receipt, JWS or account token.
+package enum LogValue: Hashable, Sendable {
+    case string(String)
+    case int(Int64)
+    case double(Double)
+    case bool(Bool)
+    case array([LogValue])
+
+    package static func int(_ value: some BinaryInteger) -> LogValue {
+        .int(Int64(clamping: value))
+    }
+
+    /// In seconds, as its key should say: `retry.delay_seconds`.
+    package static func seconds(_ duration: Duration) -> LogValue {
+        .double(duration / .seconds(1))
+    }
+
+    /// Longer strings are cut, so that no event grows without bound.
+    package static let stringBytesMax = 2048
+
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .string(let text) where text.utf8.count > Self.stringBytesMax:
+            writer.string(
+                String(decoding: text.utf8.prefix(Self.stringBytesMax), as: UTF8.self) + "…"
+            )
+        case .string(let text): writer.string(text)
+        case .int(let value): writer.int(value)
+        case .double(let value) where value.isFinite: writer.double(value)
+        case .double: writer.null()
+        case .bool(let value): writer.bool(value)
+        case .array(let values):
+            writer.array { writer in
+                for value in values {
+                    value.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension LogValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+    ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral
+{
+    package init(stringLiteral value: String) {
+        self = .string(value)
+    }
+
+    package init(integerLiteral value: Int64) {
+        self = .int(value)
+    }
+
+    package init(booleanLiteral value: Bool) {
+        self = .bool(value)
+    }
+
+    package init(floatLiteral value: Double) {
+        self = .double(value)
+    }
+}

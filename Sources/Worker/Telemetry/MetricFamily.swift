@@ -1,0 +1,162 @@
+import Synchronization
+
+/// All series of one metric: one for each combination of its labels' values.
+///
+/// Label values have to come from bounded sets. Should one not, the combinations beyond
+/// `seriesMax` are counted together in a series whose labels all say `other`.
+package final class MetricFamily<Series: Sendable>: Sendable {
+    package static var seriesMax: Int { 1000 }
+
+    let name: String
+    let help: String
+    let labels: [String]
+    private let make: @Sendable () -> Series
+    private let series: Mutex<[[String]: Series]>
+
+    init(name: String, help: String, labels: [String], make: @escaping @Sendable () -> Series) {
+        self.name = name
+        self.help = help
+        self.labels = labels
+        self.make = make
+        series = Mutex(labels.isEmpty ? [[]: make()] : [:])
+    }
+
+    /// The series of these label values, made when it is first asked for.
+    ///
+    /// Looks into a table under a lock: keep what it returns where records are counted one by one.
+    package subscript(_ values: String...) -> Series {
+        precondition(values.count == labels.count, "\(name) has labels \(labels)")
+        return series.withLock { series in
+            if let known = series[values] {
+                return known
+            }
+            let isFull = series.count >= Self.seriesMax
+            let key = isFull ? labels.map { _ in "other" } : values
+            if let known = series[key] {
+                return known
+            }
+            let new = make()
+            series[key] = new
+            return new
+        }
+    }
+
+    /// Forgets a series, so that a partition that went elsewhere is no longer shown.
+    package func remove(_ values: String...) {
+        precondition(!labels.isEmpty, "\(name) has one series, which stays")
+        series.withLock { _ = $0.removeValue(forKey: values) }
+    }
+
+    /// The series in the order of their label values.
+    var all: [(values: [String], series: Series)] {
+        series.withLock { series in series.map { (values: $0.key, series: $0.value) } }
+            .sorted { $0.values.lexicographicallyPrecedes($1.values) }
+    }
+}
+
+extension MetricFamily<Counter> {
+    /// Increments the only series of a metric without labels.
+    package func increment(by amount: Int = 1) {
+        self[].increment(by: amount)
+    }
+}
+
+extension MetricFamily<Gauge> {
+    /// Sets the only series of a metric without labels.
+    package func set(_ value: Double) {
+        self[].set(value)
+    }
+
+    package func set(_ value: some BinaryInteger) {
+        self[].set(value)
+    }
+}
+
+extension MetricFamily<Histogram> {
+    /// Observes in the only series of a metric without labels.
+    package func observe(_ value: Double) {
+        self[].observe(value)
+    }
+
+    package func observe(_ duration: Duration) {
+        self[].observe(duration)
+    }
+}
+
+/// A number that only rises; one series of a metric.
+package final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    init() {}
+
+    package var value: Int {
+        count.load(ordering: .relaxed)
+    }
+
+    package func increment(by amount: Int = 1) {
+        assert(amount >= 0, "a counter only rises")
+        count.wrappingAdd(amount, ordering: .relaxed)
+    }
+}
+
+/// A number that rises and falls; one series of a metric.
+package final class Gauge: Sendable {
+    private let bits = Atomic<UInt64>(0)
+
+    init() {}
+
+    package var value: Double {
+        Double(bitPattern: bits.load(ordering: .relaxed))
+    }
+
+    package func set(_ value: Double) {
+        bits.store(value.bitPattern, ordering: .relaxed)
+    }
+
+    package func set(_ value: some BinaryInteger) {
+        set(Double(value))
+    }
+}
+
+/// How often values fell into which range; one series of a metric.
+package final class Histogram: Sendable {
+    struct Snapshot: Sendable {
+        /// Per bound, and last for what is above all of them; not cumulative.
+        var counts: [Int]
+        var sum = 0.0
+    }
+
+    /// Upper bounds, ascending, each belonging to its range.
+    let bounds: [Double]
+    private let state: Mutex<Snapshot>
+
+    /// From half a millisecond to half a minute, for durations in seconds.
+    package static let secondsBounds = [
+        0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+    ]
+
+    /// Powers of four, for numbers of records.
+    package static let countBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384]
+
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        state = Mutex(Snapshot(counts: Array(repeating: 0, count: bounds.count + 1)))
+    }
+
+    package func observe(_ value: Double) {
+        let index = bounds.firstIndex { value <= $0 } ?? bounds.count
+        state.withLock { state in
+            state.counts[index] += 1
+            state.sum += value
+        }
+    }
+
+    /// Observes a duration in seconds.
+    package func observe(_ duration: Duration) {
+        observe(duration / .seconds(1))
+    }
+
+    var snapshot: Snapshot {
+        state.withLock { $0 }
+    }
+}
