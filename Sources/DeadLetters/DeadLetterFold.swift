@@ -59,7 +59,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     }
 }
 
-/// Which dead letters somebody wants to see; what is empty or nil lets all through.
+/// Which dead letters the operator wants to see; what is empty or nil lets all through.
 package struct DeadLetterFilter: Sendable {
     package var reasons: Set<String> = []
     package var classes: Set<String> = []

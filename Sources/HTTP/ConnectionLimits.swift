@@ -9,7 +9,7 @@ package struct HTTPLimits: Sendable {
     /// A larger body is answered with 413.
     package var bodyBytesMax = 64 * 1024
 
-    /// Connections at once; one more takes the place of the one that is slow for longest.
+    /// Connections at once; one more replaces the one that is slow for longest.
     package var connectionsMax = 64
 
     /// The same of one address: IPv4, or an IPv6 network of 64 bits.
@@ -44,7 +44,7 @@ package struct HTTPLimits: Sendable {
 /// thread that sleeps while there is none ends those that outlive theirs. (The library's own
 /// timeout counts silence only, so a client that sends a byte now and then could hold a connection
 /// for ever.) And a new connection is never refused: above the limit of its address, or of all
-/// together, it takes the place of one that has been slow for longest. A health probe that sends
+/// together, it replaces the one that has been slow for longest. A health probe that sends
 /// its head at once is answered whatever else is open, from the same address too, as behind a
 /// proxy.
 ///

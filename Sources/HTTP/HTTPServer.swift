@@ -23,7 +23,7 @@ package final class HTTPServer: Sendable {
     /// Begins to listen.
     ///
     /// - Parameters:
-    ///   - address: an IPv4 or IPv6 address of this machine; loopback unless told otherwise.
+    ///   - address: an IPv4 or IPv6 address of this machine; loopback by default.
     ///   - port: 0 for any free one.
     package init(
         address: String = "127.0.0.1",

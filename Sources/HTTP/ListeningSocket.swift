@@ -16,7 +16,7 @@ struct ListeningSocket: ~Copyable {
         self.port = Self.boundPort(descriptor)
     }
 
-    /// Gives the descriptor away: whoever takes it closes it.
+    /// Transfers the descriptor: the caller closes it.
     consuming func take() -> Int32 {
         let taken = descriptor
         discard self

@@ -151,7 +151,7 @@ func producerDelivered(
     }
 }
 
-/// Where a client reports what no call of ours asked for.
+/// Where a client reports events that no call asked for.
 ///
 /// They are called on librdkafka's own threads and must return at once.
 package struct KafkaHandlers: Sendable {

@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What the cluster says about its brokers and topics.
+/// What the cluster reports about its brokers and topics.
 package struct ClusterMetadata: Sendable, Equatable {
     package let brokerCount: Int
     package let topics: [TopicMetadata]
@@ -15,7 +15,7 @@ package struct ClusterMetadata: Sendable, Equatable {
     }
 }
 
-/// What the cluster says about one topic.
+/// What the cluster reports about one topic.
 package struct TopicMetadata: Sendable, Equatable {
     package let name: String
     package let partitionCount: Int

@@ -5,11 +5,11 @@ import Threads
 package actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
     private var client: ClientHandle?
-    private let questions: KafkaQuestions
+    private let requests: KafkaRequests
     private let configuration: [String: String]
     private let handlers: KafkaHandlers
     /// A consumer for each group that was asked about; none of them joins its group.
-    private var groups: [String: KafkaQuestions] = [:]
+    private var groups: [String: KafkaRequests] = [:]
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -22,13 +22,13 @@ package actor KafkaAdmin {
     ) throws(KafkaError) {
         let client = try ClientHandle.admin(configuration, handlers: handlers)
         self.client = client
-        questions = KafkaQuestions(client)
+        requests = KafkaRequests(client)
         self.configuration = configuration
         self.handlers = handlers
     }
 
     package func close() async {
-        await questions.close()
+        await requests.close()
         for group in groups.values {
             await group.close()
         }
@@ -42,11 +42,11 @@ package actor KafkaAdmin {
         return client
     }
 
-    func questions(ofGroup name: String) throws(KafkaError) -> KafkaQuestions {
+    func requests(ofGroup name: String) throws(KafkaError) -> KafkaRequests {
         _ = try opened()
         if let known = groups[name] { return known }
         let properties = configuration.merging(["group.id": name]) { $1 }
-        let made = KafkaQuestions(try ClientHandle.consumer(properties, handlers: handlers))
+        let made = KafkaRequests(try ClientHandle.consumer(properties, handlers: handlers))
         groups[name] = made
         return made
     }
@@ -65,7 +65,7 @@ package actor KafkaAdmin {
             switch error.code {
             case .unsupported, .unauthorized: return .unanswered(error)
             case .timedOut:
-                guard (try? await questions.metadata(topic: nil, deadline: deadline)) != nil else {
+                guard (try? await requests.metadata(topic: nil, deadline: deadline)) != nil else {
                     throw error
                 }
                 return .unanswered(error)
@@ -78,18 +78,18 @@ package actor KafkaAdmin {
     ///
     /// Fails when no broker answers in time.
     package nonisolated func clusterID(deadline: Duration) async throws(KafkaError) -> String {
-        _ = try await questions.metadata(topic: nil, deadline: deadline)
-        return await questions.clusterID()
+        _ = try await requests.metadata(topic: nil, deadline: deadline)
+        return await requests.clusterID()
             ?? configuration["bootstrap.servers"] ?? ""
     }
 
     /// - Parameter topic: nil asks for all. A topic that does not exist is told by its error, and
-    ///   made by the question where the brokers are set up so: who only looks asks for all.
+    ///   created by the request where the brokers are set up so: a reader asks for all.
     package nonisolated func metadata(
         topic: String? = nil,
         deadline: Duration
     ) async throws(KafkaError) -> ClusterMetadata {
-        try await questions.metadata(topic: topic, deadline: deadline)
+        try await requests.metadata(topic: topic, deadline: deadline)
     }
 
     /// The offsets between which each partition holds records: two requests per broker.
@@ -121,7 +121,7 @@ package actor KafkaAdmin {
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: Int64] {
         let times = Dictionary(uniqueKeysWithValues: partitions.map { ($0, time) })
-        return try await questions.offsets(times, deadline: deadline)
+        return try await requests.offsets(times, deadline: deadline)
     }
 }
 
@@ -234,6 +234,6 @@ extension KafkaAdmin {
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         guard !partitions.isEmpty else { return [:] }
-        return try await questions(ofGroup: group).committed(partitions, deadline: deadline)
+        return try await requests(ofGroup: group).committed(partitions, deadline: deadline)
     }
 }

@@ -114,7 +114,7 @@ extension KafkaConsumer {
         _ partitions: [TopicPartition],
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        try await questions.committed(partitions, deadline: deadline)
+        try await requests.committed(partitions, deadline: deadline)
     }
 
     /// Asks the broker, on another thread than `poll`'s.
@@ -122,14 +122,14 @@ extension KafkaConsumer {
         _ partition: TopicPartition,
         deadline: Duration
     ) async throws(KafkaError) -> Watermarks {
-        try await questions.watermarks(partition, deadline: deadline)
+        try await requests.watermarks(partition, deadline: deadline)
     }
 
     /// Asks for all topics, which also makes the group notice one that has appeared.
     package nonisolated func metadata(deadline: Duration) async throws(KafkaError)
         -> ClusterMetadata
     {
-        try await questions.metadata(topic: nil, deadline: deadline)
+        try await requests.metadata(topic: nil, deadline: deadline)
     }
 
     /// Leaves the group (a static member stays in it) and ends the client.
@@ -140,7 +140,7 @@ extension KafkaConsumer {
         guard let client else { return true }
         client.callbacks.isClosing.store(true, ordering: .releasing)
         shared.close()
-        await questions.close()
+        await requests.close()
         self.client = nil
         let isClosed = queue.close(
             client,

@@ -12,7 +12,7 @@ package actor KafkaConsumer {
     let queue: ConsumerQueue
     /// The same client for calls that may come from any thread.
     nonisolated let shared: SharedClient
-    nonisolated let questions: KafkaQuestions
+    nonisolated let requests: KafkaRequests
     private var reader = MessageReader()
     private var backlog: FetchBacklog
     var revoking: Set<TopicPartition> = []
@@ -37,7 +37,7 @@ package actor KafkaConsumer {
         backlog = FetchBacklog(properties)
         queue = ConsumerQueue(client)
         shared = SharedClient(client)
-        questions = KafkaQuestions(client)
+        requests = KafkaRequests(client)
     }
 
     /// What the pipeline's promises rest on: not to be configured away.
@@ -119,7 +119,7 @@ package actor KafkaConsumer {
             leaving: queue.count
         )
         if isFetchingDue, Self.mustPrompt {
-            questions.promptFetching(Set(result.records.map(\.topicPartition)))
+            requests.promptFetching(Set(result.records.map(\.topicPartition)))
         }
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {

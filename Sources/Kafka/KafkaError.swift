@@ -173,14 +173,14 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_INVALID_CONFIG.rawValue: .invalidConfiguration,
     ]
 
-    /// Whoever was asked is not, or not yet, the one who answers this.
+    /// The broker that was asked is not, or not yet, the one that answers this.
     var isAskedOfAnother: Bool {
         self == .waitingForCoordinator || self == .leaderMoved
     }
 
     /// Whether the same call may succeed later.
     ///
-    /// What is unknown may: an error that nobody has thought of is no reason to give up a record.
+    /// What is unknown may: an unforeseen error is no reason to give up a record.
     var isRetriable: Bool {
         switch self {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument,

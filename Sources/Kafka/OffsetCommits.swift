@@ -60,7 +60,7 @@ package struct CommitOutcome: Sendable, Equatable {
 
 /// The commits that librdkafka has not yet reported on, by a number that travels with each.
 ///
-/// A number instead of a pointer: a report that comes after its deadline finds nobody and is
+/// A number instead of a pointer: a report that comes after its deadline finds no waiter and is
 /// dropped, and one that never comes leaks nothing.
 final class PendingCommits: Sendable {
     private struct State {
@@ -98,7 +98,7 @@ final class PendingCommits: Sendable {
         }
     }
 
-    /// Reports, or gives up with nil; whoever comes second is ignored.
+    /// Reports, or gives up with nil; the second call is ignored.
     func resolve(_ number: Int, with outcome: CommitOutcome?) {
         let continuation: CheckedContinuation<CommitOutcome?, Never>? = state.withLock { state in
             guard state.open.remove(number) != nil else { return nil }

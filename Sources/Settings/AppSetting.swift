@@ -65,14 +65,14 @@ enum AppMember: String, CaseIterable {
 
     var sentence: String {
         switch self {
-        case .bundleID: "The app."
+        case .bundleID: "The app's bundle ID."
         case .environment:
-            "The one environment of Apple's whose purchases are accepted by this entry."
-        case .appAppleID: "Apple's number of the app, which its Production notifications carry."
+            "Apple's environment whose purchases this entry accepts."
+        case .appAppleID: "Apple ID of the app, which its Production notifications carry."
         case .roots:
-            "Roots of one's own instead of Apple's pinned ones, for this app and environment alone."
+            "Custom roots instead of Apple's pinned ones, for this app and environment alone."
         case .isTestRootInProduction:
-            "Has to be said where `roots` vouch for Production; logged at every start."
+            "Has to be true where `roots` are trusted for Production; logged at every start."
         }
     }
 }

@@ -14,7 +14,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     package init?(_ text: some StringProtocol) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var host = text[..<colon]
-        let port = Quantity.integer(String(text[text.index(after: colon)...]))
+        let port = UnitText.integer(String(text[text.index(after: colon)...]))
         guard let port, (1...65_535).contains(port) else { return nil }
         if host.hasPrefix("[") {
             guard host.hasSuffix("]") else { return nil }

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// static let recordsMax = Setting(
-///     "batch.records_max", .int(1...100_000), default: 1000, "Records in one batch at most."
+///     "batch.records_max", .int(1...100_000), default: 1000, "Maximum records per batch."
 /// )
 /// ```
 package struct Setting<Value: Sendable>: Sendable {

@@ -47,7 +47,7 @@ extension SettingKind where Value == Int {
                 let value: Int? =
                     switch input {
                     case .json(let json) where json.kind == .number: json.int64.map(Int.init)
-                    case .json, .text: input.string.flatMap(Quantity.integer)
+                    case .json, .text: input.string.flatMap(UnitText.integer)
                     }
                 guard let value, bounds.contains(value) else { throw .whole }
                 return value
@@ -60,15 +60,15 @@ extension SettingKind where Value == Int {
     package static func bytes(_ bounds: ClosedRange<Int>) -> SettingKind {
         SettingKind(
             type: "size",
-            expected: "a size from \(Quantity.bytes(bounds.lowerBound)) to "
-                + "\(Quantity.bytes(bounds.upperBound)), with its unit: B, KiB, MiB or GiB",
+            expected: "a size from \(UnitText.bytes(bounds.lowerBound)) to "
+                + "\(UnitText.bytes(bounds.upperBound)), with its unit: B, KiB, MiB or GiB",
             read: { input throws(SettingMismatch) in
-                guard let value = input.string.flatMap(Quantity.bytes(parsing:)),
+                guard let value = input.string.flatMap(UnitText.bytes(parsing:)),
                     bounds.contains(value)
                 else { throw .whole }
                 return value
             },
-            render: { Quantity.bytes($0) }
+            render: { UnitText.bytes($0) }
         )
     }
 }
@@ -78,15 +78,15 @@ extension SettingKind where Value == Duration {
     package static func duration(_ bounds: ClosedRange<Duration>) -> SettingKind {
         SettingKind(
             type: "duration",
-            expected: "a duration from \(Quantity.duration(bounds.lowerBound)) to "
-                + "\(Quantity.duration(bounds.upperBound)), with its unit: ms, s, m, h or d",
+            expected: "a duration from \(UnitText.duration(bounds.lowerBound)) to "
+                + "\(UnitText.duration(bounds.upperBound)), with its unit: ms, s, m, h or d",
             read: { input throws(SettingMismatch) in
-                guard let value = input.string.flatMap(Quantity.duration(parsing:)),
+                guard let value = input.string.flatMap(UnitText.duration(parsing:)),
                     bounds.contains(value)
                 else { throw .whole }
                 return value
             },
-            render: { Quantity.duration($0) }
+            render: { UnitText.duration($0) }
         )
     }
 }

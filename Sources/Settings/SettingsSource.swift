@@ -104,7 +104,7 @@ package struct SettingsFile: Sendable {
     }
 }
 
-/// What somebody wrote for a setting, before it is understood.
+/// What the operator wrote for a setting, before it is parsed.
 package enum SettingInput: Sendable {
     /// From the environment, or from a file that holds a secret.
     case text(String)

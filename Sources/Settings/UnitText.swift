@@ -1,5 +1,5 @@
 /// Numbers with units as text, both ways; what is written reads back as the same value.
-enum Quantity {
+enum UnitText {
     private static let byteUnits: [(name: String, bytes: Int)] = [
         ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
     ]
@@ -48,7 +48,7 @@ enum Quantity {
     }
 }
 
-/// Finds what somebody may have meant.
+/// Finds the name that the operator may have meant.
 enum Spelling {
     /// The nearest of the known words, where one is near enough to be a slip.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {

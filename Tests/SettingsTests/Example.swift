@@ -17,7 +17,7 @@ enum Example {
         "batch.records_max",
         .int(1...100_000),
         default: 1000,
-        "Records in one batch at most."
+        "Maximum records per batch."
     )
     static let bytesMax = Setting(
         "batch.bytes_max",

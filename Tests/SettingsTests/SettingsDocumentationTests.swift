@@ -18,7 +18,7 @@ import Testing
         #expect(
             rows.contains(
                 "| `batch.records_max` | `BATCH_RECORDS_MAX` | `1000` | "
-                    + "Records in one batch at most. (an integer from 1 to 100000) |"
+                    + "Maximum records per batch. (an integer from 1 to 100000) |"
             )
         )
     }

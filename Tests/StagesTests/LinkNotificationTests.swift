@@ -22,7 +22,7 @@ import Worker
         let outbox = worker.stage.outboxes[0]
         let running = Task {
             while !Task.isCancelled {
-                try await outbox.waitForOccasion()
+                try await outbox.waitForWork()
                 try await outbox.empty { records in
                     let names = try LinkWorker.owners(records).compactMap(\.self)
                     told.withLock { $0 += names }
@@ -89,7 +89,7 @@ import Worker
         let worker = try await LinkWorker(sweepInterval: Self.never)
         try await worker.settle([.purchase("1", token: LinkWorker.anna)])
         let outbox = worker.stage.outboxes[0]
-        try await outbox.waitForOccasion()
+        try await outbox.waitForWork()
         try await outbox.empty { _ in }
         _ = try await worker.client.query(
             """
@@ -102,7 +102,7 @@ import Worker
         // The loop comes again after a fault, whichever call met it.
         await eventually {
             do {
-                try await outbox.waitForOccasion()
+                try await outbox.waitForWork()
                 return try await worker.told() == ["1=anna"]
             } catch {
                 return false

@@ -153,8 +153,8 @@ import Worker
         let worker = try await Self.unowned()
         let outbox = worker.stage.outboxes[0]
         // The first occasion is that nobody has looked yet.
-        try await outbox.waitForOccasion()
-        async let occasion: Void = outbox.waitForOccasion()
+        try await outbox.waitForWork()
+        async let occasion: Void = outbox.waitForWork()
         try await worker.link("account_token", Self.anna, "anna")
         try await occasion
         #expect(try await worker.told() == ["1=anna"])

@@ -30,7 +30,7 @@ import Worker
 
         /// As the worker's loop does first.
         func start(_ worker: LinkWorker) async throws {
-            try await worker.stage.outboxes[0].waitForOccasion()
+            try await worker.stage.outboxes[0].waitForWork()
         }
 
         /// Has both stages take up two purchases: the first goes from anna to bob.

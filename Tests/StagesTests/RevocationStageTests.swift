@@ -76,7 +76,7 @@ struct RevocationStageTests {
         let mine = try RevocableAuthority()
         let rig = try await Self.rig(mine, .hard)
         try await rig.publish((0..<20).map { try Self.body(mine, signed: 1_700_000_000 + $0) })
-        let waiting = "infrastructure fault, trying again until it is over"
+        let waiting = "dependency unavailable, retrying"
         await eventually { rig.log.count(waiting) == 1 }
         await eventually {
             rig.service.health.reason(.revocation)?.contains("not known whether revoked") == true

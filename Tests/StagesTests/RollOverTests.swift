@@ -87,7 +87,7 @@ struct RollOverTests {
         #expect(rig.metric("entitlements_dead_letters_total{reason=\"root_untrusted\"") == 1)
 
         try rig.replace("roots.pem", firstRoot + Array(all[3].authority.rootPEM.utf8))
-        await eventually { rig.log.count("settings read again") == 1 }
+        await eventually { rig.log.count("settings reloaded") == 1 }
         let bodies = try all.flatMap(Self.bodies)
         try await rig.publish(bodies)
         forwarded += bodies.count

@@ -93,7 +93,7 @@ import Worker
                 stallMax: .seconds(60)
             )
             let loop = try WorkerLoop(
-                Judging(stage: stage, deadLetters: { _ in NoLetters() }),
+                ActiveStage(stage: stage, deadLetters: { _ in NoLetters() }),
                 configuration: configuration,
                 health: health,
                 metrics: MetricsRegistry(),

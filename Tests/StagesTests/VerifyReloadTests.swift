@@ -10,8 +10,8 @@ import Worker
 /// What `verify-worker` takes up while it runs, and what it does not.
 @Suite(.timeLimit(.minutes(10)))
 struct VerifyReloadTests {
-    private static let taken = "settings read again"
-    private static let refused = "the settings are wrong, the former ones stay in force"
+    private static let taken = "settings reloaded"
+    private static let refused = "reloaded settings invalid, previous settings stay in force"
 
     private static let first = Result { try CertificateAuthority(name: "First") }
     private static let second = Result { try CertificateAuthority(name: "Second") }
@@ -115,7 +115,7 @@ struct VerifyReloadTests {
             extra: #""batch": {"records_max": 7}, "breaker": {"refused_max": 7},"#,
             prefix: "other."
         )
-        let named = "settings were changed that only a restart takes up"
+        let named = "settings changed that need a restart"
         await eventually { rig.log.count(named) == 1 }
         let names = rig.log.metadata(of: named).joined()
         #expect(names.contains("kafka.topic_prefix") && names.contains("kafka.group_prefix"))

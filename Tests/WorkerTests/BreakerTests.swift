@@ -24,31 +24,31 @@ import Worker
         Breaker.Findings(hasAccepted: accepted, refused: values.map { record($0) })
     }
 
-    /// Judges one batch after the other.
-    private func judge(
+    /// Evaluates one batch after the other.
+    private func evaluate(
         _ breaker: inout Breaker,
         _ batches: Breaker.Findings...
     ) -> [Breaker.Decision] {
-        batches.map { breaker.judge($0, now: start) }
+        batches.map { breaker.evaluate($0, now: start) }
     }
 
     @Test func `refusals by the settings are held until the limit, then it trips`() {
         var breaker = breaker()
-        let decisions = judge(&breaker, refused(1, 2), refused(3), refused())
+        let decisions = evaluate(&breaker, refused(1, 2), refused(3), refused())
         #expect(decisions == [.hold, .holdAll, .holdAll])
         #expect(breaker.state == .tripped)
     }
 
     @Test func `the same payload posted again does not count again`() {
         var breaker = breaker()
-        let decisions = judge(&breaker, refused(1, 2, 1, 2), refused(1, 2), refused(2, 1))
+        let decisions = evaluate(&breaker, refused(1, 2, 1, 2), refused(1, 2), refused(2, 1))
         #expect(decisions == [.hold, .hold, .hold])
         #expect(breaker.report == ["com.example.typo in Production: 2"])
     }
 
     @Test func `the first accepted record disarms it for good`() {
         var breaker = breaker()
-        let decisions = judge(
+        let decisions = evaluate(
             &breaker,
             refused(1),
             refused(2, 3, 4, accepted: true),
@@ -62,24 +62,24 @@ import Worker
     @Test func `a minute from the first batch on without reaching the limit disarms it`() {
         var breaker = breaker()
         let early = breaker.tick(start + .seconds(600))
-        let held = judge(&breaker, refused(1))
+        let held = evaluate(&breaker, refused(1))
         let ticks = [59, 60, 61].map { breaker.tick(start + .seconds($0)) }
-        let passed = judge(&breaker, refused(2, 3, 4))
+        let passed = evaluate(&breaker, refused(2, 3, 4))
         #expect(!early)
         #expect(held == [.hold])
         #expect(ticks == [false, true, false])
         #expect(passed == [.pass])
         #expect(!breaker.hasAccepted)
-        let later = judge(&breaker, refused(accepted: true))
+        let later = evaluate(&breaker, refused(accepted: true))
         #expect(later == [.pass])
         #expect(breaker.hasAccepted)
     }
 
     @Test func `once tripped no time helps, and the first accepted record does`() {
         var breaker = breaker()
-        let tripped = judge(&breaker, refused(1, 2, 3))
+        let tripped = evaluate(&breaker, refused(1, 2, 3))
         let hasTicked = breaker.tick(start + .seconds(600))
-        let decisions = judge(&breaker, refused(), refused(4, accepted: true), refused(5))
+        let decisions = evaluate(&breaker, refused(), refused(4, accepted: true), refused(5))
         #expect(tripped + decisions == [.holdAll, .holdAll, .disarm, .pass])
         #expect(!hasTicked)
     }
@@ -88,17 +88,17 @@ import Worker
         for values in [[], [1], [1, 2, 3]] as [[UInt8]] {
             var breaker = breaker()
             let findings = Breaker.Findings(refused: values.map { record($0) })
-            _ = breaker.judge(findings, now: start)
+            _ = breaker.evaluate(findings, now: start)
             let (first, second) = (breaker.accepted(), breaker.accepted())
             #expect(first && !second)
-            let decisions = judge(&breaker, refused(5, 6, 7, 8))
+            let decisions = evaluate(&breaker, refused(5, 6, 7, 8))
             #expect(decisions == [.pass])
         }
     }
 
     @Test func `other dead letters leave it as it is`() {
         var breaker = breaker()
-        let decisions = judge(&breaker, refused())
+        let decisions = evaluate(&breaker, refused())
         #expect(decisions == [.pass])
         #expect(breaker.state == .armed)
     }
@@ -111,7 +111,7 @@ import Worker
             + (40..<50).map { record($0, nil, nil) }
             + [record(50, hostile), record(51, hostile)]
             + (60..<100).map { record($0, "com.example.\($0)") }
-        _ = breaker.judge(Breaker.Findings(refused: records), now: start)
+        _ = breaker.evaluate(Breaker.Findings(refused: records), now: start)
         #expect(
             breaker.report.prefix(2) == [
                 "com.example.a in Sandbox: 40", "no bundle ID in no environment: 10",

@@ -43,7 +43,7 @@ import Worker
 
         var sweeps: Int { count.load(ordering: .acquiring) }
 
-        func waitForOccasion() async throws {
+        func waitForWork() async throws {
             await Task.yield()
         }
 

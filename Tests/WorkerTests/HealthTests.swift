@@ -28,9 +28,9 @@ import Worker
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let said = output.fileHandleForReading.readDataToEndOfFile()
+        let reported = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        var lines = String(decoding: said, as: UTF8.self).split(
+        var lines = String(decoding: reported, as: UTF8.self).split(
             separator: "\n",
             omittingEmptySubsequences: false
         )

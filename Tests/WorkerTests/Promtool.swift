@@ -17,8 +17,8 @@ enum Promtool {
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(text))
         try input.fileHandleForWriting.close()
-        let said = output.fileHandleForReading.readDataToEndOfFile()
+        let reported = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+        return (process.terminationStatus, String(decoding: reported, as: UTF8.self))
     }
 }

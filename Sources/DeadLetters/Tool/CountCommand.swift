@@ -4,7 +4,7 @@ import Records
 import Settings
 
 /// `dead-letter count`: how many by reason, class, stage or hour.
-enum CountCommand: ToolCommand {
+enum CountCommand: DeadLetterCommand {
     static let name = "count"
 
     enum Grouping: String, CaseIterable, Sendable {
@@ -31,7 +31,7 @@ enum CountCommand: ToolCommand {
                 CommandOption(
                     "by",
                     argument: "WHAT",
-                    "Group by reason (unless told otherwise), class, stage or hour of failing."
+                    "Group by reason (the default), class, stage or hour of failure."
                 )
             ]
         )

@@ -5,7 +5,7 @@ package import Settings
 package enum DeadLetterTool {
     package static let name = "dead-letter"
 
-    private static var commands: [any ToolCommand.Type] {
+    private static var commands: [any DeadLetterCommand.Type] {
         [ListCommand.self, ShowCommand.self, CountCommand.self]
     }
 
@@ -51,7 +51,7 @@ package enum DeadLetterTool {
     }
 
     private static func run(
-        _ command: any ToolCommand.Type,
+        _ command: any DeadLetterCommand.Type,
         _ arguments: ArraySlice<String>,
         _ environment: [String: String],
         _ now: Timestamp,
@@ -62,7 +62,7 @@ package enum DeadLetterTool {
             console.print(text: command.syntax.help)
             return ExitCode.success
         }
-        let topic = try ToolSettings.topic(parsed, environment: environment)
+        let topic = try DeadLetterSettings.topic(parsed, environment: environment)
         return try await command.run(
             ToolContext(arguments: parsed, topic: topic, now: now, console: console)
         )
@@ -86,7 +86,7 @@ package enum DeadLetterTool {
 }
 
 /// One of the tool's commands.
-protocol ToolCommand {
+protocol DeadLetterCommand {
     static var name: String { get }
     static var syntax: CommandSyntax { get }
 
@@ -94,7 +94,7 @@ protocol ToolCommand {
     static func run(_ context: ToolContext) async throws -> Int32
 }
 
-extension ToolCommand {
+extension DeadLetterCommand {
     static func syntax(
         _ summary: String,
         operands: String = "",
@@ -106,7 +106,7 @@ extension ToolCommand {
             summary,
             operands: operands,
             operandCount: operandCount,
-            options: options + ToolSettings.options
+            options: options + DeadLetterSettings.options
                 + [CommandOption("json", short: "j", "Print JSON instead of text.")]
         )
     }

@@ -3,7 +3,7 @@ import Records
 import Settings
 
 /// `dead-letter list`: one line for each, the newest first, nothing of the originals' content.
-enum ListCommand: ToolCommand {
+enum ListCommand: DeadLetterCommand {
     static let name = "list"
 
     static var syntax: CommandSyntax {
@@ -14,7 +14,7 @@ enum ListCommand: ToolCommand {
                     "limit",
                     short: "n",
                     argument: "N",
-                    "At most so many, 50 unless told otherwise."
+                    "Maximum number of letters; 50 by default."
                 )
             ]
         )

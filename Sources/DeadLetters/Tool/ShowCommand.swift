@@ -2,15 +2,16 @@ import Records
 import Settings
 
 /// `dead-letter show`: one dead letter whole, the original included.
-enum ShowCommand: ToolCommand {
+enum ShowCommand: DeadLetterCommand {
     static let name = "show"
 
     static var syntax: CommandSyntax {
         syntax(
             "Shows one dead letter whole, with the original's headers, key and value, and header "
                 + "and payload of each JWS and receipt in it, decoded and unverified. Tokens, "
-                + "receipts and account tokens are left out unless --reveal asks for them; JSON "
-                + "holds the original whole. It may hold personal data: it belongs into no ticket.",
+                + "receipts and account tokens are left out unless --reveal asks for them; "
+                + "JSON holds the original whole. It may hold personal data: do not paste it into "
+                + "tickets.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
             options: [
@@ -23,7 +24,7 @@ enum ShowCommand: ToolCommand {
                 CommandOption(
                     "force",
                     short: "f",
-                    "Print the original to a terminal too, which obeys what it is shown."
+                    "Print the original to a terminal too, which may interpret control sequences."
                 ),
             ]
         )
@@ -121,7 +122,7 @@ enum ShowCommand: ToolCommand {
         let isForced = context.arguments.isSet("force")
         guard context.console.write(bytes: value, isForced: isForced) else {
             context.console.note(
-                "not printed: a stranger wrote the original, and a terminal would obey it; send it "
+                "not printed: the original may hold terminal control sequences; send it "
                     + "to a file or a pipe, or add --force"
             )
             return ExitCode.negative

@@ -3,18 +3,18 @@ import Records
 import Settings
 
 /// The settings of the tool, a few of the workers'.
-enum ToolSettings {
+enum DeadLetterSettings {
     static let bootstrap = Setting(
         "kafka.bootstrap",
         .hostPorts,
         default: [HostPort(host: "localhost", port: 9092)],
-        "Kafka's bootstrap servers."
+        "Kafka bootstrap servers."
     )
     static let topicPrefix = Setting(
         "kafka.topic_prefix",
         .string(bytes: 0...100),
         default: "storekit.",
-        "What the topics' names begin with."
+        "Prefix of the topics' names."
     )
 
     static let schema = SettingsSchema(
@@ -23,8 +23,8 @@ enum ToolSettings {
     )
 
     static let options = [
-        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka's bootstrap servers."),
-        CommandOption("prefix", argument: "TEXT", "What the topics' names begin with."),
+        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka bootstrap servers."),
+        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
         CommandOption(
             "config",
             short: "c",
@@ -66,18 +66,18 @@ enum FilterOptions {
             short: "r",
             argument: "REASON",
             isRepeatable: true,
-            "Only of this reason; may be given several times."
+            "Only this reason; may be given several times."
         ),
         CommandOption(
             "class",
             argument: "CLASS",
             isRepeatable: true,
-            "Only of this class: forged, corrupt, misrouted, stale or conflict."
+            "Only this class: forged, corrupt, misrouted, stale or conflict."
         ),
         CommandOption(
             "since",
             argument: "TIME",
-            "Failed at or after: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 90m, 2d."
+            "Failed at or after: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago: 90m, 2d."
         ),
         CommandOption("until", argument: "TIME", "Failed before."),
         CommandOption(

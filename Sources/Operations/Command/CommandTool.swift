@@ -176,7 +176,7 @@ extension CommandError {
         case let error as SettingsError:
             self.init(
                 ExitCode.configuration,
-                "the settings are not right:\n"
+                "invalid settings:\n"
                     + error.problems.map { "  \($0)" }.joined(separator: "\n")
             )
         case let error as KafkaError where error.code == .invalidConfiguration:
@@ -184,7 +184,7 @@ extension CommandError {
         case let error as PostgresError where error.sqlState == .undefinedTable:
             self.init(
                 ExitCode.configuration,
-                "the database has not got the schema: run '\(PipelineTool.name) migrate'"
+                "the database lacks the schema: run '\(PipelineTool.name) migrate'"
             )
         case let error as PostgresError where error.fault == .operator:
             self.init(ExitCode.configuration, error.description)

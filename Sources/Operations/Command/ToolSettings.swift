@@ -43,12 +43,12 @@ package enum ToolSettings {
             argument: "HOST:PORT,…",
             "Kafka's bootstrap servers (KAFKA_BOOTSTRAP)."
         ),
-        CommandOption("prefix", argument: "TEXT", "What the topics' names begin with."),
+        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
     ]
     static let groupOption = CommandOption(
         "group-prefix",
         argument: "TEXT",
-        "What the consumer groups' names begin with."
+        "Prefix of the consumer groups' names."
     )
     static let postgresOption = CommandOption(
         "postgres",

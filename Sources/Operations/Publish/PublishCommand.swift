@@ -23,7 +23,7 @@ extension ToolCommand {
         CommandOption(
             "topic",
             argument: "NAME",
-            "The whole name of another topic than <prefix>raw."
+            "The full name of another topic than <prefix>raw."
         ),
         CommandOption("whole", "Each file is one body, whatever is in it."),
         CommandOption("key", argument: "TEXT", "The key of every record; none unless given."),
@@ -107,7 +107,7 @@ extension ToolCommand {
         guard let found = metadata[topic: topic], found.error == nil else {
             throw CommandError(
                 ExitCode.unavailable,
-                "topic \(topic) does not exist or may not be seen: create it with "
+                "topic \(topic) is missing or not authorized: create it with "
                     + "'\(PipelineTool.name) topics'"
             )
         }

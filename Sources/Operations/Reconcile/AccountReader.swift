@@ -54,7 +54,7 @@ package struct AccountReader: Sendable {
             guard let found = metadata[topic: name], found.error == nil else {
                 throw CommandError(
                     ExitCode.unavailable,
-                    "topic \(name) does not exist or may not be seen: create it with "
+                    "topic \(name) is missing or not authorized: create it with "
                         + "'\(PipelineTool.name) topics', or give its prefix"
                 )
             }

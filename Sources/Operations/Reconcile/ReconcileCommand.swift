@@ -7,18 +7,18 @@ extension ToolCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) reconcile",
             "Proves that no record was lost: counts what became of each.\n\n"
-                + "Every commit of a worker carries how many records ended how since its tally "
-                + "began. In each partition of each stage the committed offset minus the offset "
-                + "at which the tally began has to equal the sum of the dispositions, and the "
-                + "next topic has to have been given what was forwarded. It may be run at any "
-                + "time, also while the workers work. Exit code 1 when it does not add up.\n\n"
-                + "After a crash a topic was given more than was counted, and as many losses could "
-                + "hide behind it. With --exact the topics themselves are read, some hundred "
-                + "thousand records a second, and each output is counted once, by the input that "
-                + "it was made of. A topic from which retention has removed records is not proved "
-                + "so. A record that ended otherwise when it was read again after a crash, as one "
-                + "that dedupe had marked, has an output that is not counted: it is said how many "
-                + "there are, as each could hide a loss in the same partition.",
+                + "Every commit of a worker carries its counts: how many records ended in which "
+                + "disposition. In each partition of each stage the committed offset minus the "
+                + "offset at which the counts began has to equal the sum of the dispositions, and "
+                + "the next topic has to hold what was forwarded. May be run at any time, also "
+                + "while the workers run. Exit code 1 when it does not add up.\n\n"
+                + "After a crash records are written again, so that a topic holds more than was "
+                + "counted, which could hide as many losses. With --exact the topics themselves "
+                + "are read, some hundred thousand records a second, and each output is counted "
+                + "once, by its input. That proves nothing for a topic from which retention has "
+                + "removed records. A record that ended otherwise when it was read again after a "
+                + "crash, such as a duplicate in dedupe, has an output that is not counted; their "
+                + "number is reported, because each could hide a loss in the same partition.",
             options: ToolSettings.kafkaOptions
                 + [
                     ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption,

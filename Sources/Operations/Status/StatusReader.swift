@@ -8,8 +8,8 @@ extension ToolCommand {
     static let status = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) status",
-            "Shows what each stage has settled, what waits for it and since when.\n\n"
-                + "Read from Kafka alone: the workers are not asked and notice nothing.",
+            "Shows what each stage has settled, what is waiting for it and since when.\n\n"
+                + "Reads from Kafka alone; the workers are not involved.",
             options: ToolSettings.kafkaOptions
                 + [ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption]
         ),

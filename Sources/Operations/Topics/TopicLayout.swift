@@ -30,9 +30,9 @@ package struct TopicLayout: Hashable, Sendable {
     package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
     /// How much all dead letters together take on disk, in each copy; nil for no bound.
     ///
-    /// Above it the oldest go first: whoever posts forgeries fills a bounded part of a disk.
+    /// Above it the oldest are deleted: posted forgeries fill a bounded part of a disk.
     package var deadLetterBytesMax: Int? = 32 << 30
-    /// Whoever waits for an outcome has long been told that it did not come in time.
+    /// The request that waits for an outcome has long timed out.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
     /// `producer` keeps what the writers chose, which is lz4 for ours.
     package var compression = "producer"

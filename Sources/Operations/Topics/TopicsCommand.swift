@@ -7,7 +7,7 @@ extension ToolCommand {
     static let topics = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) topics",
-            "Creates the pipeline's topics, and says where existing ones differ.\n\n"
+            "Creates the pipeline's topics, and reports where existing ones differ.\n\n"
                 + "May be run again at any time. Existing topics stay as they are: with --alter "
                 + "their settings are changed, their partitions and copies never. Exit code 1 "
                 + "when a difference would stop the workers or lose records.",
@@ -21,35 +21,35 @@ extension ToolCommand {
         CommandOption(
             "partitions",
             argument: "N",
-            "Partitions of each topic, which bound how many copies of a worker share the work; 8 "
-                + "unless given. The broker's cost grows with them."
+            "Partitions of each topic, which limit how many copies of a worker share the work; 8 "
+                + "by default. The broker's cost grows with them."
         ),
         CommandOption(
             "replication",
             argument: "N",
-            "Copies of each partition; the cluster's own default unless given. From 3 on, a write "
+            "Copies of each partition; the cluster's default if not given. From 3 on, a write "
                 + "waits for all but one of them."
         ),
         CommandOption(
             "retention",
             argument: "TIME",
-            "How long records are kept: 7d, 12h, forever; 7d unless given."
+            "How long records are kept: 7d, 12h, forever; 7d by default."
         ),
         CommandOption(
             "dead-letter-retention",
             argument: "TIME",
-            "How long dead letters are kept: 400d, forever; 400d unless given."
+            "How long dead letters are kept: 400d, forever; 400d by default."
         ),
         CommandOption(
             "dead-letter-size",
             argument: "SIZE",
-            "How much all dead letters together take on disk, in each copy: 32GiB, unbounded; "
-                + "32GiB unless given. Above it the oldest go first, whatever their age."
+            "Maximum size of all dead letters together, per replica: 32GiB, unbounded; 32GiB by "
+                + "default. Above it the oldest are deleted, whatever their age."
         ),
         CommandOption(
             "compression",
             argument: "TYPE",
-            "producer, lz4, zstd, snappy, gzip or uncompressed; producer unless given, which "
+            "producer, lz4, zstd, snappy, gzip or uncompressed; producer by default, which "
                 + "keeps the workers' lz4."
         ),
         CommandOption("alter", "Change the settings of existing topics that differ."),

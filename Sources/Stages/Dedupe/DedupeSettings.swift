@@ -6,14 +6,14 @@ package enum DedupeSettings {
         "dedupe.retention",
         .duration(.seconds(3600)...(.seconds(3650 * 86_400))),
         default: .seconds(180 * 86_400),
-        "How long an ID is remembered after its newest revision. What is forgotten goes on once "
-            + "more when it comes again, and changes nothing."
+        "How long an ID is remembered after its newest revision. A forgotten one is forwarded "
+            + "again, and changes nothing."
     )
     package static let pruneInterval = Setting(
         "dedupe.prune_interval",
         .duration(.seconds(60)...(.seconds(30 * 86_400))),
         default: .seconds(6 * 3600),
-        "How often the memory is gone through for what is past its retention."
+        "How often IDs past their retention are deleted."
     )
 
     package static let declarations = [retention.declaration, pruneInterval.declaration]

@@ -6,7 +6,7 @@ package enum EntitleSettings {
         "entitle.lanes",
         .int(1...32),
         default: 2,
-        "Into how many transactions at once a batch is shared out, by purchase."
+        "Parallel transactions per batch, sharded by purchase."
     )
 
     package static let declarations = [lanes.declaration]

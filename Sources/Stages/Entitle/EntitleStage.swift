@@ -160,7 +160,7 @@ package final class EntitleStage: Stage {
                 }
                 metrics.settled(outcome)
                 if outcome.changes > 0 {
-                    feed?.ring()
+                    feed?.wake()
                 }
                 return outcome
             } catch let contradicted as ContradictedFacts {

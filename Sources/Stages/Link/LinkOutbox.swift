@@ -45,7 +45,7 @@ actor LinkOutbox: Outbox {
         self.sweepInterval = sweepInterval
     }
 
-    func waitForOccasion() async throws {
+    func waitForWork() async throws {
         let connection = try await listening()
         guard !isDue else {
             isDue = false

@@ -16,8 +16,8 @@ package enum LinkSettings {
         "linking.mode",
         .choice,
         default: Mode.links,
-        "What an account token is: `links` looks it up in account_links, `identity` takes it for "
-            + "the user ID."
+        "How an account token becomes a user ID: `links` looks it up in account_links, `identity` "
+            + "uses the token itself."
     )
     package static let policy = Setting(
         "linking.policy",

@@ -7,8 +7,8 @@ package enum SharedSettings {
         "linking.trust_ingest_user",
         .bool,
         default: false,
-        "Whether the user whom the ingestion service names in the record header user-id owns the "
-            + "purchase where nothing else names one; for verify-worker and link-worker alike."
+        "Whether the user ID in the record header user-id owns the purchase where nothing else "
+            + "names an owner; set it alike for verify-worker and link-worker."
     )
 
     /// The sections of one JSON file that may serve all executables; each ignores the others'.

@@ -48,7 +48,7 @@ package final class VerifyMetrics: Sendable {
         revocations = RevocationMetrics(registry)
         testRoots = registry.gauge(
             "verify_test_roots_in_production",
-            "Apps for which a root of one's own vouches for Production; 0 unless it is a test."
+            "Apps with a custom root trusted for Production; 0 unless it is a test."
         )
     }
 

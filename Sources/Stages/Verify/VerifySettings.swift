@@ -13,37 +13,37 @@ package enum VerifySettings {
         "verify.body_bytes_max",
         .bytes((1 << 10)...(16 << 20)),
         default: 1 << 20,
-        "A larger body is refused unread."
+        "Maximum bytes of a body; a larger one is refused unread."
     )
     package static let headerBytesMax = Setting(
         "verify.header_bytes_max",
         .bytes((1 << 10)...(1 << 20)),
         default: 16 << 10,
-        "The header segment of a JWS at most, as encoded."
+        "Maximum bytes of the header segment of a JWS, as encoded."
     )
     package static let certificateBytesMax = Setting(
         "verify.certificate_bytes_max",
         .bytes((1 << 10)...(64 << 10)),
         default: 8 << 10,
-        "One certificate at most, as DER."
+        "Maximum bytes of one certificate, as DER."
     )
     package static let jsonDepthMax = Setting(
         "verify.json_depth_max",
         .int(8...1024),
         default: 64,
-        "How deep the JSON of a body or a header may nest."
+        "Maximum nesting of the JSON of a body or a header."
     )
     package static let payloadDepthMax = Setting(
         "verify.payload_depth_max",
         .int(8...VerifierLimits.payloadDepthMax),
         default: VerifierLimits.payloadStandard.depthMax,
-        "How deep a signed payload may nest; later stages read it as a part of something larger."
+        "Maximum nesting of a signed payload."
     )
     package static let itemsMax = Setting(
         "verify.items_max",
         .int(1...100_000),
         default: 500,
-        "Purchases or events in one body at most."
+        "Maximum purchases or events in one body."
     )
     /// Four bodies at their limit.
     package static let outputBytesMaxDefault = 4 << 20
@@ -51,61 +51,60 @@ package enum VerifySettings {
         "verify.output_bytes_max",
         .bytes((1 << 10)...(64 << 20)),
         default: outputBytesMaxDefault,
-        "What one body may bring out at most, all its observations together."
+        "Maximum bytes of all observations of one body together."
     )
     package static let chainsCachedMax = Setting(
         "verify.chains_cached_max",
         .int(1...10_000),
         default: 32,
-        "Verified certificate chains that a thread remembers."
+        "Verified certificate chains cached per thread."
     )
     package static let keyTablesMax = Setting(
         "verify.key_tables_max",
         .int(0...1_000),
         // Arithmetic of our own on signatures is for those who ask for it.
         default: 0,
-        "Leaf keys for which a worker keeps a table of 160 KiB that halves the cost of their "
-            + "signatures; 0 for OpenSSL's own verification alone."
+        "Leaf keys with a precomputed table of 160 KiB, which halves the cost of their signatures; "
+            + "0 for OpenSSL's own verification alone."
     )
     package static let threads = Setting(
         "verify.threads",
         .int(1...256),
         default: 2,
-        "How many threads verify one batch together."
+        "Threads that verify one batch together."
     )
     package static let revocation = Setting(
         "verify.revocation",
         .choice,
         default: RevocationPolicy.Mode.off,
-        "Whether responders are asked (OCSP) if certificates are revoked: what is not known passes "
-            + "and is counted (`soft`), or waits (`hard`, for which an app's own root has to name "
-            + "a responder)."
+        "Revocation check (OCSP): a certificate of unknown status passes and is counted (`soft`), "
+            + "or its records wait (`hard`, for which an app's own root has to name a responder)."
     )
     package static let revocationInterval = Setting(
         "verify.revocation_interval",
         .duration(.milliseconds(100)...(.seconds(7 * 86_400))),
         default: .seconds(3600),
-        "Between two such questions about one certificate; ten seconds at most after one in vain."
+        "OCSP refresh interval; ten seconds at most after a failed request."
     )
     package static let revocationDeadline = Setting(
         "verify.revocation_deadline",
         .duration(.seconds(1)...(.seconds(60))),
         default: .seconds(5),
-        "How long one such answer may take, in whole seconds."
+        "OCSP request timeout, in whole seconds."
     )
 
     package static let breakerRefusedMax = Setting(
         "breaker.refused_max",
         .int(1...1_000_000),
         default: 1000,
-        "Distinct signed payloads refused only by the settings, before these have accepted any, at "
-            + "which the worker settles nothing more: the settings are taken to be wrong."
+        "Distinct signed payloads that only the settings refuse, before any was accepted, at which "
+            + "the breaker trips and the worker commits nothing more."
     )
     package static let breakerArmedMax = Setting(
         "breaker.armed_max",
         .duration(.seconds(1)...(.seconds(86_400))),
         default: .seconds(60),
-        "How long after the first batch such records are held back and counted."
+        "Time after the first batch in which such records are held and counted."
     )
 
     /// Those that decide what is refused.

@@ -62,7 +62,7 @@ extension WorkerProgram {
     private static func sayTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
         for app in configuration.appsWithTestRootInProduction {
             log.warning(
-                "a root of one's own vouches for Production",
+                "custom root trusted for Production",
                 ["app.bundle_id": .string(app.bundleID)]
             )
         }

@@ -1,23 +1,23 @@
 import Kafka
 
-/// The books of this worker's partitions: what is in hand, settled and committed of each.
+/// The partitions assigned to this worker: what is in flight, settled and committed of each.
 ///
 /// Pure: it decides, the loop does. One batch may hold records of many partitions, batches may end
 /// in any order, and each partition's offset moves only over what is settled without a hole.
-struct PartitionBook: Sendable {
+struct Assignment: Sendable {
     private(set) var partitions: [TopicPartition: PartitionState] = [:]
     /// What the stage counts.
     private let dispositions: [Disposition]
     private var lastEpoch: UInt64 = 0
     private var lastBatch = 0
-    /// Given up or lost with work in hand, and the stage not yet told.
+    /// Given up or lost with batches in flight, and not yet reported to the stage.
     private var abandoned: Set<TopicPartition> = []
 
     init(counting dispositions: [Disposition]) {
         self.dispositions = dispositions
     }
 
-    /// Takes up partitions, whose committed offsets have to be asked for.
+    /// Adds partitions, whose committed offsets have to be asked for.
     mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
         lastEpoch += 1
         return assigned.map { partition in
@@ -36,7 +36,7 @@ struct PartitionBook: Sendable {
         partitions[claim.partition]?.epoch == claim.epoch
     }
 
-    /// Lets nothing more be taken; what is in hand can still be settled and committed.
+    /// Adds nothing more; batches in flight can still be settled and committed.
     mutating func revoke(_ revoked: [TopicPartition]) {
         for partition in revoked {
             partitions[partition]?.phase = .revoking
@@ -48,7 +48,7 @@ struct PartitionBook: Sendable {
         some.filter { partitions[$0]?.phase == .revoking }
     }
 
-    /// Forgets partitions that are given up or lost; what is in hand of them settles nothing.
+    /// Forgets partitions that are given up or lost; their batches in flight settle nothing.
     mutating func release(_ released: [TopicPartition]) {
         for partition in released {
             guard partitions.removeValue(forKey: partition) != nil else { continue }
@@ -56,8 +56,8 @@ struct PartitionBook: Sendable {
         }
     }
 
-    /// The partitions about which the stage has to be told before it gets another batch.
-    mutating func takeAbandoned() -> [TopicPartition] {
+    /// The partitions that have to be reported to the stage before it gets another batch.
+    mutating func removeAbandoned() -> [TopicPartition] {
         defer { abandoned = [] }
         return Array(abandoned)
     }
@@ -73,9 +73,10 @@ struct PartitionBook: Sendable {
     }
 }
 
-extension PartitionBook {
-    /// Takes polled records in hand, without those of partitions that are not to be read.
-    mutating func take(_ records: [ConsumerRecord]) -> TakenRecords {
+extension Assignment {
+    /// Adds polled records to the batches in flight, without those of partitions that are not to be
+    /// read.
+    mutating func add(_ records: [ConsumerRecord]) -> PolledBatch {
         lastBatch += 1
         var builder = BatchBuilder(id: lastBatch, reserving: records.count)
         var rewound: [TopicPartition] = []
@@ -94,7 +95,7 @@ extension PartitionBook {
                 state = restarted(record.topicPartition, state, at: record.offset)
             }
             let isWatched = state?.pinnedAt != nil
-            let skipped = state?.take(record.offset, batch: lastBatch) ?? 0
+            let skipped = state?.add(record.offset, batch: lastBatch) ?? 0
             let claim = PartitionClaim(
                 partition: record.topicPartition,
                 epoch: state?.epoch ?? lastEpoch
@@ -102,7 +103,7 @@ extension PartitionBook {
             builder.append(record, claim, skipped: skipped, isWatched: isWatched)
         }
         if let current { partitions[current] = state }
-        return TakenRecords(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
+        return PolledBatch(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
     }
 
     /// The log has gone back, as it does when a topic is made anew: what was known of it is void.
@@ -129,7 +130,7 @@ extension PartitionBook {
         }
     }
 
-    /// Parts a batch, so that its first records can be settled before the rest is judged.
+    /// Parts a batch, so that its first records can be settled before the rest is processed.
     mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
         lastBatch += 1
         let (first, rest) = batch.split(at: count, restID: lastBatch)
@@ -164,7 +165,7 @@ extension PartitionBook {
 
     /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
     ///
-    /// Nothing of them is taken until `rewound(_:)`.
+    /// Nothing of them is added until `rewound(_:)`.
     mutating func rewind() -> [TopicPartition: Int64] {
         lastEpoch += 1
         var positions: [TopicPartition: Int64] = [:]
@@ -188,7 +189,7 @@ extension PartitionBook {
         return positions
     }
 
-    /// The partitions are now read from where `rewind` said.
+    /// The partitions are now read from where `rewind` reported.
     mutating func rewound(_ some: some Sequence<TopicPartition>) {
         for partition in some where partitions[partition]?.phase == .rewinding {
             partitions[partition]?.phase = .active
@@ -196,7 +197,7 @@ extension PartitionBook {
     }
 }
 
-extension PartitionBook {
+extension Assignment {
     /// What is settled and not yet committed.
     func commits() -> [TopicPartition: (PartitionClaim, OffsetCommit)] {
         var commits: [TopicPartition: (PartitionClaim, OffsetCommit)] = [:]
@@ -213,12 +214,12 @@ extension PartitionBook {
         partitions[claim.partition]?.confirm(commit)
     }
 
-    /// Whether the commit of a partition says that these settings have accepted a record.
+    /// Whether the commit of a partition names these settings as having accepted a record.
     func hasAccepted(_ settings: String) -> Bool {
         partitions.values.contains { $0.acceptedSettings == settings }
     }
 
-    /// Lets every partition's commit say that these settings have accepted a record.
+    /// Has every partition's commit name these settings as having accepted a record.
     mutating func accept(_ settings: String) {
         for partition in partitions.keys {
             partitions[partition]?.acceptedSettings = settings
@@ -226,8 +227,8 @@ extension PartitionBook {
     }
 }
 
-/// What has become of polled records when they were taken in hand.
-struct TakenRecords: Sendable {
+/// The batch that polled records make, and what was noticed about their offsets.
+struct PolledBatch: Sendable {
     /// Those to be worked on; empty when all belonged to partitions that are being given up.
     let batch: Batch
     /// Offsets that held no record.

@@ -17,7 +17,7 @@ struct PartitionState: Sendable {
         case active
         /// Being read again from the settled offset; what still comes from before is dropped.
         case rewinding
-        /// To be given up: what is in hand is finished, nothing is taken.
+        /// To be given up: batches in flight are finished, nothing is added.
         case revoking
     }
 
@@ -86,8 +86,8 @@ struct PartitionState: Sendable {
         tally = StageTally(began: offset)
     }
 
-    /// Takes up a record in hand; returns how many offsets before it held none.
-    mutating func take(_ offset: Int64, batch: Int) -> Int64 {
+    /// Adds a record to a batch in flight; returns how many offsets before it held none.
+    mutating func add(_ offset: Int64, batch: Int) -> Int64 {
         let expected = next ?? offset
         next = offset + 1
         guard pinnedAt == nil else { return 0 }

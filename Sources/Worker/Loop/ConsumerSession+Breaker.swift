@@ -3,57 +3,57 @@ import Synchronization
 
 extension ConsumerSession {
     /// Lets a batch pass, wholly or up to the records that are held; nil when nothing passes.
-    func throughBreaker(_ judged: JudgedBatch) -> JudgedBatch? {
-        guard let wasAccepted = loop.breaker?.withLock({ $0.hasAccepted }) else { return judged }
-        let findings = wasAccepted ? Breaker.Findings() : findings(judged)
-        let decision = loop.breaker?.withLock { $0.judge(findings, now: .now) } ?? .pass
+    func throughBreaker(_ processed: ProcessedBatch) -> ProcessedBatch? {
+        guard let wasAccepted = loop.breaker?.withLock({ $0.hasAccepted }) else { return processed }
+        let findings = wasAccepted ? Breaker.Findings() : findings(processed)
+        let decision = loop.breaker?.withLock { $0.evaluate(findings, now: .now) } ?? .pass
         if findings.hasAccepted {
             keepAcceptance()
         }
         switch decision {
-        case .pass: return withoutHeld(judged)
+        case .pass: return withoutHeld(processed)
         case .disarm:
-            let passed = withoutHeld(judged)
+            let passed = withoutHeld(processed)
             disarmed("breaker disarmed, a record was accepted")
             return passed
         case .hold:
-            pin(judged, \.isRefusedBySettings)
-            return withoutHeld(judged)
+            pin(processed, \.isRefusedBySettings)
+            return withoutHeld(processed)
         case .holdAll:
-            pin(judged) { _ in true }
-            sayTripped()
-            return withoutHeld(judged)
+            pin(processed) { _ in true }
+            reportTripped()
+            return withoutHeld(processed)
         }
     }
 
     /// Lets the breaker's time pass.
     func tickBreaker() {
         guard loop.breaker?.withLock({ $0.tick(.now) }) == true else { return }
-        disarmed("breaker disarmed, its time is over")
+        disarmed("breaker disarmed, its time limit is reached")
     }
 
-    /// Compares the settings with what the owned partitions' commits say of them.
+    /// Compares the settings with those that the owned partitions' commits name.
     ///
     /// Settings that have accepted a record, here or in another worker, start disarmed; that they
     /// have is then committed with every partition of this worker.
     func compareAcceptance() {
         guard let (settings, isKnown) = loop.breaker?.withLock({ ($0.settings, $0.hasAccepted) }),
-            isKnown || book.withLock({ $0.hasAccepted(settings) })
+            isKnown || assignment.withLock({ $0.hasAccepted(settings) })
         else { return }
         keepAcceptance()
         guard loop.breaker?.withLock({ $0.accepted() }) == true else { return }
-        disarmed("breaker disarmed, these settings have accepted records before")
+        disarmed("breaker disarmed, these settings accepted a record before")
     }
 
     private func keepAcceptance() {
         guard let settings = loop.breaker?.withLock({ $0.settings }) else { return }
-        book.withLock { $0.accept(settings) }
-        commitBell.ring()
+        assignment.withLock { $0.accept(settings) }
+        commitSignal.send()
     }
 
-    private func findings(_ judged: JudgedBatch) -> Breaker.Findings {
+    private func findings(_ processed: ProcessedBatch) -> Breaker.Findings {
         var findings = Breaker.Findings()
-        for verdict in judged.verdicts {
+        for verdict in processed.verdicts {
             switch verdict.evidence {
             case .accepted: findings.hasAccepted = true
             case .refused(let record): findings.refused.append(record)
@@ -64,29 +64,29 @@ extension ConsumerSession {
     }
 
     /// Pins each partition at its first record of a kind, offsets without one before it included.
-    private func pin(_ judged: JudgedBatch, _ isHeld: (Verdict) -> Bool) {
-        let batch = judged.batch
-        book.withLock { book in
-            for (index, verdict) in judged.verdicts.enumerated() where isHeld(verdict) {
+    private func pin(_ processed: ProcessedBatch, _ isHeld: (Verdict) -> Bool) {
+        let batch = processed.batch
+        assignment.withLock { assignment in
+            for (index, verdict) in processed.verdicts.enumerated() where isHeld(verdict) {
                 let claim = batch.parts[batch.partOfRecord[index]].claim
-                guard book.pinnedAt(claim) == nil else { continue }
-                book.pin(claim, at: batch.start(ofRecordAt: index))
+                guard assignment.pinnedAt(claim) == nil else { continue }
+                assignment.pin(claim, at: batch.start(ofRecordAt: index))
             }
         }
     }
 
     /// The batch up to where its partitions are pinned; nil when nothing is left.
-    private func withoutHeld(_ judged: JudgedBatch) -> JudgedBatch? {
-        let batch = judged.batch
-        let pins = book.withLock { book in
+    private func withoutHeld(_ processed: ProcessedBatch) -> ProcessedBatch? {
+        let batch = processed.batch
+        let pins = assignment.withLock { assignment in
             batch.parts.reduce(into: [TopicPartition: Int64]()) { pins, part in
                 pins[part.claim.partition] =
-                    part.isWatched ? .min : book.pinnedAt(part.claim)
+                    part.isWatched ? .min : assignment.pinnedAt(part.claim)
             }
         }
-        guard !pins.isEmpty else { return judged }
+        guard !pins.isEmpty else { return processed }
         var verdicts: [Verdict] = []
-        for (record, verdict) in zip(batch.records, judged.verdicts)
+        for (record, verdict) in zip(batch.records, processed.verdicts)
         where record.offset < pins[record.topicPartition] ?? .max {
             verdicts.append(verdict)
         }
@@ -94,11 +94,11 @@ extension ConsumerSession {
         let passed = batch.filtered { record, _ in
             record.offset < pins[record.topicPartition] ?? .max
         }
-        return JudgedBatch(
+        return ProcessedBatch(
             batch: passed,
             verdicts: verdicts,
             pins: pins,
-            deadLetters: judged.deadLetters
+            deadLetters: processed.deadLetters
         )
     }
 
@@ -109,22 +109,22 @@ extension ConsumerSession {
         readHeldAgain()
     }
 
-    /// Reads again what was held; the records are then judged like any other.
+    /// Reads again what was held; the records are then processed like any other.
     func readHeldAgain() {
-        let positions = book.withLock { $0.rewind() }
+        let positions = assignment.withLock { $0.rewind() }
         guard !positions.isEmpty else { return }
         polling.withLock { $0.rewinds.merge(positions) { $1 } }
         log.info(
-            "reading held records again from the committed offsets",
+            "seeking to the committed offsets, held records are read again",
             ["partitions": .int(positions.count)]
         )
-        ringTurn()
+        wakePolling()
     }
 
     /// In the polling task; tried again at the next turn when it fails.
     func rewind(_ positions: [TopicPartition: Int64]) async throws(KafkaError) {
-        let wanted = book.withLock { book in
-            positions.filter { book.partitions[$0.key]?.phase == .rewinding }
+        let wanted = assignment.withLock { assignment in
+            positions.filter { assignment.partitions[$0.key]?.phase == .rewinding }
         }
         do {
             if !wanted.isEmpty { try await consumer.seek(wanted, deadline: .seconds(2)) }
@@ -133,7 +133,7 @@ extension ConsumerSession {
             log.warning("seek failed, retrying", ["error": "\(error)"])
             return
         }
-        book.withLock { $0.rewound(wanted.keys) }
+        assignment.withLock { $0.rewound(wanted.keys) }
         polling.withLock { polling in
             for partition in positions.keys {
                 polling.rewinds[partition] = nil
@@ -141,7 +141,7 @@ extension ConsumerSession {
         }
     }
 
-    private func sayTripped() {
+    private func reportTripped() {
         guard let (limit, refused) = loop.breaker?.withLock({ ($0.bounds.distinctMax, $0.report) })
         else {
             return
@@ -154,7 +154,7 @@ extension ConsumerSession {
         )
         guard isNew else { return }
         log.critical(
-            "breaker tripped, reading on without settling",
+            "breaker tripped, reading without committing",
             [
                 "breaker.limit": .int(limit),
                 "breaker.refused": .array(refused.map { .string($0) }),

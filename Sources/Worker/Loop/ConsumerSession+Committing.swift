@@ -7,23 +7,25 @@ extension ConsumerSession {
     func settle(_ delivered: AsyncStream<DeliveredBatch>) async {
         for await batch in delivered {
             let start = ContinuousClock.now
-            if let judged = await deliver(batch) {
+            if let processed = await deliver(batch) {
                 loop.metrics.stepSeconds["deliver"].observe(.now - start)
-                if let acknowledged = await acknowledge(judged) {
+                if let acknowledged = await acknowledge(processed) {
                     settle(acknowledged)
                 }
             }
-            outputBytesInHand.subtract(batch.outputBytes, ordering: .acquiringAndReleasing)
-            outputBell.ring()
-            leave(batch.judged.batch)
+            outputBytesInFlight.subtract(batch.outputBytes, ordering: .acquiringAndReleasing)
+            outputSignal.send()
+            leave(batch.processed.batch)
         }
     }
 
-    /// Tells the stage that the outputs are safe; nil when that is given up.
-    private func acknowledge(_ judged: JudgedBatch) async -> JudgedBatch? {
+    /// Reports to the stage that the outputs are safe; nil when that is given up.
+    private func acknowledge(_ processed: ProcessedBatch) async -> ProcessedBatch? {
         var backoff = configuration.backoff
         while !mustAbort {
-            let current = book.withLock { book in judged.filtered { book.isCurrent($0) } }
+            let current = assignment.withLock { assignment in
+                processed.filtered { assignment.isCurrent($0) }
+            }
             guard !current.batch.isEmpty else { return nil }
             do {
                 let start = ContinuousClock.now
@@ -41,24 +43,24 @@ extension ConsumerSession {
     }
 
     /// Counts a batch whose outputs are safe; what is settled without a hole can be committed.
-    private func settle(_ judged: JudgedBatch) {
-        let batch = judged.batch
-        let increments = batch.increments(judged.verdicts, pins: judged.pins)
-        let settled = book.withLock { book in
+    private func settle(_ processed: ProcessedBatch) {
+        let batch = processed.batch
+        let increments = batch.increments(processed.verdicts, pins: processed.pins)
+        let settled = assignment.withLock { assignment in
             zip(batch.parts, increments).filter { part, increment in
-                guard !part.isWatched, book.isCurrent(part.claim) else { return false }
-                book.settle(batch.id, part.claim, increment)
+                guard !part.isWatched, assignment.isCurrent(part.claim) else { return false }
+                assignment.settle(batch.id, part.claim, increment)
                 return true
             }
         }
         for (_, increment) in settled {
             loop.metrics.settled(increment)
         }
-        for verdict in judged.verdicts {
+        for verdict in processed.verdicts {
             guard let refusal = verdict.refusal else { continue }
             loop.metrics.deadLetters[refusal.reason.rawValue].increment()
         }
-        commitBell.ring()
+        commitSignal.send()
     }
 }
 
@@ -67,7 +69,7 @@ extension ConsumerSession {
     func commitRepeatedly() async {
         var backoff = commitBackoff
         while !Task.isCancelled {
-            await commitBell.wait(for: .seconds(1))
+            await commitSignal.wait(for: .seconds(1))
             guard !Task.isCancelled else { return }
             showLag()
             if await commitNow() {
@@ -76,7 +78,7 @@ extension ConsumerSession {
                 try? await Task.sleep(for: configuration.commitInterval)
             } else {
                 await wait(&backoff)
-                commitBell.ring()
+                commitSignal.send()
             }
         }
     }
@@ -100,10 +102,10 @@ extension ConsumerSession {
 
     /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
     ///
-    /// - Parameter end: of the time for the last commit, when nobody polls any more and no event
-    ///   tells of what is lost; nil before.
+    /// - Parameter end: of the time for the last commit, when no task polls any more and no event
+    ///   reports what is lost; nil before.
     private func commitNow(lastUntil end: ContinuousClock.Instant? = nil) async -> Bool {
-        let due = book.withLock { $0.commits() }
+        let due = assignment.withLock { $0.commits() }
         guard !due.isEmpty else {
             if loop.faults.isFailing(.commit) {
                 // What could not be committed went elsewhere.
@@ -115,33 +117,33 @@ extension ConsumerSession {
             due.mapValues(\.1),
             deadline: end.map { max($0 - .now, .milliseconds(100)) } ?? configuration.callDeadline
         )
-        book.withLock { book in
+        assignment.withLock { assignment in
             for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
-                book.confirm(claim, commit)
+                assignment.confirm(claim, commit)
             }
         }
         giveUpRefused(outcome, evenActive: end != nil)
         if polling.withLock({ !$0.revocations.isEmpty }) {
-            ringTurn()
+            wakePolling()
         }
         return note(outcome)
     }
 
-    /// Gives up what the group will never let this worker commit; whoever owns the partition next
+    /// Releases what the group will never let this worker commit; the next owner of the partition
     /// does the work again.
     ///
     /// Only of partitions that are being given up, or at the end: any other is reported as lost,
-    /// and librdkafka tells no such thing while it waits for the answer to a revocation.
+    /// and librdkafka reports no loss while it waits for the answer to a revocation.
     private func giveUpRefused(_ outcome: CommitOutcome, evenActive: Bool) {
         let refused = outcome.failures.filter(\.value.isFencedCommit).keys
         guard !refused.isEmpty else { return }
-        let givenUp = book.withLock { book in
-            let partitions = evenActive ? Array(refused) : book.revoking(among: refused)
-            book.release(partitions)
+        let givenUp = assignment.withLock { assignment in
+            let partitions = evenActive ? Array(refused) : assignment.revoking(among: refused)
+            assignment.release(partitions)
             return partitions
         }
         guard !givenUp.isEmpty else { return }
-        say("the group takes no commit for these partitions any more, they are given up", givenUp)
+        report("commit fenced, partitions released", givenUp)
     }
 
     private func note(_ outcome: CommitOutcome) -> Bool {
@@ -152,7 +154,7 @@ extension ConsumerSession {
         }
         if outcome.failures.values.allSatisfy(\.isRoutineWhileRebalancing) {
             loop.metrics.commits["fenced"].increment()
-            log.info("a commit came too late for its assignment", ["error": "\(error)"])
+            log.info("commit rejected during a rebalance", ["error": "\(error)"])
         } else {
             loop.metrics.commits["failed"].increment()
             loop.faults.failed(.commit, error)
@@ -161,7 +163,9 @@ extension ConsumerSession {
     }
 
     private func showLag() {
-        let settled = book.withLock { book in book.partitions.mapValues { $0.settled ?? 0 } }
+        let settled = assignment.withLock { assignment in
+            assignment.partitions.mapValues { $0.settled ?? 0 }
+        }
         let lag = settled.reduce(into: Int64(0)) { lag, element in
             guard let marks = consumer.cachedWatermarks(element.key) else { return }
             lag += max(0, marks.high - max(element.value, marks.low))

@@ -4,11 +4,11 @@ import Synchronization
 extension ConsumerSession {
     /// Puts batches through the stage, one after the other.
     func process(
-        _ works: AsyncStream<JudgingWork>,
+        _ works: AsyncStream<StageWork>,
         into delivered: AsyncStream<DeliveredBatch>.Continuation
     ) async {
         for await work in works {
-            takeUpReload()
+            applyReload()
             guard case .batch(let batch) = work else { continue }
             var rest: Batch? = batch
             while let part = rest {
@@ -24,14 +24,14 @@ extension ConsumerSession {
         into delivered: AsyncStream<DeliveredBatch>.Continuation
     ) async -> Batch? {
         await waitForOutputRoom()
-        guard let (judged, rest) = await judge(batch) else {
+        guard let (processed, rest) = await processUntilDone(batch) else {
             leave(batch)
             return nil
         }
         if rest != nil {
-            batchesInHand.add(1, ordering: .acquiringAndReleasing)
+            batchesInFlight.add(1, ordering: .acquiringAndReleasing)
         }
-        guard let released = throughBreaker(judged) else {
+        guard let released = throughBreaker(processed) else {
             leave(batch)
             return rest
         }
@@ -42,24 +42,24 @@ extension ConsumerSession {
     /// A small batch may bring out a large one: what is to be held is bounded by what comes out.
     private func waitForOutputRoom() async {
         while !mustAbort,
-            outputBytesInHand.load(ordering: .acquiring) >= configuration.outputBytesInHandMax
+            outputBytesInFlight.load(ordering: .acquiring) >= configuration.outputBytesInFlightMax
         {
-            await outputBell.wait(for: .milliseconds(100))
+            await outputSignal.wait(for: .milliseconds(100))
         }
     }
 
-    /// Has the stage judge what is left of a batch, again and again until it can; nil when nothing
-    /// is left or all is given up.
+    /// Has the stage process what is left of a batch, again and again until it can; nil when
+    /// nothing is left or all is given up.
     ///
-    /// - Returns: what it has judged, and what it has left for another time.
-    private func judge(_ batch: Batch) async -> (JudgedBatch, rest: Batch?)? {
+    /// - Returns: what it has processed, and what it has left for another time.
+    private func processUntilDone(_ batch: Batch) async -> (ProcessedBatch, rest: Batch?)? {
         var backoff = configuration.backoff
         var rest = batch
         while !mustAbort {
-            takeUpReload()
+            applyReload()
             rest = current(rest)
             guard !rest.isEmpty else { return nil }
-            let abandoned = book.withLock { $0.takeAbandoned() }
+            let abandoned = assignment.withLock { $0.removeAbandoned() }
             if !abandoned.isEmpty {
                 await loop.stage.abandoned(abandoned)
             }
@@ -73,7 +73,7 @@ extension ConsumerSession {
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
-                return judged(rest, InputPosition.marking(verdicts, of: rest.records))
+                return processed(rest, InputPosition.marking(verdicts, of: rest.records))
             } catch {
                 loop.faults.failed(.process, error)
                 await loop.checkOutdated(by: error)
@@ -83,30 +83,34 @@ extension ConsumerSession {
         return nil
     }
 
-    private func judged(_ batch: Batch, _ verdicts: [Verdict]) -> (JudgedBatch, rest: Batch?) {
+    private func processed(_ batch: Batch, _ verdicts: [Verdict]) -> (ProcessedBatch, rest: Batch?)
+    {
         var (first, rest) = (batch, Batch?.none)
         if verdicts.count < batch.records.count {
-            (first, rest) = book.withLock { $0.split(batch, at: verdicts.count) }
+            (first, rest) = assignment.withLock { $0.split(batch, at: verdicts.count) }
         }
-        let judged = JudgedBatch(
+        let processed = ProcessedBatch(
             batch: first,
             verdicts: verdicts,
             deadLetters: loop.deadLetters(of: cluster)
         )
-        return (judged, rest)
+        return (processed, rest)
     }
 
-    /// Judges from here on by what a reload has brought, and reads again what the breaker held.
-    private func takeUpReload() {
-        guard loop.takeUpReload() else { return }
+    /// Processes from here on with the stage that a reload has brought, and reads again what the
+    /// breaker held.
+    private func applyReload() {
+        guard loop.applyReload() else { return }
         readHeldAgain()
         compareAcceptance()
-        ringTurn()
+        wakePolling()
     }
 
     /// The batch without what went elsewhere, and without what a pin came before.
     private func current(_ batch: Batch) -> Batch {
-        let isCurrent = book.withLock { book in batch.parts.map { book.isCurrent($0.claim) } }
+        let isCurrent = assignment.withLock { assignment in
+            batch.parts.map { assignment.isCurrent($0.claim) }
+        }
         guard isCurrent.contains(false) else { return batch }
         let kept = Set(zip(batch.parts, isCurrent).filter(\.1).map(\.0.claim))
         return batch.filtered { _, part in kept.contains(part.claim) }
@@ -121,8 +125,8 @@ extension ConsumerSession {
     }
 }
 
-/// What the judging task waits for.
-enum JudgingWork: Sendable {
+/// What the processing task waits for.
+enum StageWork: Sendable {
     case batch(Batch)
     /// The settings were reloaded; there may be no batch for a long time.
     case reload
@@ -130,13 +134,13 @@ enum JudgingWork: Sendable {
 
 /// What the polling task has to remember between its turns.
 struct PollingState: Sendable {
-    /// An assignment whose committed offsets have been asked for.
-    struct Assignment: Sendable {
+    /// The committed offsets of newly assigned partitions.
+    struct LoadedOffsets: Sendable {
         let claims: [PartitionClaim]
         let committed: [TopicPartition: CommittedOffset]
     }
 
-    /// A revocation that waits for what is in hand.
+    /// A revocation that waits for batches in flight.
     struct Revocation: Sendable {
         let partitions: [TopicPartition]
         let deadline: ContinuousClock.Instant
@@ -147,12 +151,12 @@ struct PollingState: Sendable {
     /// Since when there has been no room.
     var fullSince: ContinuousClock.Instant?
     /// To be answered at the next turn.
-    var loaded: [Assignment] = []
+    var loaded: [LoadedOffsets] = []
     var revocations: [Revocation] = []
     /// Partitions to be read again from these offsets.
     var rewinds: [TopicPartition: Int64] = [:]
-    /// Whether the missing of a topic has been said.
+    /// Whether the missing of a topic has been reported.
     var missingTopics: Set<String> = []
-    /// The names of errors by which Kafka has refused this worker, each said once.
+    /// The names of errors by which Kafka has refused this worker, each logged once.
     var refusals: Set<String> = []
 }

@@ -8,8 +8,8 @@ extension ConsumerSession {
             defer { polling.loaded = [] }
             return (polling.loaded, polling.rewinds)
         }
-        for assignment in loaded {
-            try await begin(assignment)
+        for offsets in loaded {
+            try await begin(offsets)
         }
         if !rewinds.isEmpty {
             try await rewind(rewinds)
@@ -23,21 +23,21 @@ extension ConsumerSession {
         for event in events {
             switch event {
             case .assigned(let partitions):
-                say("partitions assigned", partitions)
-                let claims = book.withLock { $0.assign(partitions) }
+                report("partitions assigned", partitions)
+                let claims = assignment.withLock { $0.assign(partitions) }
                 Task { await load(claims) }
             case .revoking(let partitions):
-                say("partitions revoked, finishing what is in hand", partitions)
-                book.withLock { $0.revoke(partitions) }
+                report("partitions revoked, finishing batches in flight", partitions)
+                assignment.withLock { $0.revoke(partitions) }
                 let revocation = PollingState.Revocation(
                     partitions: partitions,
                     deadline: .now + configuration.revocationBudget
                 )
                 polling.withLock { $0.revocations.append(revocation) }
-                commitBell.ring()
+                commitSignal.send()
             case .lost(let partitions):
-                say("partitions lost, discarding what is in hand", partitions)
-                book.withLock { $0.release(partitions) }
+                report("partitions lost, discarding batches in flight", partitions)
+                assignment.withLock { $0.release(partitions) }
                 showPartitions()
             }
         }
@@ -46,7 +46,7 @@ extension ConsumerSession {
         }
     }
 
-    func say(_ message: StaticString, _ partitions: [TopicPartition]) {
+    func report(_ message: StaticString, _ partitions: [TopicPartition]) {
         log.info(
             message,
             [
@@ -58,7 +58,7 @@ extension ConsumerSession {
     }
 
     private func showPartitions() {
-        let count = book.withLock { $0.partitions.count }
+        let count = assignment.withLock { $0.partitions.count }
         loop.metrics.partitions.set(count)
     }
 
@@ -75,9 +75,9 @@ extension ConsumerSession {
                         deadline: configuration.callDeadline
                     )
                 loop.faults.succeeded(.offsets)
-                let assignment = PollingState.Assignment(claims: claims, committed: committed)
-                polling.withLock { $0.loaded.append(assignment) }
-                ringTurn()
+                let offsets = PollingState.LoadedOffsets(claims: claims, committed: committed)
+                polling.withLock { $0.loaded.append(offsets) }
+                wakePolling()
                 return
             } catch {
                 guard error.code != .closed else { return }
@@ -90,21 +90,21 @@ extension ConsumerSession {
     /// Starts reading where the last owner committed, with the tally that it left.
     ///
     /// The group is answered even if the partitions are lost meanwhile: librdkafka waits for it.
-    private func begin(_ assignment: PollingState.Assignment) async throws(KafkaError) {
+    private func begin(_ offsets: PollingState.LoadedOffsets) async throws(KafkaError) {
         var positions: [TopicPartition: Int64?] = [:]
-        for claim in assignment.claims {
+        for claim in offsets.claims {
             let committed =
-                assignment.committed[claim.partition]
+                offsets.committed[claim.partition]
                 ?? CommittedOffset(offset: nil, metadata: "")
             positions[claim.partition] = .some(committed.offset)
-            if let start = book.withLock({ $0.begin(claim, committed) }) {
-                say(start, claim.partition)
+            if let start = assignment.withLock({ $0.begin(claim, committed) }) {
+                report(start, claim.partition)
             }
         }
         compareAcceptance()
         try await consumer.assign(with: positions)
         if polling.withLock({ $0.isPaused }) {
-            try await consumer.pause(assignment.claims.map(\.partition))
+            try await consumer.pause(offsets.claims.map(\.partition))
         }
         polling.withLock { $0.refusals = [] }
         loop.health.ready(.assigned)
@@ -112,7 +112,7 @@ extension ConsumerSession {
         showPartitions()
     }
 
-    private func say(_ start: TallyStart, _ partition: TopicPartition) {
+    private func report(_ start: TallyStart, _ partition: TopicPartition) {
         var metadata: LogMetadata = [
             "kafka.topic": .string(partition.topic),
             "kafka.partition": .int(partition.partition),
@@ -122,12 +122,12 @@ extension ConsumerSession {
         case .begunAnew(let offset, let text):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("commit.has_metadata", .bool(!text.isEmpty))
-            log.error("the commit carries no tally, a new one begins here", metadata)
+            log.error("commit metadata missing, counts restart", metadata)
         case .inconsistent(let tally, let offset):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("tally.began", .int(tally.began))
             metadata.append("tally.total", .int(tally.total))
-            log.error("the commit's tally does not add up to its offset", metadata)
+            log.error("commit metadata inconsistent, counts do not add up to the offset", metadata)
         }
     }
 
@@ -139,15 +139,15 @@ extension ConsumerSession {
         }
         var remaining: [PollingState.Revocation] = []
         for revocation in waiting {
-            let isQuiet = book.withLock { $0.isQuiet(revocation.partitions) }
+            let isQuiet = assignment.withLock { $0.isQuiet(revocation.partitions) }
             guard isQuiet || revocation.deadline <= .now else {
                 remaining.append(revocation)
                 continue
             }
             if !isQuiet {
-                say("revoked partitions were not finished in time", revocation.partitions)
+                report("revocation timed out, batches in flight discarded", revocation.partitions)
             }
-            book.withLock { $0.release(revocation.partitions) }
+            assignment.withLock { $0.release(revocation.partitions) }
             try await consumer.completeRevocation(revocation.partitions)
             showPartitions()
         }
@@ -158,10 +158,13 @@ extension ConsumerSession {
     /// Pauses everything, so that polling brings events and no records.
     func pause() async throws(KafkaError) {
         guard !polling.withLock({ $0.isPaused }) else { return }
-        let partitions = book.withLock { $0.readable }
+        let partitions = assignment.withLock { $0.readable }
         try await consumer.pause(partitions)
         polling.withLock { $0.isPaused = true }
-        log.info("paused: no room for records", ["partitions": .int(partitions.count)])
+        log.info(
+            "partitions paused, too many batches in flight",
+            ["partitions": .int(partitions.count)]
+        )
     }
 
     func resume() async throws(KafkaError) {
@@ -170,10 +173,10 @@ extension ConsumerSession {
             return polling.isPaused
         }
         guard wasPaused else { return }
-        let partitions = book.withLock { $0.readable }
+        let partitions = assignment.withLock { $0.readable }
         try await consumer.resume(partitions)
         polling.withLock { $0.isPaused = false }
-        log.info("resumed", ["partitions": .int(partitions.count)])
+        log.info("partitions resumed", ["partitions": .int(partitions.count)])
     }
 
     /// Says what a poll complained of, each missing topic once; throws what ends the consumer.
@@ -186,7 +189,7 @@ extension ConsumerSession {
             } else if error.code == .unauthorized {
                 noteRefusal(error, found.topicPartition?.topic)
             } else if error.code != .maxPollExceeded {
-                log.debug("the consumer reports", ["error": "\(error)"])
+                log.debug("consumer error", ["error": "\(error)"])
             }
         }
     }
@@ -194,8 +197,8 @@ extension ConsumerSession {
     private func noteMissing(_ topic: String) {
         let isNew = polling.withLock { $0.missingTopics.insert(topic).inserted }
         guard isNew else { return }
-        loop.health.notReady(.assigned, "topic \(topic) does not exist or may not be seen")
-        WorkerLoop.sayMissing(topic, log)
+        loop.health.notReady(.assigned, "topic \(topic) is missing or not authorized")
+        WorkerLoop.reportMissing(topic, log)
     }
 
     /// The broker answers, and lets this worker neither join its group nor read its topic.
@@ -208,7 +211,7 @@ extension ConsumerSession {
             "error": .string("\(error)"),
         ]
         if let topic { metadata.append("kafka.topic", .string(topic)) }
-        log.error("Kafka does not allow this worker to read, waiting until it does", metadata)
+        log.error("not authorized to read, retrying", metadata)
     }
 
     /// Records come: whatever was refused is allowed now.
@@ -227,7 +230,7 @@ extension ConsumerSession {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))
             let isMissing = polling.withLock { !$0.missingTopics.isEmpty }
-            let hasNothing = book.withLock { $0.partitions.isEmpty }
+            let hasNothing = assignment.withLock { $0.partitions.isEmpty }
             guard loop.faults.isFailing(.connection) || isMissing || hasNothing else { continue }
             guard let metadata = try? await consumer.metadata(deadline: .seconds(5)) else {
                 continue
@@ -240,7 +243,7 @@ extension ConsumerSession {
                 return found
             }
             for topic in found {
-                log.notice("the topic is there now", ["kafka.topic": .string(topic)])
+                log.notice("topic found", ["kafka.topic": .string(topic)])
             }
         }
     }

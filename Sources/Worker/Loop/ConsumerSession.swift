@@ -4,32 +4,32 @@ import Synchronization
 /// The life of one consumer: from joining the group to leaving it.
 ///
 /// Three tasks beside the polling: one puts batches through the stage in order, one awaits their
-/// acknowledgements in the same order, one commits. The partitions' books are shared under a lock;
+/// acknowledgements in the same order, one commits. The assignment is shared under a lock;
 /// everything that touches the consumer's assignment happens in the polling task.
 final class ConsumerSession: Sendable {
     let loop: WorkerLoop
     let cluster: String
     let consumer: KafkaConsumer
-    let book: Mutex<PartitionBook>
+    let assignment: Mutex<Assignment>
     let polling = Mutex(PollingState())
-    /// Rung when there is room for a batch, something to answer, or the end.
-    let turnBell = Doorbell()
-    /// Rung when there is something to commit.
-    let commitBell = Doorbell()
-    let batchesInHand = Atomic(0)
+    /// Sent when there is room for a batch, something to answer, or the end.
+    let turnSignal = Signal()
+    /// Sent when there is something to commit.
+    let commitSignal = Signal()
+    let batchesInFlight = Atomic(0)
     /// What the outputs hold that are not yet acknowledged.
-    let outputBytesInHand = Atomic(0)
-    /// Rung when outputs were acknowledged or given up.
-    let outputBell = Doorbell()
+    let outputBytesInFlight = Atomic(0)
+    /// Sent when outputs were acknowledged or given up.
+    let outputSignal = Signal()
     /// Nothing is repeated any more: the budget is over, or the consumer is gone.
     let isAborted = Atomic(false)
     private let isStopped = Atomic(false)
-    private let work = AsyncStream<JudgingWork>.makeStream()
+    private let work = AsyncStream<StageWork>.makeStream()
 
     init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
         self.loop = loop
         self.cluster = cluster
-        book = Mutex(PartitionBook(counting: loop.configuration.stage.dispositions))
+        assignment = Mutex(Assignment(counting: loop.configuration.stage.dispositions))
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties,
@@ -42,7 +42,7 @@ final class ConsumerSession: Sendable {
     }
 
     var configuration: WorkerConfiguration { loop.configuration }
-    /// Nil where nobody is answered.
+    /// Nil where no record is answered.
     var outcomes: OutcomeWriter? {
         configuration.outcomesTopic.map { OutcomeWriter(topic: $0, stage: configuration.stage) }
     }
@@ -50,7 +50,7 @@ final class ConsumerSession: Sendable {
     var mustAbort: Bool { isAborted.load(ordering: .acquiring) }
     private var mustStop: Bool { isStopped.load(ordering: .acquiring) }
 
-    /// Gives up what is in hand and leaves the group, so that others can do the work.
+    /// Discards the batches in flight and leaves the group, so that other workers do the work.
     func giveUp() {
         isAborted.store(true, ordering: .releasing)
         stop()
@@ -58,18 +58,18 @@ final class ConsumerSession: Sendable {
 
     func stop() {
         isStopped.store(true, ordering: .releasing)
-        ringTurn()
-        commitBell.ring()
+        wakePolling()
+        commitSignal.send()
     }
 
-    /// The loop has something new to judge by.
+    /// A reload has brought another stage.
     func settingsChanged() {
         work.continuation.yield(.reload)
     }
 
     /// Lets the polling task look at its state, whatever it waits for.
-    func ringTurn() {
-        turnBell.ring()
+    func wakePolling() {
+        turnSignal.send()
         consumer.wake()
     }
 
@@ -85,7 +85,7 @@ final class ConsumerSession: Sendable {
         if error != nil || loop.isOutdated {
             if error == nil { await commitLast() }
             await discardEverything(processing, settling)
-        } else if batchesInHand.load(ordering: .acquiring) > 0 {
+        } else if batchesInFlight.load(ordering: .acquiring) > 0 {
             abort()
         } else {
             await processing.value
@@ -93,7 +93,7 @@ final class ConsumerSession: Sendable {
         }
         watching.cancel()
         committing.cancel()
-        commitBell.ring()
+        commitSignal.send()
         await committing.value
         if error == nil {
             await commitLast()
@@ -110,9 +110,9 @@ final class ConsumerSession: Sendable {
             while !mustStop {
                 try await turn()
             }
-            log.info("stopping, finishing what is in hand")
+            log.info("shutting down, finishing batches in flight")
             let end = ContinuousClock.now + configuration.shutdownBudget
-            while batchesInHand.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
+            while batchesInFlight.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
                 try await turn()
             }
             return nil
@@ -121,13 +121,13 @@ final class ConsumerSession: Sendable {
         }
     }
 
-    /// The consumer is gone: nothing in hand can be committed, and a new one is about to read it
+    /// The consumer is gone: no batch in flight can be committed, and a new one is about to read it
     /// again, before which the stage has to be done with it.
     private func discardEverything(_ tasks: Task<Void, Never>...) async {
         abort()
-        let partitions = book.withLock { book in
-            let partitions = Array(book.partitions.keys)
-            book.release(partitions)
+        let partitions = assignment.withLock { assignment in
+            let partitions = Array(assignment.partitions.keys)
+            assignment.release(partitions)
             return partitions
         }
         for task in tasks {
@@ -136,20 +136,23 @@ final class ConsumerSession: Sendable {
         await loop.stage.abandoned(partitions)
     }
 
-    /// Gives up what is in hand: it is read again by whoever owns the partitions next.
+    /// Discards the batches in flight: the next owner of the partitions reads them again.
     private func abort() {
         isAborted.store(true, ordering: .releasing)
-        let count = batchesInHand.load(ordering: .acquiring)
+        let count = batchesInFlight.load(ordering: .acquiring)
         guard count > 0 else { return }
-        log.warning("gave up batches in hand, to be read again", ["batches": .int(count)])
+        log.warning(
+            "batches in flight discarded, their records are read again",
+            ["batches": .int(count)]
+        )
     }
 
-    /// One turn of the loop: answer what is due, then take records if there is room for them.
+    /// One turn of the loop: answers what is due, then polls records if there is room for them.
     private func turn() async throws(KafkaError) {
         loop.health.progressed()
         try await answerWhatIsDue()
         let hasRoom =
-            batchesInHand.load(ordering: .acquiring) < configuration.batchesInFlightMax
+            batchesInFlight.load(ordering: .acquiring) < configuration.batchesInFlightMax
             && !mustStop
         if hasRoom {
             try await resume()
@@ -165,7 +168,7 @@ final class ConsumerSession: Sendable {
         )
         try await note(result.errors)
         try await answer(result.events)
-        take(result.records)
+        add(result.records)
         skip(to: result.ends)
     }
 
@@ -179,19 +182,19 @@ final class ConsumerSession: Sendable {
             return now - since < configuration.pauseAfter
         }
         if mayWait {
-            await turnBell.wait(for: .milliseconds(50))
+            await turnSignal.wait(for: .milliseconds(50))
         }
         return mayWait
     }
 
-    private func take(_ records: [ConsumerRecord]) {
+    private func add(_ records: [ConsumerRecord]) {
         guard !records.isEmpty else { return }
         noteAllowed()
-        let taken = book.withLock { $0.take(records) }
+        let taken = assignment.withLock { $0.add(records) }
         report(taken.gaps)
         for partition in taken.rewound {
             log.error(
-                "the partition's log has gone back, its tally begins anew",
+                "offsets went backwards, counts restart",
                 [
                     "kafka.topic": .string(partition.topic),
                     "kafka.partition": .int(partition.partition),
@@ -200,8 +203,8 @@ final class ConsumerSession: Sendable {
         }
         guard !taken.batch.isEmpty else { return }
         loop.metrics.batchRecords.observe(Double(taken.batch.records.count))
-        batchesInHand.add(1, ordering: .acquiringAndReleasing)
-        loop.metrics.batchesInHand.set(batchesInHand.load(ordering: .acquiring))
+        batchesInFlight.add(1, ordering: .acquiringAndReleasing)
+        loop.metrics.batchesInFlight.set(batchesInFlight.load(ordering: .acquiring))
         work.continuation.yield(.batch(taken.batch))
     }
 
@@ -209,13 +212,13 @@ final class ConsumerSession: Sendable {
     /// record, such as the control records of transactions.
     private func skip(to ends: [PartitionEnd]) {
         guard !ends.isEmpty else { return }
-        let gaps = book.withLock { $0.skip(to: ends) }
+        let gaps = assignment.withLock { $0.skip(to: ends) }
         guard !gaps.isEmpty else { return }
         report(gaps)
         var increment = TallyIncrement()
         gaps.forEach { increment.addSkipped($0.count) }
         loop.metrics.settled(increment)
-        commitBell.ring()
+        commitSignal.send()
     }
 
     /// Reports a batch's gaps, those of one partition in one line.
@@ -231,7 +234,7 @@ final class ConsumerSession: Sendable {
                 "skipped.count": .int(count),
             ]
             if first == 0 {
-                log.error("records before the first commit are gone, counted as skipped", metadata)
+                log.error("records deleted before the first commit, counted as skipped", metadata)
             } else {
                 log.warning("offset gap, counted as skipped", metadata)
             }
@@ -240,8 +243,8 @@ final class ConsumerSession: Sendable {
 
     /// A batch has left: settled, or given up.
     func leave(_ batch: Batch) {
-        let count = batchesInHand.subtract(1, ordering: .acquiringAndReleasing).newValue
-        loop.metrics.batchesInHand.set(count)
-        ringTurn()
+        let count = batchesInFlight.subtract(1, ordering: .acquiringAndReleasing).newValue
+        loop.metrics.batchesInFlight.set(count)
+        wakePolling()
     }
 }

@@ -6,7 +6,7 @@ actor Deliverer {
     private let handlers: KafkaHandlers
     private let log: Log
     private var producer: KafkaProducer
-    /// When each fatal error came last, so that a series of them is said once.
+    /// When each fatal error came last, so that a series of them is logged once.
     private var fatalErrors: [KafkaError.Code: ContinuousClock.Instant] = [:]
 
     init(
@@ -38,7 +38,7 @@ actor Deliverer {
             producer = try KafkaProducer(configuration: properties, handlers: handlers)
         } catch {
             // The same properties were good before; the old one reports what it is given as failed.
-            log.error("the producer could not be made anew", ["error": "\(error)"])
+            log.error("producer recreation failed, retrying", ["error": "\(error)"])
             return old
         }
         Task { _ = await old.close(deadline: .seconds(1)) }
@@ -51,7 +51,7 @@ actor Deliverer {
         fatalErrors[error.code] = .now
         log(
             isNew ? .error : .debug,
-            "the producer met a fatal error and is made anew",
+            "producer failed, recreating it",
             ["error": "\(error)"]
         )
     }
@@ -63,7 +63,7 @@ actor Deliverer {
 }
 
 /// librdkafka's own words in our log: at debug level, because its faults come in floods and what
-/// matters of them is said by the loop, once.
+/// matters of them the loop logs, once.
 enum KafkaLogging {
     static func handlers(
         _ log: Log,

@@ -16,7 +16,7 @@ enum FaultKind: String, Sendable, CaseIterable {
     }
 }
 
-/// Faults of the infrastructure: counted each time, said once per change, shown as readiness.
+/// Faults of the infrastructure: counted each time, logged once per change, shown as readiness.
 final class Faults: Sendable {
     private let failing = Mutex<[FaultKind: ContinuousClock.Instant]>([:])
     private let log: Log
@@ -43,7 +43,7 @@ final class Faults: Sendable {
         health.notReady(condition(kind), "\(kind.rawValue): \(error)")
         guard isNew else { return }
         log.warning(
-            "infrastructure fault, trying again until it is over",
+            "dependency unavailable, retrying",
             ["step": .string(kind.rawValue), "error": .string(String(describing: error))]
         )
     }
@@ -59,7 +59,7 @@ final class Faults: Sendable {
         }
         guard let since else { return }
         log.notice(
-            "infrastructure fault is over",
+            "dependency available again",
             ["step": .string(kind.rawValue), "lasted_seconds": .seconds(.now - since)]
         )
     }

@@ -2,8 +2,8 @@ import AppStore
 import Kafka
 package import Records
 
-/// What decides about records: all that a reload of the settings replaces, as one.
-package struct Judging: Sendable {
+/// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
+package struct ActiveStage: Sendable {
     let stage: any Stage
     /// Makes the letters of a cluster, by the ID that its brokers give.
     let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
@@ -22,7 +22,7 @@ package struct Judging: Sendable {
 }
 
 /// A batch, what the stage decided, and what is to be written for it.
-struct JudgedBatch: Sendable {
+struct ProcessedBatch: Sendable {
     /// One record to be written.
     struct Output: Sendable {
         var record: ProducerRecord
@@ -44,7 +44,7 @@ struct JudgedBatch: Sendable {
     var verdicts: [Verdict]
     /// Partitions of which nothing from an offset on counts, because the breaker holds it.
     var pins: [TopicPartition: Int64] = [:]
-    /// Of the settings by which the batch was judged.
+    /// Of the settings by which the batch was processed.
     let deadLetters: any DeadLetterWriting
     /// Which output of a record, by the record's index, is acknowledged before the others are sent.
     var tried: [Int: Int] = [:]
@@ -86,11 +86,11 @@ struct JudgedBatch: Sendable {
     }
 
     /// Without the records of partitions that went elsewhere meanwhile.
-    func filtered(_ isKept: (PartitionClaim) -> Bool) -> JudgedBatch {
+    func filtered(_ isKept: (PartitionClaim) -> Bool) -> ProcessedBatch {
         let keeps = batch.parts.map { isKept($0.claim) }
         guard keeps.contains(false) else { return self }
         let verdicts = zip(verdicts, batch.partOfRecord).filter { keeps[$0.1] }.map(\.0)
-        return JudgedBatch(
+        return ProcessedBatch(
             batch: batch.filtered { _, part in isKept(part.claim) },
             verdicts: verdicts,
             pins: pins,
@@ -99,7 +99,7 @@ struct JudgedBatch: Sendable {
     }
 }
 
-extension JudgedBatch {
+extension ProcessedBatch {
     /// Refuses each record of which an output is larger than its topic takes, before any is sent.
     ///
     /// - Returns: the outputs that are too large, one of each such record.

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Lets one task wait until another has news, or for a while.
+/// Wakes one task that waits for another task, or for a while.
 ///
-/// A ring while nobody waits is kept for the next wait; several are one.
-package final class Doorbell: Sendable {
+/// A signal sent while no task waits is kept for the next wait; several are one.
+package final class Signal: Sendable {
     private struct State {
-        var hasRung = false
+        var isSent = false
         var number = 0
         var waiting: CheckedContinuation<Void, Never>?
     }
@@ -14,10 +14,10 @@ package final class Doorbell: Sendable {
 
     package init() {}
 
-    package func ring() {
+    package func send() {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard let waiting = state.waiting else {
-                state.hasRung = true
+                state.isSent = true
                 return nil
             }
             state.waiting = nil
@@ -26,11 +26,11 @@ package final class Doorbell: Sendable {
         waiting?.resume()
     }
 
-    /// Returns at a ring, or when the time is over; for one task at a time.
+    /// Returns at a signal, or when the time is over; for one task at a time.
     package func wait(for time: Duration) async {
         let number: Int? = state.withLock { state in
-            if state.hasRung {
-                state.hasRung = false
+            if state.isSent {
+                state.isSent = false
                 return nil
             }
             state.number += 1
@@ -43,11 +43,11 @@ package final class Doorbell: Sendable {
         }
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                if state.hasRung || state.number != number {
-                    state.hasRung = false
+                if state.isSent || state.number != number {
+                    state.isSent = false
                     return true
                 }
-                precondition(state.waiting == nil, "two tasks wait at one doorbell")
+                precondition(state.waiting == nil, "two tasks wait for one signal")
                 state.waiting = continuation
                 return false
             }

@@ -50,7 +50,7 @@ struct OutboxService: Sendable {
         var backoff = configuration.backoff
         while !mustStop(), !Task.isCancelled {
             do {
-                try await outbox.waitForOccasion()
+                try await outbox.waitForWork()
                 try await outbox.empty { try await deliver($0) }
                 faults.succeeded(.outbox)
                 // What could not be written before, another copy has written meanwhile.
@@ -104,7 +104,7 @@ struct UpkeepService: Sendable {
     mutating func run() async {
         while !mustStop(), !Task.isCancelled {
             do {
-                try await upkeep.waitForOccasion()
+                try await upkeep.waitForWork()
                 try await upkeep.work()
                 faults.succeeded(.upkeep)
                 backoff.reset()

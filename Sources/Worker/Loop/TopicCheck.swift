@@ -1,8 +1,8 @@
 import Kafka
 
-/// Compares the topics with what the pipeline needs of them, and says what is wrong.
+/// Compares the topics with what the pipeline needs of them, and reports what is wrong.
 struct TopicCheck: Sendable {
-    /// What a topic has to take, in bytes of one record.
+    /// What a topic has to accept, in bytes of one record.
     struct Need: Sendable, Equatable {
         let topic: String
         let recordBytesMin: Int
@@ -58,7 +58,7 @@ struct TopicCheck: Sendable {
 }
 
 extension WorkerLoop {
-    /// Looks at the topics until they are all there, then at their sizes; says each thing once.
+    /// Looks at the topics until they are all there, then at their sizes; reports each thing once.
     ///
     /// The sizes are read again now and then, and when a record was refused for its size.
     ///
@@ -66,14 +66,14 @@ extension WorkerLoop {
     func checkTopics() async {
         let check = TopicCheck(configuration)
         guard let admin = try? KafkaAdmin(configuration: adminProperties) else { return }
-        var said: [TopicCheck.Finding] = []
+        var reported: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
                 let missing = check.missing(in: metadata)
-                for finding in missing where !said.contains(finding) {
-                    say(finding)
+                for finding in missing where !reported.contains(finding) {
+                    report(finding)
                 }
-                said = missing
+                reported = missing
                 if missing.isEmpty { break }
             }
             try? await Task.sleep(for: .seconds(3))
@@ -82,7 +82,7 @@ extension WorkerLoop {
             await checkSizes(check, admin)
         }
         while !Task.isCancelled {
-            await limitsBell.wait(for: Self.limitsInterval)
+            await limitsSignal.wait(for: Self.limitsInterval)
             guard !Task.isCancelled else { break }
             await readLimits(check, admin)
         }
@@ -111,32 +111,32 @@ extension WorkerLoop {
         switch answer {
         case .answered(let settings):
             limits.read(settings)
-            check.tooSmall(settings).forEach(say)
+            check.tooSmall(settings).forEach(report)
         case .unanswered(let error):
             log.info(
-                "the broker does not tell the topics' sizes, they are not checked",
+                "topic configurations unavailable, max.message.bytes not checked",
                 ["error": "\(error)"]
             )
         case nil:
-            log.info("the topics' sizes could not be asked for, they are not checked")
+            log.info("topic configurations unavailable, max.message.bytes not checked")
         }
     }
 
     /// Brokers answer alike about a topic that is not there and one that a client may not see.
-    static func sayMissing(_ topic: String, _ log: Log) {
+    static func reportMissing(_ topic: String, _ log: Log) {
         log.warning(
-            "the topic does not exist or may not be seen, waiting for it",
+            "topic missing or not authorized, waiting for it",
             ["kafka.topic": .string(topic)]
         )
     }
 
-    private func say(_ finding: TopicCheck.Finding) {
+    private func report(_ finding: TopicCheck.Finding) {
         switch finding {
         case .missing(let topic):
-            Self.sayMissing(topic, log)
+            Self.reportMissing(topic, log)
         case .tooSmall(let topic, let bytes, let bytesMin):
             log.error(
-                "the topic takes too small records only, larger ones will be dead-lettered",
+                "max.message.bytes too small",
                 [
                     "kafka.topic": .string(topic),
                     "kafka.max_message_bytes": .int(bytes),

@@ -11,15 +11,15 @@ package struct WorkerConfiguration: Sendable {
     /// What is written, the dead letters not among them; for the checks at start.
     package var outputTopics: [String]
     package var deadLetterTopic: String
-    /// Where records that carry a correlation ID are answered; nil answers nobody.
+    /// Where records that carry a correlation ID are answered; nil for no answers.
     package var outcomesTopic: String?
     package var consumerProperties: [String: String]
     package var producerProperties: [String: String]
 
     package var batchRecordsMax = 2_000
     package var batchBytesMax = 4 << 20
-    /// What outputs hold that are not yet acknowledged: from there on nothing more is judged.
-    package var outputBytesInHandMax = 16 << 20
+    /// What outputs hold that are not yet acknowledged: from there on nothing more is processed.
+    package var outputBytesInFlightMax = 16 << 20
     /// One is processed while the others await their acknowledgements.
     package var batchesInFlightMax = 3
     package var retryDelayMin = Duration.milliseconds(100)
@@ -30,7 +30,7 @@ package struct WorkerConfiguration: Sendable {
     package var pollWait = Duration.milliseconds(100)
     /// After this long without room for records the partitions are paused, so that polling goes on.
     package var pauseAfter = Duration.seconds(1)
-    /// How long what is in hand of revoked partitions may take before it is abandoned.
+    /// How long batches in flight of revoked partitions may take before they are abandoned.
     package var revocationBudget = Duration.seconds(10)
     /// Between two commits, except when partitions are given up: a commit costs the broker a write.
     package var commitInterval = Duration.milliseconds(200)

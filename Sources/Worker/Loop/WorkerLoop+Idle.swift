@@ -86,7 +86,7 @@ extension WorkerLoop {
         }
         guard isNew else { return }
         log.critical(
-            "the database was migrated beyond this program, leaving the group: update this worker",
+            "database schema too new, leaving the group: update this worker",
             ["error": .string(String(describing: error))]
         )
         leaveGroup()
@@ -99,7 +99,7 @@ extension WorkerLoop {
             if await stage.isOutdated(by: error) {
                 try? await Task.sleep(for: .seconds(1))
             } else {
-                log.notice("the database fits this program again, joining the group")
+                log.notice("database schema supported again, joining the group")
                 outdatedBy.withLock { $0 = nil }
             }
         }

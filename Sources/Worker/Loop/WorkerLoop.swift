@@ -16,14 +16,14 @@ package final class WorkerLoop: Sendable {
     let deliverer: Deliverer
     /// Nil for stages that need none.
     let breaker: Mutex<Breaker>?
-    private let judging: Mutex<Judging>
-    /// What a reload has brought and no batch has been judged by yet.
-    private let nextJudging = Mutex<Judging?>(nil)
+    private let active: Mutex<ActiveStage>
+    /// What a reload has brought and has not processed a batch yet.
+    private let nextStage = Mutex<ActiveStage?>(nil)
     private let isStopping = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
     let limits: OutputLimits
-    /// Rung when a broker has refused a record for its size.
-    let limitsBell = Doorbell()
+    /// Sent when a broker has refused a record for its size.
+    let limitsSignal = Signal()
     /// By what the program was found to be too old; nil while it is not.
     let outdatedBy = Mutex<(any Error)?>(nil)
     /// When the stage was asked last, and answered.
@@ -33,7 +33,7 @@ package final class WorkerLoop: Sendable {
     ///
     /// - Parameter limits: those that the stage looks at too; nil where it looks at none.
     package init(
-        _ judging: Judging,
+        _ active: ActiveStage,
         configuration: WorkerConfiguration,
         limits: OutputLimits? = nil,
         health: Health,
@@ -43,8 +43,8 @@ package final class WorkerLoop: Sendable {
         self.configuration = configuration
         self.limits =
             limits ?? OutputLimits(producerProperties: configuration.producerProperties)
-        breaker = judging.breaker.map { Mutex($0) }
-        self.judging = Mutex(judging)
+        breaker = active.breaker.map { Mutex($0) }
+        self.active = Mutex(active)
         self.health = health
         self.log = log
         self.metrics = WorkerMetrics(metrics, configuration.stage.dispositions)
@@ -62,7 +62,8 @@ package final class WorkerLoop: Sendable {
         if breaker != nil { health.ready(.breaker) }
     }
 
-    /// Runs until `stop()`, then finishes what is in hand within the budget and leaves the group.
+    /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
+    /// group.
     ///
     /// Throws only for properties that librdkafka does not take, before anything is read.
     package func run() async throws(KafkaError) {
@@ -72,7 +73,7 @@ package final class WorkerLoop: Sendable {
         let probing = Task { await probeWhileIdle() }
         defer {
             checking.cancel()
-            limitsBell.ring()
+            limitsSignal.send()
             probing.cancel()
         }
         while !mustStop {
@@ -120,33 +121,34 @@ package final class WorkerLoop: Sendable {
         session.withLock { $0 }?.giveUp()
     }
 
-    /// The stage that judges; another one after a reload.
-    package var stage: any Stage { judging.withLock { $0.stage } }
+    /// The stage in use; another one after a reload.
+    package var stage: any Stage { active.withLock { $0.stage } }
 
     func deadLetters(of cluster: String) -> any DeadLetterWriting {
-        judging.withLock { $0.deadLetters }(cluster)
+        active.withLock { $0.deadLetters }(cluster)
     }
 
-    /// Has another stage judge, from the next batch on and with the breaker of its settings.
+    /// Has another stage process records, from the next batch on and with the breaker of its
+    /// settings.
     ///
-    /// What the former one has judged goes its way to the end, but `acknowledged` and `abandoned`
-    /// are told to the new one: only a stage that does not remember batches may be replaced. From
-    /// any thread.
-    package func reload(_ next: Judging) {
-        nextJudging.withLock { $0 = next }
+    /// What the former one has processed is delivered and committed, but `acknowledged` and
+    /// `abandoned` are called on the new one: only a stage that does not remember batches may be
+    /// replaced. From any thread.
+    package func reload(_ next: ActiveStage) {
+        nextStage.withLock { $0 = next }
         session.withLock { $0 }?.settingsChanged()
     }
 
     /// Puts what a reload has brought in the place of the former; false where there is nothing.
     ///
-    /// For the task that judges, between two batches.
-    func takeUpReload() -> Bool {
-        let taken = nextJudging.withLock { next in
+    /// For the processing task, between two batches.
+    func applyReload() -> Bool {
+        let taken = nextStage.withLock { next in
             defer { next = nil }
             return next
         }
         guard let taken else { return false }
-        judging.withLock { $0 = taken }
+        active.withLock { $0 = taken }
         if let next = taken.breaker {
             breaker?.withLock { $0 = next }
             metrics.breaker.set(0)
@@ -155,9 +157,9 @@ package final class WorkerLoop: Sendable {
         return true
     }
 
-    /// Whether records are in hand.
+    /// Whether batches are in flight.
     var hasBatches: Bool {
-        session.withLock { $0 }.map { $0.batchesInHand.load(ordering: .acquiring) > 0 } ?? false
+        session.withLock { $0 }.map { $0.batchesInFlight.load(ordering: .acquiring) > 0 } ?? false
     }
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }

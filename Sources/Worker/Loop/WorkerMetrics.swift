@@ -11,7 +11,7 @@ final class WorkerMetrics: Sendable {
     let batchRecords: MetricFamily<Histogram>
     let stepSeconds: MetricFamily<Histogram>
     let partitions: MetricFamily<Gauge>
-    let batchesInHand: MetricFamily<Gauge>
+    let batchesInFlight: MetricFamily<Gauge>
     let lag: MetricFamily<Gauge>
     let breaker: MetricFamily<Gauge>
     /// Kept apart from their family, because they are counted record by record.
@@ -21,13 +21,13 @@ final class WorkerMetrics: Sendable {
     init(_ registry: MetricsRegistry, _ dispositions: [Disposition]) {
         records = registry.counter(
             "records",
-            "Records settled, by how they ended.",
+            "Records settled, by disposition.",
             labels: ["disposition"]
         )
         outputs = registry.counter("output_records", "Records written and acknowledged.")
         outboxRecords = registry.counter(
             "outbox_records",
-            "Records written without a record in, and acknowledged."
+            "Records that an outbox wrote and the broker acknowledged."
         )
         deadLetters = registry.counter(
             "dead_letters",
@@ -40,7 +40,7 @@ final class WorkerMetrics: Sendable {
         }
         faults = registry.counter(
             "infrastructure_faults",
-            "Failed attempts at a step that is repeated.",
+            "Failed attempts at a step that is retried.",
             labels: ["step"]
         )
         for step in FaultKind.allCases {
@@ -54,18 +54,18 @@ final class WorkerMetrics: Sendable {
         )
         stepSeconds = registry.histogram(
             "batch_step_duration_seconds",
-            "Time a batch spends in a step.",
+            "Time that a batch spends in each step.",
             labels: ["step"]
         )
-        partitions = registry.gauge("assigned_partitions", "Partitions that this worker owns.")
-        batchesInHand = registry.gauge("batches_in_hand", "Batches read and not yet settled.")
+        partitions = registry.gauge("assigned_partitions", "Partitions assigned to this worker.")
+        batchesInFlight = registry.gauge("batches_in_flight", "Batches read and not yet settled.")
         lag = registry.gauge(
             "lag_records",
             "Records behind the settled offset, over this worker's partitions."
         )
         breaker = registry.gauge(
             "breaker_tripped_state",
-            "1 while the settings are taken to be wrong and nothing is settled."
+            "1 while the breaker is tripped and nothing is settled."
         )
         byDisposition = Dictionary(
             uniqueKeysWithValues: dispositions.map { [records] in ($0, records[$0.name]) }

@@ -3,14 +3,16 @@ import OpenSSL
 import Settings
 import Synchronization
 
-/// Reads the settings again while the worker runs, and has the loop judge by those that may change.
+/// Reads the settings again while the worker runs, and gives the loop a stage with those that may
+/// change.
 ///
-/// All or nothing: what is wrong with them is said, and the former ones stay in force.
+/// All or nothing: where they are invalid the problems are logged and the former ones stay in
+/// force.
 final class SettingsReload: Sendable {
     private struct State {
-        /// In force: what may change as it was last taken up, all else as at the start.
+        /// In force: what may change as it was last applied, all else as at the start.
         var settings: SettingsValues
-        /// What was wrong at the last attempt; empty where it was taken up.
+        /// What was wrong at the last attempt; empty where it was applied.
         var problems: [String] = []
         /// Settings that were read and are not in force.
         var needingRestart: [String] = []
@@ -41,16 +43,16 @@ final class SettingsReload: Sendable {
         state = Mutex(State(settings: parts.settings))
         results = parts.metrics.counter(
             "settings_reloads",
-            "Readings of the settings while running, by what became of them.",
+            "Settings reloads, by result.",
             labels: ["result"]
         )
         refused = parts.metrics.gauge(
             "settings_refused_state",
-            "1 while what was read again is wrong and the former settings stay in force."
+            "1 while the last reload was invalid and the previous settings stay in force."
         )
         restart = parts.metrics.gauge(
             "settings_restart_needed_state",
-            "1 while settings were changed that only a restart takes up."
+            "1 while settings changed that need a restart."
         )
     }
 
@@ -66,15 +68,15 @@ final class SettingsReload: Sendable {
 
     /// Reads everything again; for one task at a time.
     ///
-    /// - Parameter isAsked: a person waits for the answer, so that it is said once more even where
-    ///   it is the same.
+    /// - Parameter isAsked: an operator asked for it, so that the problems are logged even where
+    ///   they are the same as before.
     func attempt(isAsked: Bool) {
         do throws(SettingsError) {
             let read = try source.read()
             let former = state.withLock { $0.settings }
             let settings = former.taking(program.reloadable, from: read)
             if !program.reloadable.isEmpty {
-                try takeUp(settings)
+                try apply(settings)
             }
             note(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
@@ -83,7 +85,7 @@ final class SettingsReload: Sendable {
         }
     }
 
-    private func takeUp(_ settings: SettingsValues) throws(SettingsError) {
+    private func apply(_ settings: SettingsValues) throws(SettingsError) {
         let parts = WorkerProgram.Parts(
             settings: settings,
             metrics: metrics,
@@ -91,7 +93,7 @@ final class SettingsReload: Sendable {
             limits: loop.limits,
             predecessor: loop.stage
         )
-        loop.reload(try program.judging(parts))
+        loop.reload(try program.activeStage(parts))
     }
 
     private func note(_ changed: [String], _ needingRestart: [String]) {
@@ -102,13 +104,13 @@ final class SettingsReload: Sendable {
             }
             return state.needingRestart
         }
-        results["taken_up"].increment()
+        results["applied"].increment()
         refused.set(0)
         restart.set(needingRestart.isEmpty ? 0 : 1)
-        log.notice("settings read again", ["settings.changed": .strings(changed)])
+        log.notice("settings reloaded", ["settings.changed": .strings(changed)])
         guard !needingRestart.isEmpty, needingRestart != wasNeedingRestart else { return }
         log.warning(
-            "settings were changed that only a restart takes up",
+            "settings changed that need a restart",
             ["settings.names": .strings(needingRestart)]
         )
     }
@@ -122,7 +124,7 @@ final class SettingsReload: Sendable {
         guard isNew || isAsked else { return }
         results["refused"].increment()
         log.error(
-            "the settings are wrong, the former ones stay in force",
+            "reloaded settings invalid, previous settings stay in force",
             ["settings.problems": .strings(problems)]
         )
     }
@@ -134,7 +136,7 @@ extension LogValue {
     }
 }
 
-/// Has the settings read again when somebody asks for it or a file has come to hold something else.
+/// Has the settings reloaded when somebody asks for it or a file has come to hold something else.
 ///
 /// Files are compared by what they hold, at an interval: that notices a file that was replaced,
 /// a symlink with a new target (as a Kubernetes volume has them) and a file system without events.
@@ -143,7 +145,7 @@ final class SettingsWatch: Sendable {
 
     private let reload: SettingsReload
     private let interval: Duration
-    private let bell = Doorbell()
+    private let signal = Signal()
     private let isAsked = Atomic(false)
     /// What the settings in force were read from.
     private let known: Mutex<Contents>
@@ -155,19 +157,19 @@ final class SettingsWatch: Sendable {
         known = Mutex(Self.contents(of: reload.files))
     }
 
-    /// Has the settings read again at once.
+    /// Has the settings reloaded at once.
     ///
     /// From any thread.
     func ask() {
         isAsked.store(true, ordering: .releasing)
-        bell.ring()
+        signal.send()
     }
 
     /// Watches until cancelled.
     func run() async {
         var last = known.withLock { $0 }
         while !Task.isCancelled {
-            await bell.wait(for: interval)
+            await signal.wait(for: interval)
             let isAsked = isAsked.exchange(false, ordering: .acquiringAndReleasing)
             let now = Self.contents(of: reload.files)
             // A file that is still being written is left alone until it stays as it is.

@@ -138,7 +138,7 @@ enum ShutdownLimit {
         let queue = DispatchQueue.global(qos: .userInitiated)
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
             log.error(
-                "the end took too long, ended at once: what is not committed is read again",
+                "shutdown timed out, exiting",
                 ["shutdown.limit_seconds": .seconds(limit)]
             )
             _exit(ExitCode.unavailable)

@@ -82,8 +82,8 @@ package struct WorkerProgram: Sendable {
 
 extension WorkerProgram {
     /// The stage of these settings, with what they say about its dead letters and its breaker.
-    func judging(_ parts: Parts) throws(SettingsError) -> Judging {
-        Judging(
+    func activeStage(_ parts: Parts) throws(SettingsError) -> ActiveStage {
+        ActiveStage(
             stage: try make(parts),
             deadLetters: deadLetters(parts.settings),
             breaker: breaker.map { bounds in

@@ -44,7 +44,7 @@ package final class WorkerService: Sendable {
             limits: OutputLimits(producerProperties: configuration.producerProperties)
         )
         loop = try WorkerLoop(
-            program.judging(parts),
+            program.activeStage(parts),
             configuration: configuration,
             limits: parts.limits,
             health: health,
@@ -71,14 +71,14 @@ package final class WorkerService: Sendable {
             server.stop()
         }
         try await loop.run()
-        log.info("worker ended")
+        log.info("worker stopped")
     }
 
     package func stop() {
         loop.stop()
     }
 
-    /// Has the settings read again.
+    /// Has the settings reloaded.
     ///
     /// From any thread.
     package func reload() {

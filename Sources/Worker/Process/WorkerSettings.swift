@@ -6,98 +6,97 @@ package enum WorkerSettings {
     package static let bootstrap = Setting(
         "kafka.bootstrap",
         .hostPorts,
-        "Kafka's bootstrap servers."
+        "Kafka bootstrap servers."
     )
     package static let topicPrefix = Setting(
         "kafka.topic_prefix",
         .string(bytes: 0...100),
         default: "storekit.",
-        "What the topics' names begin with."
+        "Prefix of the topics' names."
     )
     package static let groupPrefix = Setting(
         "kafka.group_prefix",
         .string(bytes: 0...100),
         default: "entitlements.",
-        "What the consumer groups' names begin with; the stage's name follows."
+        "Prefix of the consumer groups' names; the stage's name follows."
     )
     package static let instanceID = Setting<String?>.optional(
         "kafka.instance_id",
         .string(bytes: 1...200),
-        "This worker's name, unique in its group. With it the worker is a static member, which "
-            + "keeps its partitions over a restart."
+        "Static member ID, unique in the group: the worker keeps its partitions across a restart."
     )
     package static let sessionTimeout = Setting(
         "kafka.session_timeout",
         .duration(.seconds(1)...(.seconds(1800))),
         default: .seconds(45),
-        "Silence after which the group takes a worker for gone."
+        "Time without a heartbeat after which the group reassigns a worker's partitions."
     )
     package static let batchRecordsMax = Setting(
         "batch.records_max",
         .int(1...100_000),
         default: 1000,
-        "Records in one batch at most."
+        "Maximum records per batch."
     )
     package static let batchBytesMax = Setting(
         "batch.bytes_max",
         .bytes((64 << 10)...(256 << 20)),
         default: 4 << 20,
-        "Bytes in one batch at most; a single larger record is a batch of its own."
+        "Maximum bytes per batch; a single larger record is a batch of its own."
     )
     package static let batchesInFlightMax = Setting(
         "batch.in_flight_max",
         .int(1...16),
         default: 3,
-        "Batches in work at once: one is processed while others await their acknowledgements."
+        "Maximum batches in flight: one is processed while others await acknowledgements."
     )
     package static let retryDelayMin = Setting(
         "retry.delay_min",
         .duration(.milliseconds(1)...(.seconds(60))),
         default: .milliseconds(100),
-        "Wait before the first repetition after a fault of broker or database."
+        "Delay before the first retry after a fault of the broker or the database."
     )
     package static let retryDelayMax = Setting(
         "retry.delay_max",
         .duration(.milliseconds(10)...(.seconds(3600))),
         default: .seconds(30),
-        "Wait between repetitions at most; it doubles up to there, with jitter."
+        "Maximum delay between retries; the delay doubles up to it, with jitter."
     )
     package static let shutdownBudget = Setting(
         "shutdown.budget",
         .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
-        "Time after SIGTERM to finish and commit what is in work; 8 s later the worker ends anyhow."
+        "Time after SIGTERM to finish and commit batches in flight; 8 s later the worker exits "
+            + "anyway."
     )
     package static let httpAddress = Setting(
         "http.address",
         .string(bytes: 1...45),
         default: "127.0.0.1",
-        "The address for health and metrics, IPv4 or IPv6; 0.0.0.0 for all of IPv4."
+        "Listen address for health and metrics, IPv4 or IPv6; 0.0.0.0 for all IPv4 addresses."
     )
     package static let httpPort = Setting(
         "http.port",
         .int(0...65_535),
         default: 9400,
-        "The port for health and metrics; 0 for any free one, which the log names."
+        "Listen port for health and metrics; 0 for any free port, which the log names."
     )
     package static let stallMax = Setting(
         "health.stall_max",
         .duration(.seconds(1)...(.seconds(3600))),
         default: .seconds(60),
-        "How long the loop may stand still before /livez says no."
+        "Time without progress after which /livez fails."
     )
     package static let watchInterval = Setting(
         "settings.watch_interval",
         .duration(.milliseconds(100)...(.seconds(3600))),
         default: .seconds(5),
-        "How often the files that settings come from are looked at; a change is taken up as after "
-            + "SIGHUP."
+        "How often the settings files are checked; a change is applied as after SIGHUP."
     )
     package static let logLevel = Setting(
         "log.level",
         .choice,
         default: LogLevel.info,
-        "Events below this level are not written."
+        "Minimum level of log events."
     )
 
     package static let declarations = [

@@ -1,11 +1,11 @@
 package import OpenSSL
 import Settings
 
-/// The breaker against wrong settings: pure, told the time.
+/// The breaker against wrong settings: pure, the time is an argument.
 ///
 /// Armed after a start or reload with settings under which no record has been accepted yet. While
 /// it is armed, what only the settings refuse is counted and held. A wrong bundle ID must not empty
-/// a topic into the dead letters; whoever can post foreign tokens must not be able to stop a worker
+/// a topic into the dead letters; posting foreign tokens must not stop a worker
 /// whose settings have accepted a record.
 package struct Breaker: Sendable {
     /// When it trips, and when it is disarmed.
@@ -25,7 +25,7 @@ package struct Breaker: Sendable {
     package enum State: Sendable, Equatable {
         case armed
         case disarmed
-        /// The settings are taken to be wrong.
+        /// Only the settings refuse too many records: nothing is settled.
         case tripped
     }
 
@@ -81,7 +81,7 @@ package struct Breaker: Sendable {
     /// The hash of the settings that decide what is refused.
     package let settings: String
     package let bounds: Bounds
-    /// When the first batch was judged: a wait for brokers or partitions is none of the window.
+    /// When the first batch was processed: a wait for brokers or partitions is none of the window.
     private var firstBatchAt: ContinuousClock.Instant?
     private var contents: Set<SHA256Digest> = []
     private var refusedBySubject: [String: Int] = [:]
@@ -91,8 +91,8 @@ package struct Breaker: Sendable {
         self.bounds = bounds
     }
 
-    /// Judges a batch as a whole: one acceptance in it shows that the settings are right.
-    package mutating func judge(
+    /// Evaluates a batch as a whole: one acceptance in it shows that the settings are right.
+    package mutating func evaluate(
         _ findings: Findings,
         now: ContinuousClock.Instant
     ) -> Decision {

@@ -2,7 +2,7 @@ package import Kafka
 
 /// Records that a stage writes without having been given one.
 ///
-/// They wait in the stage's database, committed together with what they tell of, until the broker
+/// They wait in the stage's database, committed together with what they announce, until the broker
 /// has acknowledged them. The loop gives the occasions from its start to its end, one at a time,
 /// also while no record comes and while the worker owns no partition. Every copy of a worker does
 /// so: an outbox sees to it that they do not write at cross purposes.
@@ -10,14 +10,14 @@ package protocol Outbox: Sendable {
     /// Whether it ever writes a record; without, no producer is made for it.
     var writesRecords: Bool { get }
 
-    /// Waits until there may be something to write: for news, or for a while.
+    /// Waits until there may be something to write: for a signal, or for a while.
     ///
     /// Returns within about a second: the end of the worker waits for it.
-    func waitForOccasion() async throws
+    func waitForWork() async throws
 
     /// Writes what waits, and marks as written only what `deliver` has returned for.
     ///
-    /// Throwing means a fault of the infrastructure: there is another occasion after a while.
+    /// Throwing means a fault of the infrastructure: it is run again after a while.
     func empty(_ deliver: OutboxDelivery) async throws
 
     /// Gives up what this copy holds, so that another need not wait for it.
@@ -54,18 +54,18 @@ package struct UndeliveredRecord: Error, CustomStringConvertible {
 
 /// Work in a stage's database that no record asks for, such as projecting anew by another catalog.
 ///
-/// The loop gives the occasions from its start to its end, one at a time, also while no record
+/// The loop runs it from its start to its end, one run at a time, also while no record
 /// comes and while the worker owns no partition. Every copy of a worker does so: who keeps up sees
 /// to it that they do not do the same at once.
 package protocol Upkeep: Sendable {
-    /// Waits until there may be something to do: for news, or for a while.
+    /// Waits until there may be something to do: for a signal, or for a while.
     ///
     /// Returns within about a second: the end of the worker waits for it.
-    func waitForOccasion() async throws
+    func waitForWork() async throws
 
     /// Does what there is to do.
     ///
-    /// Throwing means a fault of the infrastructure: there is another occasion after a while.
+    /// Throwing means a fault of the infrastructure: it is run again after a while.
     func work() async throws
 
     /// Gives up what this copy holds, so that another need not wait for it.

@@ -3,7 +3,7 @@ import JSON
 import Kafka
 import Records
 
-/// What became of one observation, for the one who waits to be told.
+/// What became of one observation, for the request that waits for it.
 package struct Outcome: Sendable {
     package enum Status: String, Sendable, CaseIterable {
         /// It changed a fact or a row.

@@ -12,8 +12,8 @@ package protocol Stage: Sendable {
     /// What the stage does in its database without having been given a record; nil for most.
     var upkeep: (any Upkeep)? { get }
 
-    /// How many records the stage takes in one batch at most, as things are; the settings may say
-    /// less.
+    /// The maximum of records that the stage accepts in one batch, as things are; the settings may
+    /// say less.
     var recordsMax: Int { get }
 
     /// Asks what the stage depends on, such as its database; throws while that does not answer.
@@ -25,7 +25,7 @@ package protocol Stage: Sendable {
     /// a database that was migrated: then the loop leaves the group to newer copies.
     func isOutdated(by error: any Error) async -> Bool
 
-    /// Judges records, one verdict each in the same order.
+    /// Processes records, one verdict each in the same order.
     ///
     /// All of them, or at least the first ones, where these bring out as much as is good to hold:
     /// the others are given again when that was delivered.
@@ -34,12 +34,12 @@ package protocol Stage: Sendable {
     /// without those whose partition went elsewhere. A fault of a record is a verdict.
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict]
 
-    /// Told when all outputs of these records are acknowledged, before any offset is committed.
+    /// Called when all outputs of these records are acknowledged, before any offset is committed.
     ///
-    /// Throwing means a fault of the infrastructure: it is told again after a while.
+    /// Throwing means a fault of the infrastructure: it is called again after a while.
     func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws
 
-    /// Told that what was in hand of these partitions will never be acknowledged: it may come
+    /// Called when batches in flight of these partitions will never be acknowledged: it may come
     /// again, to this worker or another. No record of theirs is processed before this returns.
     func abandoned(_ partitions: [TopicPartition]) async
 }

@@ -7,8 +7,8 @@ package struct Verdict: Sendable {
     package var disposition: Disposition
     /// Written before the offset is committed; each carries its topic.
     package var outputs: [ProducerRecord]
-    /// What is told to those who wait for the record, where the stage knows more of it than that it
-    /// was refused; the loop tells them.
+    /// The answer to the request that waits for the record, where the stage knows more of it than
+    /// that it was refused; the loop sends it.
     package var outcome: Outcome?
     /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
     package var evidence: Breaker.Evidence?
@@ -43,7 +43,7 @@ package struct Verdict: Sendable {
         Verdict(refusal, evidence)
     }
 
-    /// The stage's database will never take the record, as far as this program knows it.
+    /// The stage's database will never accept the record, as far as this program knows it.
     package var isNotStorable: Bool {
         refusal?.reason == .notStorable
     }

@@ -21,7 +21,7 @@ package struct HealthCondition: Hashable, Sendable {
     package static let breaker = HealthCondition("breaker")
 }
 
-/// Whether a worker lives and is ready, as its loop tells it.
+/// Whether a worker is alive and ready, as its loop reports it.
 package final class Health: Sendable {
     private struct State {
         var lastProgress: ContinuousClock.Instant
@@ -45,7 +45,7 @@ package final class Health: Sendable {
     ) {
         self.conditions = conditions
         self.stallMax = stallMax
-        let reasons = conditions.map { ($0, "not asked yet") }
+        let reasons = conditions.map { ($0, "not checked yet") }
         state = Mutex(
             State(
                 lastProgress: now,
@@ -54,7 +54,7 @@ package final class Health: Sendable {
         )
     }
 
-    /// Told by the loop at every turn, also while it waits for a broker or a database.
+    /// Called by the loop at every turn, also while it waits for a broker or a database.
     package func progressed(at now: ContinuousClock.Instant = .now) {
         state.withLock { $0.lastProgress = now }
     }

@@ -4,7 +4,7 @@ import JSON
 import Settings
 import Synchronization
 
-/// Writes events as JSON, one line each, to a descriptor: standard error unless told otherwise.
+/// Writes events as JSON, one line each, to a descriptor: standard error by default.
 ///
 /// A line is written whole before the next one begins. A reader that stopped reading stops the
 /// writer too; one that is gone costs the line and nothing else.
@@ -44,7 +44,7 @@ package final class JSONLogHandler: LogHandler {
                 pair.value.write(to: &writer)
             }
         }
-        // Logs are read in terminals, and hold what the other end of a connection said.
+        // Logs are read in terminals, and hold what the other end of a connection reported.
         return Array((Printable.json(String(decoding: writer.bytes, as: UTF8.self)) + "\n").utf8)
     }
 

@@ -149,7 +149,7 @@ extension PipelineTests {
             for worker in workers.values {
                 let log = worker.log
                 #expect(log.events("partitions assigned").count == 1, "\(worker.name)")
-                let lost = log.events("partitions lost, discarding what is in hand")
+                let lost = log.events("partitions lost, discarding batches in flight")
                 #expect(lost.isEmpty, "\(worker.name)")
             }
         }

@@ -48,7 +48,7 @@ extension PipelineTests {
                 }
                 let settled = try await pipeline.settle()
                 #expect(settled.isBalanced)
-                #expect(worker.log.events("settings read again").count == 1)
+                #expect(worker.log.events("settings reloaded").count == 1)
                 #expect(try await pipeline.records(of: "dead-letter").isEmpty)
                 let verified = try await pipeline.records(of: "verified").count
                 #expect(verified == Self.count)
@@ -72,6 +72,6 @@ extension PipelineTests {
             }
         }
 
-        private static let tripped = "breaker tripped, reading on without settling"
+        private static let tripped = "breaker tripped, reading without committing"
     }
 }

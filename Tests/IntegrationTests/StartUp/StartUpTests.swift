@@ -18,10 +18,10 @@ extension PipelineTests {
             )
         }
 
-        private static let fault = "infrastructure fault, trying again until it is over"
+        private static let fault = "dependency unavailable, retrying"
         private static let missing =
-            "the topic does not exist or may not be seen, waiting for it"
-        private static let faultIsOver = "infrastructure fault is over"
+            "topic missing or not authorized, waiting for it"
+        private static let faultIsOver = "dependency available again"
 
         @Test(arguments: KafkaCluster.Kind.available)
         func `a broker and a database that are not there yet are waited for, and it is said once`(

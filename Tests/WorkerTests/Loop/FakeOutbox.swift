@@ -19,7 +19,7 @@ final class FakeOutbox: Outbox {
         state.withLock { $0.waiting += records }
     }
 
-    func waitForOccasion() async throws {
+    func waitForWork() async throws {
         _ = await becomesTrue(within: .milliseconds(20)) { !seen.waiting.isEmpty }
         state.withLock { $0.occasions += 1 }
     }

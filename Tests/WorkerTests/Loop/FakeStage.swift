@@ -40,8 +40,8 @@ final class FakeStage: Stage {
         /// While closed, `process` does not return.
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// How many records of a batch are judged at once; nil for all.
-        var judgedMax: Int?
+        /// How many records of a batch are processed at once; nil for all.
+        var processedMax: Int?
         /// While set, `probe` fails.
         var isUnreachable = false
     }
@@ -49,15 +49,15 @@ final class FakeStage: Stage {
     struct Fault: Error {}
 
     private let state = Mutex(State())
-    private let judge: @Sendable (ConsumerRecord) -> Verdict
+    private let verdict: @Sendable (ConsumerRecord) -> Verdict
     let outboxes: [any Outbox]
 
     init(
         outbox: (any Outbox)? = nil,
-        _ judge: @escaping @Sendable (ConsumerRecord) -> Verdict
+        _ verdict: @escaping @Sendable (ConsumerRecord) -> Verdict
     ) {
         outboxes = outbox.map { [$0] } ?? []
-        self.judge = judge
+        self.verdict = verdict
     }
 
     func probe() async throws {
@@ -111,7 +111,7 @@ final class FakeStage: Stage {
             if isOpen { continuation.resume() }
         }
         if let fault { throw fault }
-        return records.prefix(seen.judgedMax ?? .max).map(judge)
+        return records.prefix(seen.processedMax ?? .max).map(verdict)
     }
 
     func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {

@@ -48,7 +48,7 @@ struct LoopOutputTests {
     @Test func `a small batch that brings out much is held in parts`() async throws {
         let rig = try await LoopRig()
         let stage = BurstStage(topic: rig.output)
-        let worker = try rig.worker(stage) { $0.outputBytesInHandMax = 3 << 20 }
+        let worker = try rig.worker(stage) { $0.outputBytesInFlightMax = 3 << 20 }
         try await rig.publish((0..<40).map { [UInt8($0)] })
         worker.start()
         try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 40 }
@@ -62,10 +62,10 @@ struct LoopOutputTests {
     }
 
     @Test(arguments: 1...4)
-    func `a stage may judge the first records of a batch only`(judgedMax: Int) async throws {
+    func `a stage may process the first records of a batch only`(processedMax: Int) async throws {
         let rig = try await LoopRig(partitions: 3)
         let stage = FakeStage(forwardingTo: rig.output)
-        stage.order { $0.judgedMax = judgedMax }
+        stage.order { $0.processedMax = processedMax }
         let worker = try rig.worker(stage)
         let values = (0..<30).map { [UInt8($0)] }
         for (partition, part) in zip(Int32(0)..., [values[..<10], values[10..<20], values[20...]]) {

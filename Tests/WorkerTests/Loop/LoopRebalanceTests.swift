@@ -15,7 +15,7 @@ struct LoopRebalanceTests {
         await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
         await eventually(within: .seconds(20)) {
-            rig.log.count("partitions lost, discarding what is in hand") == 1
+            rig.log.count("partitions lost, discarding batches in flight") == 1
         }
         stage.open()
         try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
@@ -72,7 +72,7 @@ struct LoopRebalanceTests {
         try await worker.stop()
         let count = Int64(stage.seen.processed.count)
         #expect(try await rig.committed()[0]?.offset == count)
-        #expect(rig.log.count("gave up batches in hand, to be read again") == 0)
+        #expect(rig.log.count("batches in flight discarded, their records are read again") == 0)
     }
 
     @Test func `what is not finished within the budget is left uncommitted`() async throws {
@@ -85,7 +85,7 @@ struct LoopRebalanceTests {
         await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
         try await worker.stop()
         #expect(try await rig.committed()[0]?.offset == nil)
-        #expect(rig.log.count("gave up batches in hand, to be read again") == 1)
+        #expect(rig.log.count("batches in flight discarded, their records are read again") == 1)
         stage.open()
     }
 
@@ -105,7 +105,7 @@ struct LoopRebalanceTests {
         await eventually(within: .seconds(30)) { !stages[0].seen.processed.isEmpty }
         workers[1].start()
         await eventually(within: .seconds(60)) {
-            rig.log.count("partitions revoked, finishing what is in hand") == 1
+            rig.log.count("partitions revoked, finishing batches in flight") == 1
         }
         let refusals = Array(repeating: MockError.illegalGeneration, count: 999)
         try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
@@ -142,6 +142,6 @@ struct LoopRebalanceTests {
     }
 
     private static let givenUp =
-        "the group takes no commit for these partitions any more, they are given up"
-    private static let lost = "partitions lost, discarding what is in hand"
+        "commit fenced, partitions released"
+    private static let lost = "partitions lost, discarding batches in flight"
 }

@@ -15,19 +15,21 @@ struct LoopReloadTests {
         FakeStage { .refusedBySettings($0) }
     }
 
-    private static func judging(
+    private static func active(
         _ stage: FakeStage,
         _ rig: LoopRig,
         _ breaker: Breaker? = nil
-    ) -> Judging {
-        Judging(
+    ) -> ActiveStage {
+        ActiveStage(
             stage: stage,
             deadLetters: { _ in PlainLetters(topic: rig.letters) },
             breaker: breaker
         )
     }
 
-    @Test func `a tripped breaker is armed again, and what it held is judged anew`() async throws {
+    @Test func `a tripped breaker is armed again, and what it held is processed again`()
+        async throws
+    {
         let rig = try await LoopRig()
         let first = Breaker(settings: "a", bounds: .init(distinctMax: 5))
         let worker = try rig.worker(Self.refusing(), breaker: first)
@@ -36,7 +38,7 @@ struct LoopReloadTests {
         await eventually { worker.health.reason(.breaker) != nil }
         #expect(!worker.health.isReady)
         let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        worker.loop.reload(Self.judging(Self.accepting(rig), rig, breaker))
+        worker.loop.reload(Self.active(Self.accepting(rig), rig, breaker))
         try await eventually { try await rig.committed()[0]?.offset == 20 }
         #expect(worker.health.isReady)
         try await worker.stop()
@@ -52,10 +54,10 @@ struct LoopReloadTests {
         let worker = try rig.worker(Self.refusing(), breaker: first)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
-        let tripped = "breaker tripped, reading on without settling"
+        let tripped = "breaker tripped, reading without committing"
         await eventually { rig.log.count(tripped) == 1 }
         let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        worker.loop.reload(Self.judging(Self.refusing(), rig, breaker))
+        worker.loop.reload(Self.active(Self.refusing(), rig, breaker))
         await eventually { rig.log.count(tripped) == 2 }
         try await worker.stop()
         #expect(try await rig.contents(rig.letters).isEmpty)
@@ -70,7 +72,7 @@ struct LoopReloadTests {
         worker.start()
         try await rig.publish([[1], [2]])
         await eventually { first.seen.processed.count == 2 }
-        worker.loop.reload(Self.judging(second, rig))
+        worker.loop.reload(Self.active(second, rig))
         try await rig.publish([[3]])
         first.open()
         try await eventually { try await rig.committed()[0]?.offset == 3 }
@@ -79,7 +81,7 @@ struct LoopReloadTests {
         #expect(second.seen.processed.map(\.value) == [[3]])
     }
 
-    @Test func `a batch that cannot be judged is judged by the new settings`() async throws {
+    @Test func `a batch that cannot be processed is processed by the new settings`() async throws {
         let rig = try await LoopRig()
         let failing = Self.accepting(rig)
         failing.order { $0.faults = Array(repeating: FakeStage.Fault(), count: 10_000) }
@@ -87,21 +89,21 @@ struct LoopReloadTests {
         worker.start()
         try await rig.publish([[1], [2]])
         await eventually {
-            rig.log.count("infrastructure fault, trying again until it is over") == 1
+            rig.log.count("dependency unavailable, retrying") == 1
         }
-        worker.loop.reload(Self.judging(Self.accepting(rig), rig))
+        worker.loop.reload(Self.active(Self.accepting(rig), rig))
         try await eventually { try await rig.committed()[0]?.offset == 2 }
         await eventually { worker.health.isReady }
         try await worker.stop()
         #expect(try await rig.contents(rig.output).count == 2)
     }
 
-    @Test func `settings that came before the first batch are those it is judged by`()
+    @Test func `settings that came before the first batch apply to it`()
         async throws
     {
         let rig = try await LoopRig()
         let worker = try rig.worker(Self.refusing())
-        worker.loop.reload(Self.judging(Self.accepting(rig), rig))
+        worker.loop.reload(Self.active(Self.accepting(rig), rig))
         worker.start()
         try await rig.publish([[1]])
         try await eventually { try await rig.committed()[0]?.offset == 1 }

@@ -47,7 +47,7 @@ struct LoopSkippedTests {
     }
 
     private static let goneBefore =
-        "records before the first commit are gone, counted as skipped"
+        "records deleted before the first commit, counted as skipped"
 
     private static let hasClient = FileManager.default.fileExists(
         atPath: "/usr/lib/python3/dist-packages/confluent_kafka"

@@ -15,7 +15,7 @@ import Worker
         var works: Int { state.withLock(\.works) }
         var isClosed: Bool { state.withLock(\.isClosed) }
 
-        func waitForOccasion() async throws {
+        func waitForWork() async throws {
             await Task.yield()
         }
 

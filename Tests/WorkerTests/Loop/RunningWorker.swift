@@ -21,7 +21,7 @@ final class RunningWorker: Sendable {
         )
         metrics = MetricsRegistry()
         loop = try WorkerLoop(
-            Judging(stage: stage, deadLetters: { _ in letters }, breaker: breaker),
+            ActiveStage(stage: stage, deadLetters: { _ in letters }, breaker: breaker),
             configuration: configuration,
             health: health,
             metrics: metrics,

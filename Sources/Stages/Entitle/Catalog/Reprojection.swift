@@ -36,7 +36,7 @@ actor Reprojection: Upkeep {
         size = TransactionSize(statementDeadline: client.statementDeadline)
     }
 
-    func waitForOccasion() async throws {
+    func waitForWork() async throws {
         let connection = try await listening()
         guard !isDue else {
             isDue = false

@@ -18,7 +18,7 @@ final class ChangeFeed: Outbox {
     private let refusals: Refusals
     private let size: TransactionSize
     private let lease = FeedLease()
-    private let bell = Doorbell()
+    private let signal = Signal()
     private let state: Mutex<State>
 
     private struct State {
@@ -48,12 +48,12 @@ final class ChangeFeed: Outbox {
     }
 
     /// Says that this worker has committed changes.
-    func ring() {
-        bell.ring()
+    func wake() {
+        signal.send()
     }
 
-    func waitForOccasion() async throws {
-        await bell.wait(for: Self.sweepInterval)
+    func waitForWork() async throws {
+        await signal.wait(for: Self.sweepInterval)
     }
 
     func empty(_ deliver: OutboxDelivery) async throws {

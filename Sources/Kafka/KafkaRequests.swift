@@ -3,8 +3,8 @@ import Synchronization
 import Threads
 
 /// librdkafka's blocking questions, on a thread of their own so that polling goes on meanwhile.
-actor KafkaQuestions {
-    private let executor = ThreadExecutor(name: "kafka-ask")
+actor KafkaRequests {
+    private let executor = ThreadExecutor(name: "kafka-request")
     private var client: ClientHandle?
     private let isPrompting = Atomic(false)
 
