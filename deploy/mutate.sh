@@ -48,7 +48,8 @@ export binary=$copy/.build/debug/entitlement-pipelinePackageTests.xctest
 
 # These take longer than all the others together, and no check needs them.
 tests() {
-    timeout 600 "$binary" --testing-library swift-testing --filter "^(${1// /|})[./]" --no-parallel \
+    timeout 600 "$binary" --testing-library swift-testing --no-parallel \
+        --filter "^(${1// /|})[./]" \
         --skip 'Differential|(every|one) flipped bit|a flipped bit is refused|flipped bits of' \
         --skip 'makes? no difference|costs about as much' \
         --skip 'a receipt with a costly certificate is refused|records up to the limit of the body' 2>&1
