@@ -99,8 +99,8 @@ let package = Package(
         library(
             "VerifyStage",
             [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings", "Threads",
-                "Topology", "Worker",
+                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "Threads", "Topology", "Worker",
             ],
             path: "Sources/Stages/Verify"
         ),
@@ -183,13 +183,19 @@ let package = Package(
         tests("SimulationTests", ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation"]),
         tests("HTTPTests", ["HTTP"]),
         tests("SettingsTests", ["Settings", "JSON"]),
-        tests("AppStoreTests", ["AppStore", "JSON", "OpenSSL", "Records", "Simulation"]),
+        tests(
+            "AppStoreTests",
+            ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"]
+        ),
         tests(
             "EntitlementsTests",
             ["Entitlements", "AppStore", "JSON", "OpenSSL", "Records"],
             exclude: ["Scenarios"]
         ),
-        tests("RecordsTests", ["Records", "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
+        tests(
+            "RecordsTests",
+            ["Records", "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]
+        ),
         tests(
             "WorkerTests",
             [
@@ -199,8 +205,8 @@ let package = Package(
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
-                "Simulation",
+                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records",
+                "Settings", "Simulation",
             ]
         ),
         tests(

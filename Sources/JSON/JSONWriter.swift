@@ -65,6 +65,13 @@ package struct JSONWriter: Sendable {
         string(value)
     }
 
+    /// Writes the member only when there is a value.
+    package mutating func optionalInt(_ name: StaticString, _ value: (some BinaryInteger)?) {
+        guard let value else { return }
+        key(name)
+        int(value)
+    }
+
     /// Writes UTF-8 as a string; what is not UTF-8 in it becomes U+FFFD.
     package mutating func string(utf8 text: some Sequence<UInt8>) {
         let copy = Array(text)

@@ -17,7 +17,7 @@ extension ConsumerRecord {
     /// Throws `NewerObservation`, which is none.
     package func observation() throws(NewerObservation) -> Result<Observation, ObservationError> {
         do {
-            return .success(try Observation(decoding: value))
+            return .success(try Observation(self))
         } catch {
             if let version = error.newerVersion { throw NewerObservation(version: version) }
             return .failure(error)

@@ -1,4 +1,5 @@
 import AppStore
+import Entitlements
 import JSON
 import OpenSSL
 
@@ -20,14 +21,14 @@ extension Observation {
         if let originalTransactionID {
             return originalTransactionID
         }
-        if let id = appTransaction?["appTransactionId"]?.string {
+        if let id = facts.appTransaction?.appTransactionID {
             return "app/" + id
         }
         if let uuid = notification?.uuid {
             return "notification/" + uuid
         }
-        if let appTransaction {
-            return "app/" + SHA256.digest(appTransaction.rawBytes).hex
+        if let payload = payloads[.appTransaction] {
+            return "app/" + SHA256.digest(payload).hex
         }
         return "notification/" + SHA256.digest(notificationIdentity).hex
     }
@@ -35,7 +36,7 @@ extension Observation {
     /// A notification has no payload of its own in an observation: what is known of it stands in.
     private var notificationIdentity: [UInt8] {
         var writer = JSONWriter(reserving: 128)
-        write(notification: notification, to: &writer)
+        if let notification { notification.write(to: &writer) } else { writer.null() }
         return writer.bytes
     }
 }

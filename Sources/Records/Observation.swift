@@ -1,75 +1,144 @@
 package import AppStore
-package import JSON
+package import Entitlements
 
 /// One verified statement of Apple's, as it travels through `verified`, `unique` and `linked`.
 ///
 /// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
 /// transaction, a notification without either, or (from `link-worker`) no payload at all but the
-/// name of a purchase whose owner changed. Payloads are spliced in and out in the exact bytes that
-/// Apple signed: fields that Apple adds later survive all stages. A receipt's record, which Apple
-/// signs as ASN.1, is a transaction of the same shape.
+/// name of a purchase whose owner changed. A receipt's record, which Apple signs as ASN.1, is a
+/// transaction of the same shape.
+///
+/// As a record it has two parts. The head is all that the later stages decide by; the payloads are
+/// what Apple signed, in its exact bytes, so that fields that Apple adds later survive all stages.
+/// Only the initializer that takes payloads makes an observation with payloads, and it computes the
+/// facts, so that a head always fits its payloads.
 package struct Observation: Sendable {
     /// Nil where no body says it: the name of a purchase whose owner changed.
     package var source: ObservationSource?
-    package var environment: Environment
+    package let environment: Environment
     /// Nil for a renewal info alone, which names no app.
-    package var bundleID: String?
-    package var transaction: JSONValue?
-    package var renewalInfo: JSONValue?
-    package var appTransaction: JSONValue?
-    /// What the receipt says of the app, where the transaction is a record of one: attributes by
-    /// the names of an app transaction's members, the others in base64.
-    package var receipt: JSONValue?
-    package var notification: ObservedNotification?
+    package let bundleID: String?
     /// Nil where nobody signed it: the name of a purchase whose owner changed.
-    package var verification: VerificationFacts?
+    package let verification: VerificationFacts?
+    package let facts: SignedFacts
+    package let payloads: ObservationPayloads
+    package var notification: ObservedNotification?
     package var claims: ObservationClaims
     /// The user whom the ingestion service named in the raw record's header, where the operator
     /// trusts it; beside the raw record's position in `source`.
     package var ingestUserID: String?
-    /// Set from `link-worker` on.
-    package var owner: ObservedOwner?
     /// Set on an observation that carries no payload: the purchase whose owner changed.
-    package var relinkedPurchase: String?
+    package let relinkedPurchase: String?
     /// A duplicate that travels on only so that the one who waits for it is answered.
     package var isDuplicate: Bool
+    /// Set from `link-worker` on.
+    package var owner: ObservedOwner?
 
+    /// What the verifier has accepted.
+    ///
+    /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
     package init(
-        source: ObservationSource?,
+        _ payloads: SignedPayloads,
+        source: ObservationSource,
         environment: Environment,
         bundleID: String?,
-        transaction: JSONValue? = nil,
-        renewalInfo: JSONValue? = nil,
-        appTransaction: JSONValue? = nil,
-        receipt: JSONValue? = nil,
+        verification: VerificationFacts,
         notification: ObservedNotification? = nil,
-        verification: VerificationFacts?,
         claims: ObservationClaims = ObservationClaims(),
-        ingestUserID: String? = nil,
-        owner: ObservedOwner? = nil,
-        relinkedPurchase: String? = nil,
-        isDuplicate: Bool = false
-    ) {
+        ingestUserID: String? = nil
+    ) throws(IncompletePayload) {
+        facts = try SignedFacts(
+            of: payloads,
+            environment: environment,
+            bundleID: bundleID,
+            verification: verification
+        )
+        self.payloads = ObservationPayloads(payloads)
         self.source = source
         self.environment = environment
         self.bundleID = bundleID
-        self.transaction = transaction
-        self.renewalInfo = renewalInfo
-        self.appTransaction = appTransaction
-        self.receipt = receipt
-        self.notification = notification
         self.verification = verification
+        self.notification = notification
         self.claims = claims
         self.ingestUserID = ingestUserID
-        self.owner = owner
-        self.relinkedPurchase = relinkedPurchase
-        self.isDuplicate = isDuplicate
+        relinkedPurchase = nil
+        isDuplicate = false
     }
 
-    /// The version that `encode()` writes.
+    /// What a verified body's item becomes on `verified`.
+    package init(
+        _ item: VerifiedItem,
+        source: ObservationSource,
+        ingestUserID: String? = nil
+    ) throws(IncompletePayload) {
+        try self.init(
+            SignedPayloads(item),
+            source: source,
+            environment: item.environment,
+            bundleID: item.bundleID,
+            verification: item.verification,
+            notification: item.observedNotification,
+            claims: item.claims,
+            ingestUserID: ingestUserID
+        )
+    }
+
+    /// A link observation: it names a purchase whose owner changed, and nobody signed it.
+    package init(relinking purchase: PurchaseKey, owner: ObservedOwner) {
+        source = nil
+        environment = purchase.environment
+        bundleID = purchase.bundleID
+        verification = nil
+        facts = SignedFacts()
+        payloads = .none
+        claims = ObservationClaims()
+        relinkedPurchase = purchase.originalTransactionID
+        isDuplicate = false
+        self.owner = owner
+    }
+
+    /// What was read of a record's head, with the payloads behind it.
+    init(
+        reading head: inout HeadReader,
+        _ value: [UInt8],
+        payloadsFrom start: Int
+    ) throws(ObservationError) {
+        let relinked = try head.optionalIdentifier("relinkedPurchase")
+        let source = try head.optionalObject("source")
+        // Only what no body says goes without its source and its signature.
+        let isUnsigned = relinked != nil && source == nil
+        guard isUnsigned || source != nil else { throw head.missing("source") }
+        self.source = try source.map { (source) throws(ObservationError) in
+            try ObservationSource(reading: source)
+        }
+        environment = Environment(rawValue: try head.identifier("environment"))
+        bundleID = try head.optionalIdentifier("bundleID")
+        verification =
+            isUnsigned ? nil : try VerificationFacts(reading: head.object("verification"))
+        facts = try SignedFacts(
+            reading: head.optionalObject("facts"),
+            environment: environment,
+            bundleID: bundleID,
+            verification: verification
+        )
+        payloads = try ObservationPayloads(
+            reading: head.optionalObject("payloadBytes"),
+            of: facts,
+            in: value,
+            from: start
+        )
+        notification = try ObservedNotification(reading: head.optionalObject("notification"))
+        claims = try ObservationClaims(reading: head.optionalObject("claims"))
+        ingestUserID = try head.optionalIdentifier("ingestUserID")
+        relinkedPurchase = relinked
+        isDuplicate = try head.optionalBool("isDuplicate") ?? false
+        owner = try ObservedOwner(reading: head.optionalObject("owner"))
+    }
+
+    /// The version that is written, of the head and the facts in it.
     package static let schemaVersion: Int64 = 1
 
-    /// The versions that `init(decoding:)` accepts: its own and the one before.
+    /// The versions that are read: its own and the one before.
     ///
     /// So workers of two versions can run side by side. The first version has none before it.
     package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
@@ -77,8 +146,29 @@ package struct Observation: Sendable {
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
     /// one.
     package var originalTransactionID: String? {
-        transaction?["originalTransactionId"]?.string
-            ?? renewalInfo?["originalTransactionId"]?.string
-            ?? relinkedPurchase
+        facts.originalTransactionID ?? relinkedPurchase
+    }
+
+    /// The user whom the ingestion service names beside the transaction; nil where there is no
+    /// transaction, or it names nobody.
+    package var claim: UserClaim? {
+        guard let fact = facts.transaction, let userID = ingestUserID, let source else {
+            return nil
+        }
+        return UserClaim(
+            transactionID: fact.key.transactionID,
+            purchaseDate: fact.identity.purchaseDate,
+            position: RawPosition(
+                timestamp: source.timestamp ?? Timestamp(milliseconds: .max),
+                partition: source.partition,
+                offset: source.offset
+            ),
+            userID: userID
+        )
+    }
+
+    /// The parts of it that the deduplication knows by their IDs.
+    package var parts: ObservationParts {
+        ObservationParts(facts, claim: claim, notification: notification, in: environment)
     }
 }

@@ -8,6 +8,8 @@ package enum RecordHeader {
     package static let traceparent = Array("traceparent".utf8)
     /// The user whom the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
+    /// How many bytes of an observation's value lie before the comma that leads to `payloads`.
+    package static let head = Array("head".utf8)
     /// Which record an output was made of: see `InputPosition`.
     package static let input = Array("input".utf8)
 }

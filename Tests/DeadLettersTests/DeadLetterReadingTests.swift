@@ -19,7 +19,7 @@ import Testing
     @Test func `what was written is read back`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = try letter(
-            Sample.original(value: try Sample.observation()),
+            Sample.original(try Sample.observation()),
             conflict,
             stage: "dedupe"
         )
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a filter lets through what all of its parts name`() throws {
         let letter = try letter(
-            Sample.original(value: try Sample.observation()),
+            Sample.original(try Sample.observation()),
             Sample.refusal,
             stage: "link",
             failedAt: 5000

@@ -40,8 +40,10 @@ import Testing
             dedupe.letter(
                 for: Sample.original(
                     offset: 3,
-                    value: try Sample.observation(),
-                    headers: [KafkaHeader(name: "correlation-id", text: "c-1\u{1B}[2J")]
+                    value: try Sample.observation().value,
+                    headers: try Sample.observation().headers + [
+                        KafkaHeader(name: "correlation-id", text: "c-1\u{1B}[2J")
+                    ]
                 ),
                 conflict,
                 value: .original

@@ -104,7 +104,7 @@ import Testing
     @Test func `a later stage names the body and what the observation is about`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = letter(
-            Sample.original(value: try Sample.observation()),
+            Sample.original(try Sample.observation()),
             conflict,
             stage: "dedupe"
         )
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `a body that looks like an observation names no raw record`() throws {
-        let letter = letter(Sample.original(value: try Sample.observation()))
+        let letter = letter(Sample.original(try Sample.observation()))
         #expect(letter.text("dlq.raw.topic") == nil)
         #expect(letter.text("dlq.unverified.transaction-id") == nil)
     }
@@ -202,7 +202,7 @@ import Testing
                     detail: "why",
                     chain: Sample.refusal.chain
                 )
-                let original = Sample.original(value: try Sample.observation())
+                let original = Sample.original(try Sample.observation())
                 let letter = letter(original, refusal, stage: stage)
                 documents.append(Self.json(letter.headers))
             }

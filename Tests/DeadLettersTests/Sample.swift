@@ -1,5 +1,6 @@
 import AppStore
 import DeadLetters
+import Entitlements
 import JSON
 import Kafka
 import OpenSSL
@@ -40,6 +41,10 @@ enum Sample {
         )
     }
 
+    static func original(_ written: ProducerRecord) -> ConsumerRecord {
+        original(value: written.value, headers: written.headers)
+    }
+
     static let refusal = Refusal(
         reason: .signatureInvalid,
         detail: "the ES256 signature does not match header and payload",
@@ -56,11 +61,14 @@ enum Sample {
     )
 
     /// An observation of a transaction, as `dedupe-worker` reads it.
-    static func observation() throws -> [UInt8] {
+    static func observation() throws -> ProducerRecord {
         let payload = """
-            {"transactionId": "7", "originalTransactionId": "5", "productId": "gold"}
+            {"transactionId": "7", "originalTransactionId": "5", "productId": "gold",
+            "purchaseDate": 1767225600000, "signedDate": 1767225600000}
             """
-        return Observation(
+        let json = try JSONDocument(parsing: Array(payload.utf8)).root
+        return try Observation(
+            SignedPayloads(transaction: json),
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 6,
@@ -71,7 +79,6 @@ enum Sample {
             ),
             environment: .sandbox,
             bundleID: "com.example",
-            transaction: try JSONDocument(parsing: Array(payload.utf8)).root,
             verification: VerificationFacts(
                 signedDate: Timestamp(milliseconds: 1_767_225_600_000),
                 leaf: SHA256.digest([1]),
@@ -80,7 +87,7 @@ enum Sample {
                 method: .jws,
                 verifier: "1.0.0"
             )
-        ).encode()
+        ).record(for: "storekit.verified")
     }
 
     /// A dead letter as a reader gets it.

@@ -13,7 +13,7 @@ struct DedupeMemory {
     }
 
     mutating func decide(_ observation: Observation) -> DedupeDecision {
-        let parts = ObservationParts(observation)
+        let parts = observation.parts
         let verdicts = parts.parts.map { $0.revision.verdict(against: known[$0.key] ?? []) }
         let isNotificationKnown = parts.notification.map { notifications.contains($0) }
         for part in parts.parts {

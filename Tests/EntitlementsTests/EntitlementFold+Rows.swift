@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import TestSupport
 
 extension EntitlementFold {
     /// By user, then by key; the key of another environment than Production begins with its name.

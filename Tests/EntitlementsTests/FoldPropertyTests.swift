@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Records
+import TestSupport
 import Testing
 
 /// Random histories: whatever Apple might sign, order and repetition decide nothing.

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Records
+import TestSupport
 import Testing
 
 /// What a receipt took back stays taken back, in whatever order receipts and JWS come.

@@ -1,17 +1,35 @@
 import AppStore
+import Entitlements
 import JSON
+import Kafka
 import OpenSSL
 import Records
 import Testing
+import TestSupport
 
 @Suite struct ObservationTests {
     static let transaction = """
-        {"transactionId":"7", "originalTransactionId" : "5","price":1e200000,"fresh":[null]}
+        {"transactionId":"7", "originalTransactionId" : "5","productId":"gold",
+        "purchaseDate":10,"signedDate":4,"price":1e200000,"fresh":[null]}
         """
 
-    static func observation(transaction: String? = transaction) throws -> Observation {
-        let payload = try transaction.map { try JSONDocument(parsing: Array($0.utf8)).root }
-        return Observation(
+    static func json(_ text: String?) throws -> JSONValue? {
+        try text.map { try JSONDocument(parsing: Array($0.utf8)).root }
+    }
+
+    static func observation(
+        transaction: String? = transaction,
+        renewalInfo: String? = nil,
+        appTransaction: String? = nil,
+        receipt: String? = nil
+    ) throws -> Observation {
+        try Observation(
+            SignedPayloads(
+                transaction: json(transaction),
+                renewalInfo: json(renewalInfo),
+                appTransaction: json(appTransaction),
+                receipt: json(receipt)
+            ),
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 3,
@@ -22,13 +40,6 @@ import Testing
             ),
             environment: .production,
             bundleID: "com.example",
-            transaction: payload,
-            notification: ObservedNotification(
-                type: "SUBSCRIBED",
-                subtype: nil,
-                uuid: "u-1",
-                signedDate: Timestamp(milliseconds: 5)
-            ),
             verification: VerificationFacts(
                 signedDate: Timestamp(milliseconds: 4),
                 leaf: SHA256.digest([1]),
@@ -37,83 +48,155 @@ import Testing
                 method: .jws,
                 verifier: "1.0.0"
             ),
+            notification: ObservedNotification(
+                type: "SUBSCRIBED",
+                subtype: nil,
+                uuid: "u-1",
+                signedDate: Timestamp(milliseconds: 5)
+            ),
             claims: ObservationClaims(offerID: "zoë \"quoted\""),
-            ingestUserID: "zoë \"quoted\"",
-            owner: ObservedOwner(userID: nil, rule: "unlinked")
+            ingestUserID: "zoë \"quoted\""
         )
     }
 
-    @Test func `decoding gives back what was encoded`() throws {
-        let sent = try Self.observation()
-        let received = try Observation(decoding: sent.encode())
+    static let renewalInfo = """
+        {"originalTransactionId":"5","autoRenewStatus":1,"productId":"gold","signedDate":3,
+        "gracePeriodExpiresDate":70,"renewalDate":60,"isInBillingRetryPeriod":true,
+        "appAccountToken":"7E3FB204-2A0C-4A5E-8F1E-6B1D6F0F3C11","expirationIntent":2}
+        """
+    static let appTransaction = """
+        {"bundleId":"com.example","receiptType":"Production","receiptCreationDate":9,
+        "appTransactionId":"704","originalApplicationVersion":"1.0","applicationVersion":"2",
+        "originalPurchaseDate":1,"preorderDate":2,"originalPlatform":"iOS"}
+        """
+    static let receipt = #"{"bundleId":"com.example", "opaque":{}}"#
+
+    static func read(_ record: ProducerRecord) throws(ObservationError) -> Observation {
+        try Observation(value: record.value, headers: record.headers)
+    }
+
+    @Test func `what is read is what was written`() throws {
+        var sent = try Self.observation(
+            renewalInfo: Self.renewalInfo,
+            appTransaction: Self.appTransaction,
+            receipt: Self.receipt
+        )
+        sent.owner = ObservedOwner(userID: nil, rule: "unlinked")
+        let received = try Self.read(sent.record(for: "linked"))
         #expect(received.source == sent.source)
         #expect(received.environment == sent.environment)
         #expect(received.bundleID == sent.bundleID)
         #expect(received.notification == sent.notification)
         #expect(received.verification == sent.verification)
+        #expect(received.facts == sent.facts)
         #expect(received.claims == sent.claims)
         #expect(received.ingestUserID == sent.ingestUserID)
         #expect(received.owner == sent.owner)
         #expect(received.isDuplicate == false)
-        #expect(received.encode() == sent.encode())
+        #expect(received.record(for: "linked") == sent.record(for: "linked"))
     }
 
     @Test func `a payload travels in the bytes that Apple signed`() throws {
-        let received = try Observation(decoding: Self.observation().encode())
-        #expect(received.transaction.map { Array($0.rawBytes) } == Array(Self.transaction.utf8))
+        let sent = try Self.observation(renewalInfo: Self.renewalInfo, receipt: Self.receipt)
+        let received = try Self.read(sent.record(for: "verified"))
+        #expect(received.payloads[.transaction].map { Array($0) } == Array(Self.transaction.utf8))
+        #expect(received.payloads[.renewalInfo].map { Array($0) } == Array(Self.renewalInfo.utf8))
+        #expect(received.payloads[.receipt].map { Array($0) } == Array(Self.receipt.utf8))
+        #expect(received.payloads[.appTransaction] == nil)
+    }
+
+    @Test func `a reader without the header reads one object, the payloads last`() throws {
+        let record = try Self.observation(renewalInfo: Self.renewalInfo).record(for: "verified")
+        let value = try #require(record.value)
+        let whole = try JSONDocument(parsing: value).root
+        #expect(whole.members.map { $0.key.string }.last == "payloads")
+        let price = try #require(whole["payloads"]?["transaction"]?["price"])
+        #expect(price.rawBytes.elementsEqual("1e200000".utf8))
+    }
+
+    @Test func `the header says where the comma stands that leads to the payloads`() throws {
+        let record = try Self.observation().record(for: "verified")
+        let text = try #require(record.headers.last { $0.name == "head" }?.value)
+        let head = try #require(Int(String(decoding: text, as: UTF8.self)))
+        let rest = try #require(record.value?[head...])
+        #expect(rest.starts(with: #","payloads":{"transaction":{"#.utf8))
+    }
+
+    @Test func `the size is known before the record is made`() throws {
+        for payloads in [
+            try Self.observation(), try Self.observation(transaction: nil),
+            try Self.observation(renewalInfo: Self.renewalInfo, receipt: Self.receipt),
+        ] {
+            let encoded = payloads.encoded()
+            let count = encoded.record(for: "verified").value?.count ?? 0
+            #expect(count <= encoded.valueBytes)
+            #expect(encoded.valueBytes - count <= 1)
+        }
     }
 
     @Test func `the key names the purchase, the app transaction or the notification`() throws {
         var observation = try Self.observation()
         #expect(observation.partitionKey == Array("Production/5".utf8))
-        observation.transaction = nil
+        observation = try Self.observation(transaction: nil)
         #expect(observation.partitionKey == Array("Production/notification/u-1".utf8))
-        let app = #"{"appTransactionId":"704","bundleId":"com.example"}"#
-        observation.appTransaction = try JSONDocument(parsing: Array(app.utf8)).root
+        observation = try Self.observation(
+            transaction: nil,
+            appTransaction: Self.appTransaction
+        )
         #expect(observation.partitionKey == Array("Production/app/704".utf8))
-        observation.relinkedPurchase = "9"
-        #expect(observation.partitionKey == Array("Production/9".utf8))
+        let purchase = PurchaseKey(
+            environment: .production,
+            bundleID: "com.example",
+            originalTransactionID: "9"
+        )
+        let nobody = ObservedOwner(userID: nil, rule: "unlinked")
+        let relinking = Observation(relinking: purchase, owner: nobody)
+        #expect(relinking.partitionKey == Array("Production/9".utf8))
+        #expect(try Self.read(relinking.record(for: "linked")).relinkedPurchase == "9")
     }
 
     @Test func `without any ID the key is a digest of the payload`() throws {
-        var observation = try Self.observation(transaction: nil)
+        let app = #"{"bundleId":"com.example","receiptCreationDate":1}"#
+        var observation = try Self.observation(transaction: nil, appTransaction: app)
         observation.notification = nil
-        let app = #"{"bundleId":"com.example"}"#
-        observation.appTransaction = try JSONDocument(parsing: Array(app.utf8)).root
         let expected = "Production/app/" + SHA256.digest(Array(app.utf8)).hex
         #expect(observation.partitionKey == Array(expected.utf8))
     }
 
-    @Test(arguments: [
-        ("", ObservationError.noValue),
-        ("{", .notJSON(JSONError(code: .unexpectedEnd, offset: 1))),
-        ("[]", .member("schemaVersion")),
-        (#"{"schemaVersion":2}"#, .schemaVersion(2)),
-        (#"{"schemaVersion":1}"#, .member("source")),
-        (#"{"schemaVersion":1,"source":{"partition":3000000000}}"#, .member("source.partition")),
-        (#"{"schemaVersion":1,"source":{"partition":0}}"#, .member("source.topic")),
-    ])
-    func `what no stage wrote is refused with the member's name`(
-        text: String,
-        expected: ObservationError
-    ) {
-        #expect(throws: expected) { try Observation(decoding: Array(text.utf8)) }
-    }
-
-    @Test func `every truncation is refused and none crashes`() throws {
-        let bytes = try Self.observation().encode()
-        for length in 0..<bytes.count {
-            #expect(throws: ObservationError.self) {
-                try Observation(decoding: Array(bytes[..<length]))
-            }
+    @Test func `a mark and an owner change the head alone`() throws {
+        let sent = try Self.observation().record(
+            for: "verified",
+            headers: [KafkaHeader(name: "traceparent", text: "t")]
+        )
+        let record = ConsumerRecord(
+            topicPartition: TopicPartition(topic: "verified", partition: 0),
+            offset: 0,
+            key: sent.key,
+            value: sent.value,
+            headers: sent.headers
+        )
+        let received = try Observation(record)
+        let owner = ObservedOwner(userID: "anna", rule: "account_token")
+        for (written, change) in [
+            (received.marked(record, for: "unique"), { $0.isDuplicate = true }),
+            (received.owned(by: owner, record, for: "linked"), { $0.owner = owner }),
+        ] as [(ProducerRecord, (inout Observation) -> Void)] {
+            var expected = received
+            change(&expected)
+            let whole = expected.record(for: written.topic, headers: [sent.headers[0]])
+            #expect(written == whole)
+            #expect(try Self.read(written).facts == received.facts)
         }
-    }
-
-    @Test func `indices that no machine holds are refused, not trapped on`() throws {
-        let text = String(decoding: try Self.observation().encode(), as: UTF8.self)
-        let hostile = text.replacing(#""index":1"#, with: #""index":99999999999999999999"#)
-        #expect(throws: ObservationError.member("source.index")) {
-            try Observation(decoding: Array(hostile.utf8))
-        }
+        // What has one already gets another, and none twice.
+        let owned = received.owned(by: owner, record, for: "linked")
+        let again = ConsumerRecord(
+            topicPartition: record.topicPartition,
+            offset: 1,
+            value: owned.value,
+            headers: owned.headers
+        )
+        let other = ObservedOwner(userID: nil, rule: "unlinked")
+        let changed = try Observation(again).owned(by: other, again, for: "linked")
+        #expect(try Self.read(changed).owner == other)
     }
 }

@@ -90,10 +90,8 @@ import Worker
 
     @Test func `another environment or app is another download`() async throws {
         let worker = try await EntitleWorker()
-        var sandbox = try Self.download()
-        sandbox.environment = .sandbox
-        var other = try Self.download()
-        other.bundleID = "com.example.other"
+        let sandbox = try Self.download().with { $0.environment = .sandbox }
+        let other = try Self.download().with { $0.bundleID = "com.example.other" }
         _ = try await worker.process([try Self.download(), sandbox, other])
         #expect(try await Self.rows(worker).count == 3)
     }

@@ -110,10 +110,9 @@ import Worker
     @Test func `an app and an environment are forgotten by themselves`() async throws {
         let rig = try await Rig()
         let own = try Signed.transaction("1", signed: 1)
-        var other = try Signed.transaction("2", signed: 1)
-        other.bundleID = "com.example.other"
-        var sandbox = try Signed.transaction("3", signed: 1)
-        sandbox.environment = .sandbox
+        let other = try Signed.transaction("2", signed: 1)
+            .with { $0.bundleID = "com.example.other" }
+        let sandbox = try Signed.transaction("3", signed: 1).with { $0.environment = .sandbox }
         let renewal = try Signed.renewal("1", signed: 1, graceExpires: nil)
         let notification = try Signed.notification("TEST", signed: 1)
         let bodies = [own, other, sandbox, renewal, notification]

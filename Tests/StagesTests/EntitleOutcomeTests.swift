@@ -70,8 +70,7 @@ import Worker
     @Test func `the answer holds what the user holds then, in this environment`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna, Signed.key("2"): Self.anna])
-        var sandbox = try Signed.transaction("3", signed: 1)
-        sandbox.environment = .sandbox
+        let sandbox = try Signed.transaction("3", signed: 1).with { $0.environment = .sandbox }
         var key = Signed.key("3")
         key.environment = .sandbox
         try await worker.own([key: Self.anna])

@@ -64,7 +64,7 @@ struct EntitleStageConcurrencyTests {
             let verdicts = try await link.process([record])
             try await link.acknowledged([record], verdicts)
             let linked = try verdicts.flatMap(\.outputs).map { output in
-                try Observation(decoding: output.value)
+                try Observation(value: output.value, headers: output.headers)
             }
             _ = try await worker.process(linked)
         }
@@ -111,7 +111,9 @@ extension Outbox {
     fileprivate func observations() async throws -> [Observation] {
         let written = Mutex<[ProducerRecord]>([])
         try await empty { records in written.withLock { $0 += records } }
-        return try written.withLock { $0 }.map { try Observation(decoding: $0.value) }
+        return try written.withLock { $0 }.map { record in
+            try Observation(value: record.value, headers: record.headers)
+        }
     }
 }
 

@@ -35,9 +35,9 @@ struct EntitleStageNotificationTests {
     @Test func `a transaction is a fact, whatever notification brings it`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source?.offset ?? 0
+            let number = observation.source.offset
             observation.transaction =
-                try Signed.transaction("t\(number)", signed: 1).transaction
+                try Signed.transaction("t\(number)", signed: 1).json(.transaction)
         }
         let dispositions = try await worker.dispositions(observations)
         #expect(Set(dispositions) == [.applied])
@@ -48,9 +48,10 @@ struct EntitleStageNotificationTests {
     @Test func `a renewal info is a fact, whatever notification brings it`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source?.offset ?? 0
+            let number = observation.source.offset
             observation.renewalInfo =
-                try Signed.renewal("r\(number)", signed: 1, graceExpires: nil).renewalInfo
+                try Signed.renewal("r\(number)", signed: 1, graceExpires: nil)
+                .json(.renewalInfo)
         }
         let dispositions = try await worker.dispositions(observations)
         #expect(Set(dispositions) == [.applied])
@@ -67,15 +68,14 @@ struct EntitleStageNotificationTests {
     }
 
     private static func observations(
-        _ change: (inout Observation) throws -> Void
+        _ change: (inout ObservationDraft) throws -> Void
     ) throws -> [Observation] {
         try pairs.enumerated().map { number, pair in
             var observation = try Signed.notification(pair.type, signed: 1)
             observation.source?.offset = Int64(number)
             observation.notification?.subtype = pair.subtype
             observation.notification?.uuid = "uuid-\(number)"
-            try change(&observation)
-            return observation
+            return try observation.with(change)
         }
     }
 }

@@ -4,6 +4,7 @@ import EntitleStage
 import Entitlements
 import Postgres
 import Records
+import TestSupport
 import Testing
 import Topology
 import Worker
@@ -74,15 +75,14 @@ struct EntitleStageReceiptTests {
         _ = try await worker.process(renewals)
         #expect(try await worker.count("sealed_periods") > 0)
         for (signed, revoked) in [(5, nil), (3, 4500)] as [(Int64, Int64?)] {
-            var receipt = try Signed.transaction(
+            let receipt = try Signed.transaction(
                 "1-4",
                 signed: signed,
                 original: "1",
                 purchased: 4000,
                 expires: 5000,
                 revoked: revoked
-            )
-            receipt.verification?.method = .receipt
+            ).with { $0.verification.method = .receipt }
             _ = try await worker.process([receipt])
         }
         let periods = try await worker.rows()[Signed.key("1")]?.flatMap(\.periods.periods)
@@ -108,9 +108,8 @@ struct EntitleStageReceiptTests {
         signed: Int64,
         revoked: Int64? = nil
     ) throws -> Observation {
-        var observation = try Signed.transaction(id, signed: signed, revoked: revoked)
-        observation.verification?.method = .receipt
-        return observation
+        try Signed.transaction(id, signed: signed, revoked: revoked)
+            .with { $0.verification.method = .receipt }
     }
 
     /// What the table holds of receipts: newest date, revocation, and the date of who brought it.

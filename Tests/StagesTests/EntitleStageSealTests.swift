@@ -103,9 +103,12 @@ struct EntitleStageSealTests {
                 // What a seal cannot hold: another track, another trust, another app.
                 var foreign = try renewal(old, signed: Int64.random(in: 1...9))
                 switch Int.random(in: 0..<6) {
-                case 0: foreign.verification?.method = .receipt
-                case 1: foreign.verification?.trust = .configured(Sample.certificate)
-                case 2: foreign.bundleID = "com.example.other"
+                case 0: foreign = try foreign.with { $0.verification.method = .receipt }
+                case 1:
+                    foreign = try foreign.with {
+                        $0.verification.trust = .configured(Sample.certificate)
+                    }
+                case 2: foreign = try foreign.with { $0.bundleID = "com.example.other" }
                 default: break
                 }
                 history.append(foreign)

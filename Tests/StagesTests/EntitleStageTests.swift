@@ -1,5 +1,7 @@
 import AppStore
 import Entitlements
+import EntitleStage
+import Kafka
 import Postgres
 import Records
 import TestSupport
@@ -85,8 +87,8 @@ struct EntitleStageTests {
     ) async throws {
         let worker = try await EntitleWorker()
         let known = try Signed.transaction("1", signed: 1, original: "7")
-        var contradicting = try Signed.transaction("1", signed: 2, original: "8")
-        contradicting.verification?.method = method
+        let contradicting = try Signed.transaction("1", signed: 2, original: "8")
+            .with { $0.verification.method = method }
         let foreign = [
             contradicting,
             try Signed.transaction("3", signed: 2, original: "8"),
@@ -121,10 +123,15 @@ struct EntitleStageTests {
 
     @Test func `a record that is no observation is dead-lettered alone`() async throws {
         let worker = try await EntitleWorker()
-        var lacking = try Signed.transaction("1", signed: 1)
-        lacking.transaction = try Signed.json(#"{"transactionId":"1"}"#)
-        let verdicts = try await worker.process([
-            lacking, try Signed.transaction("2", signed: 1),
+        let whole = try Signed.transaction("1", signed: 1).record(at: 0)
+        let lacking = ConsumerRecord(
+            topicPartition: whole.topicPartition,
+            offset: 0,
+            value: whole.value?.dropLast(),
+            headers: whole.headers
+        )
+        let verdicts = try await worker.stage.process([
+            lacking, try Signed.transaction("2", signed: 1).record(at: 1),
         ])
         #expect(verdicts.map(\.disposition) == [.deadLettered, .applied])
         #expect(verdicts[0].refusal?.reason == .observationMalformed)
@@ -183,14 +190,14 @@ struct EntitleStageTests {
         let worker = try await EntitleWorker()
         let key = Signed.key("1")
         try await worker.own([key: Ownership(userID: "anna", rule: .accountToken)])
-        var observation = try Signed.transaction("1", signed: 1)
-        observation.transaction = try Signed.json(
+        let payload = try Signed.json(
             """
             {"transactionId":"1","originalTransactionId":"1","bundleId":"\(Signed.bundleID)",
             "productId":"unheard-of","type":"\(type)","purchaseDate":10,
             "environment":"Production","signedDate":1}
             """
         )
+        let observation = try Signed.transaction("1", signed: 1).with { $0.transaction = payload }
         _ = try await worker.process([observation])
         let isUnknown = ProductType(rawValue: type).isUnknown
         #expect(try await worker.count("transactions") == 1)

@@ -76,8 +76,7 @@ import Settings
     @Test func `purchases of another environment are named and counted`() async throws {
         let rig = try await Rig()
         for id in ["1", "2"] {
-            var bought = try Signed.transaction(id, signed: 1)
-            bought.environment = .sandbox
+            let bought = try Signed.transaction(id, signed: 1).with { $0.environment = .sandbox }
             var key = Signed.key(id)
             key.environment = .sandbox
             try await rig.worker.own([key: Self.anna])

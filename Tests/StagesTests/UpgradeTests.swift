@@ -15,10 +15,12 @@ import Worker
 /// Old and new workers side by side.
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     private static func newer(_ offset: Int64) -> ConsumerRecord {
-        ConsumerRecord(
+        let value = Array("{\"schemaVersion\":\(Observation.schemaVersion + 1)}".utf8)
+        return ConsumerRecord(
             topicPartition: TopicPartition(topic: "storekit.verified", partition: 0),
             offset: offset,
-            value: Array("{\"schemaVersion\":\(Observation.schemaVersion + 1)}".utf8)
+            value: value,
+            headers: [KafkaHeader(name: "head", text: "\(value.count - 1)")]
         )
     }
 
@@ -111,7 +113,8 @@ import Worker
                     topic: topic,
                     partition: partition,
                     key: record.key,
-                    value: record.value
+                    value: record.value,
+                    headers: record.headers
                 )
             }
             try #require(await producer.send(records).isComplete)

@@ -103,9 +103,9 @@ import Worker
             let verdicts = try await stage.process(records)
             for (verdict, expected) in zip(verdicts, headers.map(\.1)) {
                 let output = try #require(verdict.outputs.first)
-                let observation = try Observation(decoding: output.value)
+                let observation = try Observation(value: output.value, headers: output.headers)
                 #expect(observation.ingestUserID == (isTrusted ? expected : nil))
-                #expect(output.headers.isEmpty)
+                #expect(output.headers.map(\.name) == ["head"])
             }
         }
         let text = String(decoding: registry.exposition(), as: UTF8.self)
@@ -120,7 +120,7 @@ import Worker
         let verdicts = try await Self.stage(for: traffic, threadsMax: 2).process(records)
         for (record, verdict) in zip(records, verdicts) {
             for (index, output) in verdict.outputs.enumerated() {
-                let observation = try Observation(decoding: output.value)
+                let observation = try Observation(value: output.value, headers: output.headers)
                 #expect(observation.source?.offset == record.offset)
                 #expect(observation.source?.partition == 2)
                 #expect(observation.source?.index == index)
@@ -137,7 +137,7 @@ import Worker
         let verdicts = try await Self.stage(for: traffic, threadsMax: 1)
             .process(Self.records(traffic))
         let names = Set(verdicts.flatMap(\.outputs).flatMap(\.headers).map(\.name))
-        #expect(names == ["correlation-id", "traceparent"])
+        #expect(names == ["correlation-id", "traceparent", "head"])
     }
 
     @Test func `a signed date in the future is forwarded and counted`() async throws {

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// What a refused record says of itself; for search, never for a decision.
 package struct UnverifiedIdentifiers: Hashable, Sendable {
@@ -15,7 +15,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     /// Takes over what is not known yet from a payload; of a notification also from its subject and
     /// from the transaction inside, which nobody has looked at.
-    package mutating func add(_ payload: JSONValue) {
+    mutating func add(_ payload: JSONValue) {
         let fields = fields(of: payload)
         guard let data = fields[.data] else { return }
         let inner = self.fields(of: data)[.signedTransactionInfo].flatMap(Token.init)

@@ -39,7 +39,8 @@ struct DedupeBenchmark {
         let count = Double(options.recordCount)
         return DedupeMeasurement(
             recordCount: options.recordCount,
-            recordBytes: observations.map { $0.encode().count }.reduce(0, +) / observations.count,
+            recordBytes: observations.reduce(0) { $0 + $1.encoded().valueBytes }
+                / observations.count,
             recordsPerSecond: count / seconds,
             workerMicroseconds: (after.worker - before.worker) / count,
             postgresMicroseconds: (after.postgres - before.postgres) / count,
@@ -77,17 +78,12 @@ struct DedupeBenchmark {
                 index: 0,
                 count: 1
             )
-            return Observation(item, source: source)
+            return try Observation(item, source: source)
         }
     }
 
     private func record(_ observation: Observation, _ topic: String) -> ProducerRecord {
-        ProducerRecord(
-            topic: topic,
-            key: observation.partitionKey,
-            value: observation.encode(),
-            headers: []
-        )
+        observation.record(for: topic)
     }
 }
 

@@ -56,7 +56,7 @@ enum HopLatency {
 
     private static func age(_ record: ConsumerRecord, since: Int64) -> Double? {
         guard let written = record.timestampMilliseconds, written >= since,
-            let observation = try? Observation(decoding: record.value),
+            let observation = try? Observation(record),
             let source = observation.source?.timestamp?.milliseconds,
             source >= since
         else { return nil }

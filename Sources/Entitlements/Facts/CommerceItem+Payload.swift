@@ -53,3 +53,36 @@ extension JSONValue {
         self["refundType"]?.isString("FULL") ?? false
     }
 }
+
+extension CommerceItem {
+    /// Writes a list that `items(list:)` reads again: each item as Apple writes one of which a part
+    /// was refunded once.
+    package static func write(_ items: [CommerceItem], to writer: inout JSONWriter) {
+        writer.beginArray()
+        for item in items {
+            writer.beginObject()
+            writer.key("SKU")
+            writer.string(item.sku)
+            writer.optionalInt("revocationDate", item.revocationDate?.milliseconds)
+            if let refund = item.refund {
+                write(refund, to: &writer)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private static func write(_ refund: ItemRefund, to writer: inout JSONWriter) {
+        writer.key("price")
+        writer.int(refund.price)
+        writer.key("refunds")
+        writer.beginArray()
+        writer.beginObject()
+        writer.key("refundAmount")
+        writer.int(refund.amount)
+        writer.key("refundDate")
+        writer.int(refund.date.milliseconds)
+        writer.endObject()
+        writer.endArray()
+    }
+}

@@ -31,7 +31,7 @@ package struct RawPosition: Hashable, Comparable, Sendable {
         }
         bytes += Array(repeating: 0, count: SHA256Digest.byteCount - bytes.count)
         return Revision(
-            signedDate: Timestamp(milliseconds: -timestamp.milliseconds),
+            signedDate: Timestamp(milliseconds: ~timestamp.milliseconds),
             contentHash: SHA256Digest(bytes) ?? SHA256.digest(bytes)
         )
     }

@@ -1,4 +1,5 @@
 package import AppStore
+import Entitlements
 import JSON
 import Kafka
 package import OpenSSL
@@ -99,12 +100,12 @@ extension UnverifiedIdentifiers {
     /// What an observation names.
     package init(_ observation: Observation) {
         self.init()
-        let payload = observation.transaction ?? observation.renewalInfo
-        transactionID = payload?["transactionId"]?.string
+        let facts = observation.facts
+        transactionID = facts.transaction?.key.transactionID
         originalTransactionID = observation.originalTransactionID
         bundleID = observation.bundleID
         environment = observation.environment.rawValue
-        productID = payload?["productId"]?.string
+        productID = facts.transaction?.identity.productID ?? facts.renewal?.productID
         signedDate = observation.verification?.signedDate
     }
 

@@ -124,8 +124,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
 
     private func headers(for original: ConsumerRecord, _ refusal: Refusal) -> [KafkaHeader] {
         let source = RecordPosition(original)
-        let observation =
-            context.readsObservations ? try? Observation(decoding: original.value) : nil
+        let observation = context.readsObservations ? try? Observation(original) : nil
         let sha256 = SHA256.digest(original.value ?? [])
         let id = DeadLetterID.make(
             cluster: context.cluster,

@@ -120,7 +120,7 @@ extension DedupeStage {
     private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
         let readings = try records.map { record in
-            try record.observation().map { batch.add(ObservationParts($0)) }
+            try record.observation().map { batch.add($0.parts) }
         }
         // What is in hand is looked up before PostgreSQL is asked: what is marked meanwhile and
         // leaves the one is seen in the other.

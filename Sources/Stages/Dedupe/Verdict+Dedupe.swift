@@ -15,7 +15,8 @@ extension Verdict {
         case .superseded:
             self.init(.superseded, outputs: [record.forwarded(to: uniqueTopic)])
         case .duplicate:
-            let answered = record.correlationID != nil ? record.marked(for: uniqueTopic) : nil
+            let waiting = record.correlationID != nil ? try? Observation(record) : nil
+            let answered = waiting?.marked(record, for: uniqueTopic)
             self.init(.duplicate, outputs: answered.map { [$0] } ?? [])
         case .conflict(let field):
             self = .deadLettered(
@@ -31,17 +32,5 @@ extension ConsumerRecord {
     /// The same record, byte for byte.
     fileprivate func forwarded(to topic: String) -> ProducerRecord {
         ProducerRecord(topic: topic, key: key, value: value, headers: headers)
-    }
-
-    /// A duplicate that travels on only to be answered.
-    fileprivate func marked(for topic: String) -> ProducerRecord? {
-        guard var observation = try? Observation(decoding: value) else { return nil }
-        observation.isDuplicate = true
-        return ProducerRecord(
-            topic: topic,
-            key: key,
-            value: observation.encode(),
-            headers: headers
-        )
     }
 }

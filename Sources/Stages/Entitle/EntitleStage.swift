@@ -108,9 +108,7 @@ package final class EntitleStage: Stage {
 
     private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         let readings = try records.map { record in
-            try record.observation().flatMap { observation in
-                Result { () throws(ObservationError) in try EntitleRecord(observation) }
-            }
+            try record.observation().map { EntitleRecord($0) }
         }
         var readable: [EntitleRecord] = []
         var awaited: [Int] = []

@@ -1,5 +1,5 @@
+package import Records
 package import Store
-package import Worker
 
 extension Outcome {
     /// An outcome is one record; what is not of the user's entitlements fits in the rest.

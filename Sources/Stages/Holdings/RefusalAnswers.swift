@@ -37,7 +37,7 @@ package struct RefusalAnswers: Sendable {
     }
 
     private func tell(_ outcome: inout Outcome, of record: ConsumerRecord) async throws {
-        guard let observation = try? Observation(decoding: record.value),
+        guard let observation = try? Observation(record),
             let original = observation.originalTransactionID
         else { return }
         let environment = observation.environment.rawValue

@@ -45,58 +45,40 @@ struct LinkBatch {
     /// Whether nothing in it is about a purchase or an account.
     var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
 
-    /// Takes up what one observation says.
+    /// Adds what one observation states.
     mutating func add(_ observation: Observation) -> LinkSubject {
-        let renewal = addRenewal(of: observation)
-        if let fact = addTransaction(of: observation) {
-            addGroup(fact.appTransactionID ?? renewal?.appTransactionID, of: observation)
+        let facts = observation.facts
+        if let renewal = facts.renewal {
+            add(renewal)
+        }
+        if let fact = facts.transaction {
+            add(fact, observation.claim)
+            let account = fact.appTransactionID ?? facts.renewal?.appTransactionID
+            if let account {
+                groups.insert(fact.purchaseKey.group(account))
+            }
             return .purchase(fact.purchaseKey)
         }
-        if let renewal {
+        if let renewal = facts.renewal {
             return .renewal(renewal.key)
         }
-        if let payload = observation.appTransaction {
-            let id = AppTransactionPayload(payload).appTransactionID?.string
-            return addGroup(id, of: observation).map { .account($0) } ?? .nothing
-        }
-        return .nothing
+        guard let group = facts.appTransaction?.group else { return .nothing }
+        groups.insert(group)
+        return .account(group)
     }
 
-    private mutating func addTransaction(of observation: Observation) -> TransactionFact? {
-        guard let value = observation.transaction, let bundleID = observation.bundleID,
-            let verification = observation.verification
-        else { return nil }
-        let payload = TransactionPayload(value)
-        let fact = payload.signedDate.flatMap { signedDate in
-            TransactionFact(
-                payload,
-                revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
-                environment: observation.environment,
-                bundleID: bundleID,
-                track: Track(verification.method),
-                trust: verification.trust
-            )
-        }
-        guard let fact else { return nil }
+    private mutating func add(_ fact: TransactionFact, _ claim: UserClaim?) {
         let key = FactKey(transaction: fact.key, track: fact.track)
         transactions[key] = transactions[key]?.joined(with: fact) ?? fact
         scopes.insert(fact.purchaseKey.scope)
-        addClaim(of: observation, fact)
-        return fact
+        if takesIngestUsers, let claim {
+            add(claim, of: fact)
+        }
     }
 
-    private mutating func addClaim(of observation: Observation, _ fact: TransactionFact) {
-        guard takesIngestUsers, let userID = observation.ingestUserID,
-            let source = observation.source
-        else { return }
-        let claim = UserClaim(
-            transactionID: fact.key.transactionID,
-            purchaseDate: fact.identity.purchaseDate,
-            position: RawPosition(source),
-            userID: userID
-        )
+    private mutating func add(_ claim: UserClaim, of fact: TransactionFact) {
         if let other = claims[fact.key]?.claim {
-            if other.userID != userID { contradictionCount += 1 }
+            if other.userID != claim.userID { contradictionCount += 1 }
             guard claim.position < other.position else { return }
         }
         claims[fact.key] = OwnershipFactTables.Claim(
@@ -105,38 +87,10 @@ struct LinkBatch {
         )
     }
 
-    private mutating func addRenewal(of observation: Observation) -> RenewalFact? {
-        guard let value = observation.renewalInfo, let verification = observation.verification
-        else { return nil }
-        let payload = RenewalPayload(value)
-        let fact = payload.signedDate.flatMap { signedDate in
-            RenewalFact(
-                payload,
-                revision: Revision(signedDate: signedDate, contentHash: ContentHash.of(value)),
-                environment: observation.environment,
-                trust: verification.trust
-            )
-        }
-        guard let fact else { return nil }
+    private mutating func add(_ fact: RenewalFact) {
         if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
             renewals[fact.key] = fact
         }
         scopes.insert(fact.key.scope)
-        return fact
-    }
-
-    @discardableResult
-    private mutating func addGroup(
-        _ appTransactionID: String?,
-        of observation: Observation
-    ) -> AppTransactionGroup? {
-        guard let appTransactionID, let bundleID = observation.bundleID else { return nil }
-        let group = AppTransactionGroup(
-            environment: observation.environment,
-            bundleID: bundleID,
-            appTransactionID: appTransactionID
-        )
-        groups.insert(group)
-        return group
     }
 }

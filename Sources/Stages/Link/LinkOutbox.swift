@@ -196,18 +196,6 @@ extension LinkOutbox {
 extension OwnerChangeTable.Due {
     /// The link observation: it names the purchase, and nobody waits for an answer to it.
     fileprivate func record(for topic: String) -> ProducerRecord {
-        let observation = Observation(
-            source: nil,
-            environment: key.environment,
-            bundleID: key.bundleID,
-            verification: nil,
-            owner: owner,
-            relinkedPurchase: key.originalTransactionID
-        )
-        return ProducerRecord(
-            topic: topic,
-            key: observation.partitionKey,
-            value: observation.encode()
-        )
+        Observation(relinking: key, owner: owner).record(for: topic)
     }
 }

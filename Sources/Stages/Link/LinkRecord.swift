@@ -18,13 +18,6 @@ final class LinkRecord: Sendable {
 
     /// The same observation with its owner.
     func forwarded(to topic: String, owner: ObservedOwner) -> ProducerRecord {
-        var observation = observation
-        observation.owner = owner
-        return ProducerRecord(
-            topic: topic,
-            key: record.key,
-            value: observation.encode(),
-            headers: record.headers
-        )
+        observation.owned(by: owner, record, for: topic)
     }
 }

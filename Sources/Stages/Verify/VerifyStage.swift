@@ -1,4 +1,5 @@
 package import AppStore
+import Entitlements
 package import Kafka
 import OpenSSL
 import Records
@@ -122,14 +123,22 @@ package final class VerifyStage: Stage {
             metrics.ignored(reason)
             return Verdict(.ignored, outcome: Outcome(.ignored))
         case .success(.items(let items)):
-            guard let outputs = outputs(items, of: record) else {
+            return forward(items, of: record)
+        case .failure(let refusal):
+            return .deadLettered(refusal, evidence: refusal.evidence)
+        }
+    }
+
+    private func forward(_ items: [VerifiedItem], of record: ConsumerRecord) -> Verdict {
+        do {
+            guard let outputs = try outputs(items, of: record) else {
                 return .deadLettered(tooMuch(items))
             }
             metrics.verified(items)
             leaves.signed(items)
             return Verdict(.forwarded, outputs: outputs, evidence: .accepted)
-        case .failure(let refusal):
-            return .deadLettered(refusal, evidence: refusal.evidence)
+        } catch {
+            return .deadLettered(incomplete(error))
         }
     }
 
@@ -145,15 +154,19 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// The observations of a body; nil, and none is encoded, where they are too large together.
+    /// The observations of a body; nil where they are too large together.
+    ///
+    /// The heads are written before that is known, the payloads are copied only then.
     private func outputs(
         _ items: [VerifiedItem],
         of record: ConsumerRecord
-    ) -> [ProducerRecord]? {
+    ) throws(IncompletePayload) -> [ProducerRecord]? {
         let headers = record.headers.travelling
         let user = ingestUserID(of: record)
-        let observations = items.enumerated().map { index, item in
-            Observation(
+        var encoded: [EncodedObservation] = []
+        encoded.reserveCapacity(items.count)
+        for (index, item) in items.enumerated() {
+            let observation = try Observation(
                 item,
                 source: ObservationSource(
                     topic: record.topicPartition.topic,
@@ -165,19 +178,21 @@ package final class VerifyStage: Stage {
                 ),
                 ingestUserID: user
             )
+            encoded.append(observation.encoded())
         }
         // A key is a part of its observation, and a header short text.
         let headersMax = headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) }
-        let bytesMax = observations.reduce(0) { $0 + $1.encodedBytesMax + headersMax }
+        let bytesMax = encoded.reduce(0) { $0 + $1.valueBytes + headersMax }
         guard bytesMax <= bodyOutputBytesMax else { return nil }
-        return observations.map { observation in
-            ProducerRecord(
-                topic: topic,
-                key: observation.partitionKey,
-                value: observation.encode(),
-                headers: headers
-            )
-        }
+        return encoded.map { $0.record(for: topic, headers: headers) }
+    }
+
+    /// The verifier requires of a payload all that its facts need.
+    private func incomplete(_ error: IncompletePayload) -> Refusal {
+        Refusal(
+            reason: .payloadMalformed,
+            detail: "a field is missing that a fact of \(error.payload.rawValue) needs"
+        )
     }
 
     private func tooMuch(_ items: [VerifiedItem]) -> Refusal {

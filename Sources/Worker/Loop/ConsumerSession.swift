@@ -1,4 +1,5 @@
 import Kafka
+import Records
 import Synchronization
 
 /// The life of one consumer: from joining the group to leaving it.
@@ -44,7 +45,9 @@ final class ConsumerSession: Sendable {
     var configuration: WorkerConfiguration { loop.configuration }
     /// Nil where no record is answered.
     var outcomes: OutcomeWriter? {
-        configuration.outcomesTopic.map { OutcomeWriter(topic: $0, stage: configuration.stage) }
+        configuration.outcomesTopic.map {
+            OutcomeWriter(topic: $0, readsObservations: configuration.stage.readsObservations)
+        }
     }
     var log: Log { loop.log }
     var mustAbort: Bool { isAborted.load(ordering: .acquiring) }

@@ -63,7 +63,7 @@ extension Verdict {
         _ reason: RefusalReason,
         _ detail: String
     ) -> Verdict {
-        let observation = try? Observation(decoding: record.value)
+        let observation = try? Observation(record)
         return .deadLettered(
             Refusal(
                 reason: reason,
@@ -72,5 +72,13 @@ extension Verdict {
                     ?? UnverifiedIdentifiers()
             )
         )
+    }
+}
+
+extension Outcome {
+    /// How a refused record ends, whatever the stage; nil for all others.
+    init?(endOf verdict: Verdict) {
+        guard let refusal = verdict.refusal else { return nil }
+        self.init(.deadLettered, reason: refusal.reason.rawValue)
     }
 }

@@ -1,5 +1,7 @@
 import AppStore
+import Entitlements
 import JSON
+import Kafka
 import OpenSSL
 import Records
 import Testing
@@ -37,8 +39,8 @@ struct RuleDetailTests {
             return try Minted.transaction { $0.overrides["addedLater"] = deep }
         }
         let item = try #require(try verifier.items(body(levels)).first)
-        let received = try Observation(decoding: Self.observation(item).encode())
-        #expect(received.transaction?.rawBytes == item.transaction?.json.rawBytes)
+        let received = try Self.received(item)
+        #expect(received.payloads[.transaction] == item.transaction?.json.rawBytes)
         #expect(verifier.reason(try body(levels + 1)) == .payloadMalformed)
     }
 
@@ -54,13 +56,13 @@ struct RuleDetailTests {
             renewal: try Minted.renewal { $0.overrides["addedLater"] = many }
         )
         let item = try #require(try verifier.items(notification).first)
-        let received = try Observation(decoding: Self.observation(item).encode())
-        #expect(received.renewalInfo?.rawBytes == item.renewalInfo?.json.rawBytes)
+        let received = try Self.received(item)
+        #expect(received.payloads[.renewalInfo] == item.renewalInfo?.json.rawBytes)
         #expect(verifier.reason(try transaction(40_000)) == .payloadMalformed)
     }
 
-    private static func observation(_ item: VerifiedItem) -> Observation {
-        Observation(
+    private static func received(_ item: VerifiedItem) throws -> Observation {
+        let sent = try Observation(
             item,
             source: ObservationSource(
                 topic: "raw",
@@ -71,6 +73,8 @@ struct RuleDetailTests {
                 count: 1
             )
         )
+        let record = sent.record(for: "verified")
+        return try Observation(value: record.value, headers: record.headers)
     }
 
     @Test func `unknown fields are no fault, and key order and whitespace are free`() throws {

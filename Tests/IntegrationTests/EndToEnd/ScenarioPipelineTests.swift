@@ -72,9 +72,9 @@ extension PipelineTests {
             #expect(alone.contains { $0.rules.trustsIngestion })
             let observations = together.flatMap(\.observations)
             #expect(observations.contains { $0.verification?.method == .receipt })
-            #expect(observations.contains { $0.appTransaction != nil })
+            #expect(observations.contains { $0.facts.appTransaction != nil })
             #expect(observations.contains { $0.ingestUserID != nil })
-            #expect(observations.contains { $0.transaction?["advancedCommerceInfo"] != nil })
+            #expect(observations.contains { $0.facts.transaction?.items.isEmpty == false })
             #expect(together.contains { $0.name.contains("the-greater-hash-wins") })
         }
 

@@ -88,11 +88,13 @@ extension ApartScenario {
         if observation.verification?.method == .receipt {
             return try receipt(observation, signers.receipts)
         }
-        if let app = observation.appTransaction {
+        if let app = try observation.json(.appTransaction) {
             return Body.appTransactionInfo(try signers.jws.sign(payload(app)))
         }
-        let transaction = try observation.transaction.map { try signers.jws.sign(payload($0)) }
-        let renewal = try observation.renewalInfo.map {
+        let transaction = try observation.json(.transaction).map {
+            try signers.jws.sign(payload($0))
+        }
+        let renewal = try observation.json(.renewalInfo).map {
             try signers.jws.sign(payload($0, isRenewal: true))
         }
         if let notification = observation.notification {
@@ -136,7 +138,7 @@ extension ApartScenario {
         _ observation: Observation,
         _ authority: CertificateAuthority
     ) throws -> [UInt8] {
-        let transaction = observation.transaction
+        let transaction = try observation.json(.transaction)
         func text(_ name: StaticString) -> String? {
             transaction?[name]?.string.map { prefix + $0 }
         }
@@ -224,7 +226,7 @@ extension ApartScenario {
     private func keepsTies() throws -> Bool {
         var tied: [String: [(before: Revision, after: Revision)]] = [:]
         for observation in scenario.observations {
-            guard let transaction = observation.transaction,
+            guard let transaction = try observation.json(.transaction),
                 let date = observation.verification?.signedDate
             else { continue }
             let id = transaction["transactionId"]?.string ?? ""

@@ -7,6 +7,7 @@ import Operations
 import OpenSSL
 import Records
 import Simulation
+import TestSupport
 
 /// What has to come of a set of records, by the pure code alone: no broker, no database, no order.
 struct Reference: Sendable {
@@ -33,7 +34,7 @@ struct Reference: Sendable {
                 let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
                 for item in items {
                     let source = Self.source(offset)
-                    facts.add(Observation(item, source: source, ingestUserID: user))
+                    facts.add(try Observation(item, source: source, ingestUserID: user))
                 }
             case .failure(let refusal):
                 let record = RefusedRecord(

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import OpenSSL
+import TestSupport
 
 /// The columns stand in the order of `RowPicture.queries`.
 extension RowPicture {

@@ -49,7 +49,8 @@ extension Scenario {
     fileprivate var isVouchedForByOne: Bool {
         observations.allSatisfy { observation in
             observation.verification?.trust == .apple
-                && (observation.transaction?["bundleId"]?.isString("com.example.app") ?? true)
+                && (observation.facts.transaction.map { $0.key.bundleID == "com.example.app" }
+                    ?? true)
         }
     }
 }

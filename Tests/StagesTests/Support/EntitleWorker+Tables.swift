@@ -2,6 +2,7 @@ import AppStore
 import EntitleStage
 import Entitlements
 import Postgres
+import TestSupport
 
 extension EntitleWorker {
     /// The table `entitlements`.

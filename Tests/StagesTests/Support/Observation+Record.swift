@@ -5,12 +5,13 @@ import Records
 extension Observation {
     /// As it lies in a topic.
     func record(at offset: Int64, headers: [KafkaHeader] = []) -> ConsumerRecord {
-        ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.linked", partition: 0),
+        let written = record(for: "storekit.linked", headers: headers)
+        return ConsumerRecord(
+            topicPartition: TopicPartition(topic: written.topic, partition: 0),
             offset: offset,
-            key: partitionKey,
-            value: encode(),
-            headers: headers
+            key: written.key,
+            value: written.value,
+            headers: written.headers
         )
     }
 }

@@ -6,12 +6,8 @@ extension Observation {
     /// What `link-worker` says of a purchase whose owner changed without a record of its own.
     static func relinking(_ key: PurchaseKey) -> Observation {
         Observation(
-            source: nil,
-            environment: key.environment,
-            bundleID: key.bundleID,
-            verification: nil,
-            owner: ObservedOwner(userID: "anna", rule: "account_token"),
-            relinkedPurchase: key.originalTransactionID
+            relinking: key,
+            owner: ObservedOwner(userID: "anna", rule: "account_token")
         )
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import Entitlements
 import JSON
 import Kafka
 import OpenSSL
@@ -65,7 +66,12 @@ struct Sample {
     }
 
     func observation() throws -> Observation {
-        var observation = Observation(
+        var observation = try Observation(
+            SignedPayloads(
+                transaction: parsed(transaction?.json),
+                renewalInfo: parsed(renewalInfo?.json),
+                appTransaction: parsed(appTransaction?.json)
+            ),
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 0,
@@ -76,10 +82,6 @@ struct Sample {
             ),
             environment: environment,
             bundleID: bundleID,
-            transaction: try parsed(transaction?.json),
-            renewalInfo: try parsed(renewalInfo?.json),
-            appTransaction: try parsed(appTransaction?.json),
-            notification: notification,
             verification: VerificationFacts(
                 signedDate: Timestamp(milliseconds: 1),
                 leaf: Self.certificate,
@@ -88,6 +90,7 @@ struct Sample {
                 method: method,
                 verifier: "test"
             ),
+            notification: notification,
             claims: claims,
             ingestUserID: ingestUserID
         )
@@ -96,13 +99,13 @@ struct Sample {
     }
 
     func record(at offset: Int64) throws -> ConsumerRecord {
-        let observation = try observation()
+        let written = try observation().record(for: "storekit.verified", headers: headers)
         return ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.verified", partition: partition),
+            topicPartition: TopicPartition(topic: written.topic, partition: partition),
             offset: offset,
-            key: observation.partitionKey,
-            value: observation.encode(),
-            headers: headers
+            key: written.key,
+            value: written.value,
+            headers: written.headers
         )
     }
 

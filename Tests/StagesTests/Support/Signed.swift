@@ -31,9 +31,7 @@ enum Signed {
         revoked: Int64? = nil
     ) throws -> Observation {
         let revocation = revoked.map { #","revocationDate":\#($0)"# } ?? ""
-        var observation = observation(signed: signed)
-        observation.bundleID = bundleID
-        observation.transaction = try json(
+        let payload = try json(
             """
             {"transactionId":"\(id)","originalTransactionId":"\(original ?? id)",
             "bundleId":"\(bundleID)","productId":"\(product)","type":"\(type.rawValue)",
@@ -41,7 +39,7 @@ enum Signed {
             "quantity":1,"signedDate":\(signed)\(revocation)}
             """
         )
-        return observation
+        return try observation(SignedPayloads(transaction: payload), bundleID, signed: signed)
     }
 
     static func renewal(
@@ -52,19 +50,17 @@ enum Signed {
     ) throws -> Observation {
         var grace = graceExpires.map { #","gracePeriodExpiresDate":\#($0)"# } ?? ""
         grace += renewed.map { #","renewalDate":\#($0)"# } ?? ""
-        var observation = observation(signed: signed)
-        observation.renewalInfo = try json(
+        let payload = try json(
             """
             {"originalTransactionId":"\(original)","autoRenewStatus":1,
             "environment":"Production","signedDate":\(signed)\(grace)}
             """
         )
-        return observation
+        return try observation(SignedPayloads(renewalInfo: payload), nil, signed: signed)
     }
 
     static func notification(_ type: String, signed: Int64) throws -> Observation {
-        var observation = observation(signed: signed)
-        observation.bundleID = bundleID
+        var observation = try observation(SignedPayloads(), bundleID, signed: signed)
         observation.notification = ObservedNotification(
             type: type,
             subtype: nil,
@@ -74,9 +70,14 @@ enum Signed {
         return observation
     }
 
-    private static func observation(signed: Int64) -> Observation {
+    private static func observation(
+        _ payloads: SignedPayloads,
+        _ bundleID: String?,
+        signed: Int64
+    ) throws -> Observation {
         let digest = SHA256.digest([UInt8]())
-        return Observation(
+        return try Observation(
+            payloads,
             source: ObservationSource(
                 topic: "storekit.raw",
                 partition: 0,
@@ -86,7 +87,7 @@ enum Signed {
                 count: 1
             ),
             environment: .production,
-            bundleID: nil,
+            bundleID: bundleID,
             verification: VerificationFacts(
                 signedDate: Timestamp(milliseconds: signed),
                 leaf: digest,

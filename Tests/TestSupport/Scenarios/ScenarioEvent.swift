@@ -1,4 +1,5 @@
 import AppStore
+import Entitlements
 import JSON
 import OpenSSL
 import Records
@@ -28,7 +29,12 @@ struct ScenarioEvent {
         let transaction = try json["transaction"].map { try payload($0, isTransaction: true) }
         let renewal = try json["renewalInfo"].map { try payload($0, isTransaction: false) }
         let app = try json["appTransaction"].map { try appTransaction($0) }
-        return Observation(
+        return try Observation(
+            SignedPayloads(
+                transaction: transaction,
+                renewalInfo: renewal,
+                appTransaction: app
+            ),
             source: ObservationSource(
                 topic: "raw",
                 partition: 0,
@@ -39,11 +45,8 @@ struct ScenarioEvent {
             ),
             environment: Environment(rawValue: environment),
             bundleID: (transaction ?? app)?["bundleId"]?.string,
-            transaction: transaction,
-            renewalInfo: renewal,
-            appTransaction: app,
+            verification: verification(),
             notification: notification(),
-            verification: try verification(),
             ingestUserID: json["userID"]?.string
         )
     }

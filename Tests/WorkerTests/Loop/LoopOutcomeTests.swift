@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import Kafka
+import Records
 import Testing
 import TestSupport
 import Worker

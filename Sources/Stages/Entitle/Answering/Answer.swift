@@ -1,5 +1,6 @@
 import AppStore
 import Holdings
+import Records
 import Store
 import Worker
 

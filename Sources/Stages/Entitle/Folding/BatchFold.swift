@@ -156,7 +156,7 @@ struct BatchFold {
             firstPlaces[fact.key] = index
         }
         touch(purchase, record, verdict)
-        if verdict.isContent, let payload = record.observation.transaction {
+        if verdict.isContent, let payload = record.observation.payloads[.transaction] {
             history.add(fact, payload, record.observation)
         }
         return verdict
@@ -168,7 +168,7 @@ struct BatchFold {
         for bundleID in states[place].bundleIDs(joinedBy: fact.key) {
             touch(fact.key.scope.purchase(bundleID), record, verdict)
         }
-        if verdict.isContent, let payload = record.observation.renewalInfo {
+        if verdict.isContent, let payload = record.observation.payloads[.renewalInfo] {
             history.add(fact, payload, record.observation)
         }
         return verdict
@@ -186,8 +186,10 @@ struct BatchFold {
 
     private mutating func takeHistory(of record: EntitleRecord) {
         let observation = record.observation
-        if let payload = observation.appTransaction, let verification = observation.verification {
-            history.add(appTransaction: payload, verification, observation)
+        if let fact = observation.facts.appTransaction,
+            let payload = observation.payloads[.appTransaction]
+        {
+            history.add(fact, payload, observation)
         }
         if let notification = observation.notification, observation.source != nil {
             let meaning = NotificationMeaning(

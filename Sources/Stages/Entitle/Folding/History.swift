@@ -1,7 +1,5 @@
 import AppStore
 import Entitlements
-import JSON
-import OpenSSL
 import Records
 import Store
 
@@ -16,7 +14,7 @@ struct History {
 
     mutating func add(
         _ fact: TransactionFact,
-        _ payload: JSONValue,
+        _ payload: ArraySlice<UInt8>,
         _ observation: Observation
     ) {
         revisions.append(
@@ -27,14 +25,18 @@ struct History {
                 id: fact.key.transactionID,
                 track: fact.track,
                 revision: fact.revision,
-                payload: payload.rawBytes,
+                payload: payload,
                 notificationUUID: observation.notification?.uuid,
                 source: observation.source
             )
         )
     }
 
-    mutating func add(_ fact: RenewalFact, _ payload: JSONValue, _ observation: Observation) {
+    mutating func add(
+        _ fact: RenewalFact,
+        _ payload: ArraySlice<UInt8>,
+        _ observation: Observation
+    ) {
         revisions.append(
             RevisionTable.Row(
                 kind: .renewal,
@@ -44,7 +46,7 @@ struct History {
                 trust: fact.key.trust.text,
                 track: .jws,
                 revision: fact.revision,
-                payload: payload.rawBytes,
+                payload: payload,
                 notificationUUID: observation.notification?.uuid,
                 source: observation.source
             )
@@ -54,46 +56,34 @@ struct History {
     /// An app transaction without an `appTransactionId`, as Apple signed them before 2025, names no
     /// account: it stands in `revisions` alone.
     mutating func add(
-        appTransaction value: JSONValue,
-        _ verification: VerificationFacts,
+        _ fact: AppTransactionFact,
+        _ payload: ArraySlice<UInt8>,
         _ observation: Observation
     ) {
-        let payload = AppTransactionPayload(value)
-        let hash = ContentHash.of(value)
-        let id = payload.appTransactionID?.string
-        let revision = Revision(
-            signedDate: payload.signedDate ?? verification.signedDate,
-            contentHash: hash
-        )
         revisions.append(
             RevisionTable.Row(
                 kind: .appTransaction,
-                environment: observation.environment,
-                bundleID: observation.bundleID ?? "",
-                id: id ?? "sha256:" + hash.hex,
-                track: Track(verification.method),
-                revision: revision,
-                payload: value.rawBytes,
+                environment: fact.environment,
+                bundleID: fact.bundleID,
+                id: fact.id,
+                track: fact.track,
+                revision: fact.revision,
+                payload: payload,
                 notificationUUID: observation.notification?.uuid,
                 source: observation.source
             )
         )
-        guard let id, let bundleID = observation.bundleID, payload.signedDate != nil else { return }
-        let group = AppTransactionGroup(
-            environment: observation.environment,
-            bundleID: bundleID,
-            appTransactionID: id
-        )
-        if let known = newestDownloads[group], known.revision >= revision { return }
+        guard let group = fact.group else { return }
+        if let known = newestDownloads[group], known.revision >= fact.revision { return }
         newestDownloads[group] = AppDownloadTable.Row(
             group: group,
-            revision: revision,
-            trust: verification.trust,
-            originalApplicationVersion: payload.originalApplicationVersion?.string,
-            originalPurchaseDate: payload.originalPurchaseDate,
-            originalPlatform: payload.originalPlatform?.string,
-            preorderDate: payload.preorderDate,
-            applicationVersion: payload.applicationVersion?.string
+            revision: fact.revision,
+            trust: fact.trust,
+            originalApplicationVersion: fact.originalApplicationVersion,
+            originalPurchaseDate: fact.originalPurchaseDate,
+            originalPlatform: fact.originalPlatform,
+            preorderDate: fact.preorderDate,
+            applicationVersion: fact.applicationVersion
         )
     }
 

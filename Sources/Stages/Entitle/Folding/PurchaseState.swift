@@ -75,9 +75,3 @@ struct PurchaseState {
             .union(stacked.map(\.key.userID))
     }
 }
-
-extension TransactionFact {
-    var part: PartRevision {
-        PartRevision(track: track, revision: revision, identity: identity)
-    }
-}

@@ -1,4 +1,5 @@
 import AppStore
+package import Entitlements
 
 /// Everything that follows from a set of facts, the links and the catalog: the reference of the
 /// rows in the database, computed from nothing.
@@ -62,29 +63,15 @@ package struct EntitlementFold: Sendable {
         _ key: PurchaseKey,
         _ facts: FactSet
     ) -> OwnershipFacts {
-        let newestRenewal = renewalKeys(of: transactions, key)
-            .compactMap { facts.renewals[$0] }
-            .max { $0.revision < $1.revision }
-        return OwnershipFacts(
-            originalTransactionID: key.originalTransactionID,
-            transactions: transactions.compactMap { OwnershipTransaction(tracks: $0) },
-            renewalToken: newestRenewal?.appAccountToken,
-            appTransactionID: appTransactionID(of: transactions)
-                ?? newestRenewal?.appTransactionID,
+        OwnershipFacts(
+            of: key,
+            transactions: transactions,
+            renewals: facts.renewals.values.filter { renewal in
+                renewal.key.environment == key.environment
+                    && renewal.key.originalTransactionID == key.originalTransactionID
+            },
             claims: Array(facts.claims[key] ?? [])
         )
-    }
-
-    private static func appTransactionID(
-        of transactions: [[Track: TransactionFact]]
-    ) -> String? {
-        transactions.compactMap { $0[.jws] }
-            .filter { $0.appTransactionID != nil }
-            .max { left, right in
-                (left.identity.purchaseDate, left.key.transactionID)
-                    < (right.identity.purchaseDate, right.key.transactionID)
-            }?
-            .appTransactionID
     }
 
     private static func ownership(

@@ -1,4 +1,5 @@
-import AppStore
+package import Entitlements
+package import Records
 
 /// All verified facts, whatever the order in which they came and how often.
 ///
@@ -43,5 +44,25 @@ package struct FactSet: Sendable {
 
     package mutating func add(_ claim: UserClaim, on purchase: PurchaseKey) {
         claims[purchase, default: []].insert(claim)
+    }
+}
+
+extension FactSet {
+    /// Adds what an observation states.
+    ///
+    /// - Returns: as `add(_:)` of a transaction.
+    @discardableResult
+    package mutating func add(_ observation: Observation) -> ImmutableField? {
+        if let fact = observation.facts.renewal {
+            add(fact)
+        }
+        guard let fact = observation.facts.transaction else { return nil }
+        if let conflict = add(fact) {
+            return conflict
+        }
+        if let claim = observation.claim {
+            add(claim, on: fact.purchaseKey)
+        }
+        return nil
     }
 }

@@ -1,7 +1,7 @@
 import AppStore
+import Entitlements
 import JSON
-import Kafka
-import Records
+package import Kafka
 
 /// What became of one observation, for the request that waits for it.
 package struct Outcome: Sendable {
@@ -46,23 +46,21 @@ package struct Outcome: Sendable {
         self.userID = userID
         self.entitlements = entitlements
     }
-
-    /// How a refused record ends, whatever the stage; nil for all others.
-    init?(endOf verdict: Verdict) {
-        guard let refusal = verdict.refusal else {
-            return nil
-        }
-        self.init(.deadLettered, reason: refusal.reason.rawValue)
-    }
 }
 
 /// Answers records that carry a correlation ID: one record on `outcomes` for each that ends.
-struct OutcomeWriter: Sendable {
-    let topic: String
-    let stage: StageDescription
+package struct OutcomeWriter: Sendable {
+    private let topic: String
+    private let readsObservations: Bool
+
+    /// - Parameter readsObservations: false for `verify-worker`, which reads bodies.
+    package init(topic: String, readsObservations: Bool) {
+        self.topic = topic
+        self.readsObservations = readsObservations
+    }
 
     /// Nil where nobody waits for the record.
-    func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
+    package func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
         guard let id = record.correlationID else { return nil }
         return ProducerRecord(
             topic: topic,
@@ -78,7 +76,7 @@ struct OutcomeWriter: Sendable {
         _ id: [UInt8],
         _ outcome: Outcome
     ) -> [UInt8] {
-        let observation = stage.readsObservations ? try? Observation(decoding: record.value) : nil
+        let observation = readsObservations ? try? Observation(record) : nil
         var writer = JSONWriter(reserving: 512 + (outcome.entitlements?.count ?? 0))
         writer.beginObject()
         writer.key("schemaVersion")
@@ -136,14 +134,14 @@ struct OutcomeWriter: Sendable {
     }
 
     private func write(_ observation: Observation, to writer: inout JSONWriter) {
-        let transaction = observation.transaction
+        let transaction = observation.facts.transaction
         writer.key("environment")
         writer.string(observation.environment.rawValue)
         for (name, text) in [
             ("bundleID", observation.bundleID),
             ("originalTransactionID", observation.originalTransactionID),
-            ("transactionID", transaction?["transactionId"]?.string),
-            ("productID", transaction?["productId"]?.string),
+            ("transactionID", transaction?.key.transactionID),
+            ("productID", transaction?.identity.productID),
         ] {
             guard let text else { continue }
             writer.key(name)

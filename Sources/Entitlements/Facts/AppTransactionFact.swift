@@ -1,0 +1,60 @@
+package import AppStore
+import OpenSSL
+
+/// What one app transaction says of an Apple Account's copy of an app.
+package struct AppTransactionFact: Hashable, Sendable {
+    package var environment: Environment
+    package var bundleID: String
+    package var track: Track
+    package var revision: Revision
+    package var trust: Trust
+    /// Nil in what Apple signed before 2025.
+    package var appTransactionID: String?
+    package var originalApplicationVersion: String?
+    package var originalPurchaseDate: Timestamp?
+    package var originalPlatform: String?
+    package var preorderDate: Timestamp?
+    package var applicationVersion: String?
+
+    package init(
+        environment: Environment,
+        bundleID: String,
+        track: Track,
+        revision: Revision,
+        trust: Trust,
+        appTransactionID: String? = nil,
+        originalApplicationVersion: String? = nil,
+        originalPurchaseDate: Timestamp? = nil,
+        originalPlatform: String? = nil,
+        preorderDate: Timestamp? = nil,
+        applicationVersion: String? = nil
+    ) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.track = track
+        self.revision = revision
+        self.trust = trust
+        self.appTransactionID = appTransactionID
+        self.originalApplicationVersion = originalApplicationVersion
+        self.originalPurchaseDate = originalPurchaseDate
+        self.originalPlatform = originalPlatform
+        self.preorderDate = preorderDate
+        self.applicationVersion = applicationVersion
+    }
+
+    /// By what it is known: its `appTransactionId`, or where it has none its content.
+    package var id: String {
+        appTransactionID ?? "sha256:" + revision.contentHash.hex
+    }
+
+    /// The Apple Account that it names; nil where it names none.
+    package var group: AppTransactionGroup? {
+        appTransactionID.map { id in
+            AppTransactionGroup(
+                environment: environment,
+                bundleID: bundleID,
+                appTransactionID: id
+            )
+        }
+    }
+}

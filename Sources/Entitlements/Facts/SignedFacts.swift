@@ -1,0 +1,133 @@
+package import AppStore
+import JSON
+
+/// What signed payloads state: all that the stages after the verifier decide by.
+///
+/// `init(of:environment:bundleID:verification:)` is the one place where Apple's bytes become facts:
+/// `verify-worker` calls it when it writes an observation's head. The other initializer is for
+/// those who read facts that were written so.
+package struct SignedFacts: Hashable, Sendable {
+    package let transaction: TransactionFact?
+    package let renewal: RenewalFact?
+    package let appTransaction: AppTransactionFact?
+
+    package init(
+        transaction: TransactionFact? = nil,
+        renewal: RenewalFact? = nil,
+        appTransaction: AppTransactionFact? = nil
+    ) {
+        self.transaction = transaction
+        self.renewal = renewal
+        self.appTransaction = appTransaction
+    }
+
+    /// Reads payloads that the verifier has accepted.
+    ///
+    /// - Parameters:
+    ///   - bundleID: of the app that the verifier found; nil for a renewal info alone.
+    ///   - verification: who vouched for all of the payloads, and how they were signed.
+    /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
+    package init(
+        of payloads: SignedPayloads,
+        environment: Environment,
+        bundleID: String?,
+        verification: VerificationFacts
+    ) throws(IncompletePayload) {
+        let source = FactSource(
+            environment: environment,
+            bundleID: bundleID,
+            track: Track(verification.method),
+            trust: verification.trust
+        )
+        if let payload = payloads.transaction {
+            transaction = try source.transaction(payload)
+        } else {
+            transaction = nil
+        }
+        if let payload = payloads.renewalInfo {
+            renewal = try source.renewal(payload)
+        } else {
+            renewal = nil
+        }
+        if let payload = payloads.appTransaction {
+            appTransaction = try source.appTransaction(payload)
+        } else {
+            appTransaction = nil
+        }
+    }
+
+    /// The purchase that the facts are about; nil where they name none.
+    package var originalTransactionID: String? {
+        transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
+    }
+}
+
+/// A payload without a field that the verifier requires of every payload of its kind.
+package struct IncompletePayload: Error, Hashable {
+    /// The payload's name in an observation.
+    package let payload: SignedPayloadKind
+}
+
+/// What holds for all payloads of one item.
+private struct FactSource {
+    let environment: Environment
+    let bundleID: String?
+    let track: Track
+    let trust: Trust
+
+    func transaction(
+        _ payload: ReadPayload<TransactionPayload>
+    ) throws(IncompletePayload) -> TransactionFact {
+        guard let signedDate = payload.fields.signedDate, let bundleID,
+            let fact = TransactionFact(
+                payload.fields,
+                revision: revision(of: payload.json, signedDate),
+                environment: environment,
+                bundleID: bundleID,
+                track: track,
+                trust: trust
+            )
+        else { throw IncompletePayload(payload: .transaction) }
+        return fact
+    }
+
+    func renewal(
+        _ payload: ReadPayload<RenewalPayload>
+    ) throws(IncompletePayload) -> RenewalFact {
+        guard let signedDate = payload.fields.signedDate,
+            let fact = RenewalFact(
+                payload.fields,
+                revision: revision(of: payload.json, signedDate),
+                environment: environment,
+                trust: trust
+            )
+        else { throw IncompletePayload(payload: .renewalInfo) }
+        return fact
+    }
+
+    func appTransaction(
+        _ payload: ReadPayload<AppTransactionPayload>
+    ) throws(IncompletePayload) -> AppTransactionFact {
+        let fields = payload.fields
+        guard let signedDate = fields.signedDate, let bundleID else {
+            throw IncompletePayload(payload: .appTransaction)
+        }
+        return AppTransactionFact(
+            environment: environment,
+            bundleID: bundleID,
+            track: track,
+            revision: revision(of: payload.json, signedDate),
+            trust: trust,
+            appTransactionID: fields.appTransactionID?.string,
+            originalApplicationVersion: fields.originalApplicationVersion?.string,
+            originalPurchaseDate: fields.originalPurchaseDate,
+            originalPlatform: fields.originalPlatform?.string,
+            preorderDate: fields.preorderDate,
+            applicationVersion: fields.applicationVersion?.string
+        )
+    }
+
+    private func revision(of payload: JSONValue, _ signedDate: Timestamp) -> Revision {
+        Revision(signedDate: signedDate, contentHash: ContentHash.of(payload))
+    }
+}

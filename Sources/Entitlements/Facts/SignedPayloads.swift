@@ -1,0 +1,53 @@
+package import AppStore
+package import JSON
+
+/// The payloads of one item, as Apple signed them, each with what it says.
+package struct SignedPayloads: Sendable {
+    package let transaction: ReadPayload<TransactionPayload>?
+    package let renewalInfo: ReadPayload<RenewalPayload>?
+    package let appTransaction: ReadPayload<AppTransactionPayload>?
+    /// What the receipt says of the app, where the transaction is a record of one: no stage decides
+    /// by it, and it travels with the others.
+    package let receipt: JSONValue?
+
+    /// What the verifier has read already.
+    package init(_ item: VerifiedItem) {
+        transaction = item.transaction.map { ReadPayload($0) }
+        renewalInfo = item.renewalInfo.map { ReadPayload($0) }
+        appTransaction = item.appTransaction.map { ReadPayload($0) }
+        receipt = item.receipt
+    }
+
+    /// Payloads that the verifier accepted at another time.
+    package init(
+        transaction: JSONValue? = nil,
+        renewalInfo: JSONValue? = nil,
+        appTransaction: JSONValue? = nil,
+        receipt: JSONValue? = nil
+    ) {
+        self.transaction = transaction.map { ReadPayload($0, TransactionPayload($0)) }
+        self.renewalInfo = renewalInfo.map { ReadPayload($0, RenewalPayload($0)) }
+        self.appTransaction = appTransaction.map { ReadPayload($0, AppTransactionPayload($0)) }
+        self.receipt = receipt
+    }
+}
+
+/// One payload and its fields.
+package struct ReadPayload<Fields: Sendable>: Sendable {
+    package let json: JSONValue
+    package let fields: Fields
+
+    init(_ part: SignedPart<Fields>) {
+        self.init(part.json, part.fields)
+    }
+
+    init(_ json: JSONValue, _ fields: Fields) {
+        self.json = json
+        self.fields = fields
+    }
+}
+
+/// The payloads that an item may have; the raw values are their names in an observation.
+package enum SignedPayloadKind: String, CaseIterable, Sendable {
+    case transaction, renewalInfo, appTransaction, receipt
+}

@@ -1,0 +1,115 @@
+import AppStore
+import Entitlements
+import JSON
+import OpenSSL
+
+/// Typed access to the members of an observation's head, or of one object in it; a fault names the
+/// member.
+///
+/// Strict, unlike the readers of Apple's payloads: what stands here a stage has written, so a value
+/// that no stage writes is a fault of the record. No number that is read here makes a later sum
+/// overflow.
+struct HeadReader {
+    private var members: JSONObjectReader
+    /// Where the object stands in the head; nil for the head itself.
+    private let path: String?
+
+    init(_ value: JSONValue, path: String? = nil) throws(ObservationError) {
+        guard let members = JSONObjectReader(value) else { throw .member(path ?? "") }
+        self.members = members
+        self.path = path
+    }
+
+    /// Nil when the member is absent; null is another type.
+    mutating func optionalObject(
+        _ name: StaticString
+    ) throws(ObservationError) -> HeadReader? {
+        guard let member = members.member(name) else { return nil }
+        guard member.kind == .object else { throw missing(name) }
+        return try HeadReader(member, path: path.map { "\($0).\(name)" } ?? "\(name)")
+    }
+
+    mutating func object(_ name: StaticString) throws(ObservationError) -> HeadReader {
+        guard let object = try optionalObject(name) else { throw missing(name) }
+        return object
+    }
+
+    mutating func optionalValue(_ name: StaticString) -> JSONValue? {
+        members.member(name).flatMap { $0.isNull ? nil : $0 }
+    }
+
+    mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String? {
+        guard let member = optionalValue(name) else { return nil }
+        guard let text = member.string else { throw missing(name) }
+        return text
+    }
+
+    mutating func string(_ name: StaticString) throws(ObservationError) -> String {
+        guard let text = try optionalString(name) else { throw missing(name) }
+        return text
+    }
+
+    /// Text of 1 to 255 bytes, as the verifier requires of all that stages key by.
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> String? {
+        guard let text = try optionalString(name) else { return nil }
+        guard Self.identifierBytes.contains(text.utf8.count) else { throw missing(name) }
+        return text
+    }
+
+    mutating func identifier(_ name: StaticString) throws(ObservationError) -> String {
+        guard let text = try optionalIdentifier(name) else { throw missing(name) }
+        return text
+    }
+
+    mutating func optionalInt<Number: FixedWidthInteger>(
+        _ name: StaticString,
+        in bounds: ClosedRange<Number>
+    ) throws(ObservationError) -> Number? {
+        guard let member = optionalValue(name) else { return nil }
+        guard let number = member.int64.flatMap({ Number(exactly: $0) }), bounds.contains(number)
+        else { throw missing(name) }
+        return number
+    }
+
+    mutating func int<Number: FixedWidthInteger>(
+        _ name: StaticString,
+        in bounds: ClosedRange<Number>
+    ) throws(ObservationError) -> Number {
+        guard let number = try optionalInt(name, in: bounds) else { throw missing(name) }
+        return number
+    }
+
+    mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool? {
+        guard let member = optionalValue(name) else { return nil }
+        guard let bool = member.bool else { throw missing(name) }
+        return bool
+    }
+
+    /// A date in the years 1 to 9999, as payloads are read.
+    mutating func optionalDate(_ name: StaticString) throws(ObservationError) -> Timestamp? {
+        try optionalInt(name, in: Self.dates).map { Timestamp(milliseconds: $0) }
+    }
+
+    mutating func date(_ name: StaticString) throws(ObservationError) -> Timestamp {
+        guard let date = try optionalDate(name) else { throw missing(name) }
+        return date
+    }
+
+    mutating func digest(_ name: StaticString) throws(ObservationError) -> SHA256Digest {
+        guard let digest = SHA256Digest(hex: try string(name)) else { throw missing(name) }
+        return digest
+    }
+
+    mutating func optionalToken(_ name: StaticString) throws(ObservationError) -> AccountToken? {
+        guard let text = try optionalString(name) else { return nil }
+        guard let token = AccountToken(text) else { throw missing(name) }
+        return token
+    }
+
+    func missing(_ member: StaticString) -> ObservationError {
+        .member(path.map { "\($0).\(member)" } ?? "\(member)")
+    }
+
+    private static let identifierBytes = 1...255
+    private static let dates = Timestamp.earliest.milliseconds...Timestamp.latest.milliseconds
+}

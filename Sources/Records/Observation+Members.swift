@@ -1,0 +1,138 @@
+import AppStore
+import JSON
+import OpenSSL
+
+// The members of an observation's head besides the facts, each written and read.
+
+extension ObservationSource {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("topic")
+        writer.string(topic)
+        writer.key("partition")
+        writer.int(partition)
+        writer.key("offset")
+        writer.int(offset)
+        if let timestamp {
+            writer.key("timestamp")
+            writer.int(timestamp.milliseconds)
+        }
+        writer.key("index")
+        writer.int(index)
+        writer.key("count")
+        writer.int(count)
+        writer.endObject()
+    }
+
+    init(reading object: HeadReader) throws(ObservationError) {
+        var object = object
+        try self.init(
+            topic: object.string("topic"),
+            partition: object.int("partition", in: 0...Int32.max),
+            offset: object.int("offset", in: 0...Int64.max),
+            timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)
+                .map { Timestamp(milliseconds: $0) },
+            index: object.int("index", in: 0...Int.max - 1),
+            count: object.int("count", in: 1...Int.max)
+        )
+    }
+}
+
+extension VerificationFacts {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("signedDate")
+        writer.int(signedDate.milliseconds)
+        writer.key("leaf")
+        writer.string(leaf.hex)
+        writer.key("root")
+        writer.string(root.hex)
+        writer.key("trust")
+        writer.string(trust.text)
+        writer.key("method")
+        writer.string(method.rawValue)
+        writer.key("verifier")
+        writer.string(verifier)
+        writer.endObject()
+    }
+
+    init(reading object: HeadReader) throws(ObservationError) {
+        var object = object
+        let signedDate = try object.date("signedDate")
+        let leaf = try object.digest("leaf")
+        let root = try object.digest("root")
+        guard let trust = Trust(text: try object.string("trust")) else {
+            throw object.missing("trust")
+        }
+        guard let method = Method(rawValue: try object.string("method")) else {
+            throw object.missing("method")
+        }
+        self.init(
+            signedDate: signedDate,
+            leaf: leaf,
+            root: root,
+            trust: trust,
+            method: method,
+            verifier: try object.string("verifier")
+        )
+    }
+}
+
+extension ObservedNotification {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("type")
+        writer.string(type)
+        writer.optionalString("subtype", subtype)
+        writer.optionalString("uuid", uuid)
+        writer.key("signedDate")
+        writer.int(signedDate.milliseconds)
+        writer.endObject()
+    }
+
+    init?(reading object: HeadReader?) throws(ObservationError) {
+        guard var object else { return nil }
+        try self.init(
+            type: object.string("type"),
+            subtype: object.optionalString("subtype"),
+            uuid: object.optionalIdentifier("uuid"),
+            signedDate: object.date("signedDate")
+        )
+    }
+}
+
+extension ObservationClaims {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.optionalString("transactionID", transactionID)
+        writer.optionalString("originalTransactionID", originalTransactionID)
+        writer.optionalString("productID", productID)
+        writer.optionalString("offerID", offerID)
+        writer.endObject()
+    }
+
+    init(reading object: HeadReader?) throws(ObservationError) {
+        self.init()
+        guard var object else { return }
+        transactionID = try object.optionalString("transactionID")
+        originalTransactionID = try object.optionalString("originalTransactionID")
+        productID = try object.optionalString("productID")
+        offerID = try object.optionalString("offerID")
+    }
+}
+
+extension ObservedOwner {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("userID")
+        if let userID { writer.string(userID) } else { writer.null() }
+        writer.key("rule")
+        writer.string(rule)
+        writer.endObject()
+    }
+
+    init?(reading object: HeadReader?) throws(ObservationError) {
+        guard var object else { return nil }
+        try self.init(userID: object.optionalString("userID"), rule: object.string("rule"))
+    }
+}

@@ -1,0 +1,206 @@
+import AppStore
+import Entitlements
+import JSON
+package import Kafka
+
+/// An observation's head, written, by which the size of the record is known before it is made.
+package struct EncodedObservation: Sendable {
+    private let observation: Observation
+    /// Without the closing brace: a comma and the payloads follow.
+    private let head: [UInt8]
+
+    fileprivate init(_ observation: Observation, head: [UInt8]) {
+        self.observation = observation
+        self.head = head
+    }
+
+    /// What the record's value takes at most.
+    package var valueBytes: Int { head.count + observation.payloads.writtenBytes }
+
+    /// - Parameter headers: those that travel with it.
+    package func record(for topic: String, headers: [KafkaHeader] = []) -> ProducerRecord {
+        var value: [UInt8] = []
+        value.reserveCapacity(valueBytes)
+        value.append(contentsOf: head)
+        observation.payloads.append(to: &value)
+        return ProducerRecord(
+            topic: topic,
+            key: observation.partitionKey,
+            value: value,
+            headers: headers + [.head(head.count)]
+        )
+    }
+}
+
+extension Observation {
+    /// The head, as `schemas/topics/verified.schema.json` describes it.
+    package func encoded() -> EncodedObservation {
+        var writer = JSONWriter(reserving: 1_536)
+        writer.beginObject()
+        writer.key("schemaVersion")
+        writer.int(Self.schemaVersion)
+        if let source {
+            writer.key("source")
+            source.write(to: &writer)
+        }
+        writer.key("environment")
+        writer.string(environment.rawValue)
+        writer.key("bundleID")
+        if let bundleID { writer.string(bundleID) } else { writer.null() }
+        if let verification {
+            writer.key("verification")
+            verification.write(to: &writer)
+        }
+        if !facts.isEmpty {
+            writer.key("facts")
+            facts.write(to: &writer)
+        }
+        if !payloads.isEmpty {
+            writer.key("payloadBytes")
+            payloads.writeLengths(to: &writer)
+        }
+        if let notification {
+            writer.key("notification")
+            notification.write(to: &writer)
+        }
+        if !claims.isEmpty {
+            writer.key("claims")
+            claims.write(to: &writer)
+        }
+        writer.optionalString("ingestUserID", ingestUserID)
+        writer.optionalString("relinkedPurchase", relinkedPurchase)
+        if isDuplicate {
+            writer.key("isDuplicate")
+            writer.bool(true)
+        }
+        if let owner {
+            writer.key("owner")
+            owner.write(to: &writer)
+        }
+        writer.endObject()
+        return EncodedObservation(self, head: writer.bytes.dropLast())
+    }
+
+    /// The record that a stage writes.
+    package func record(for topic: String, headers: [KafkaHeader] = []) -> ProducerRecord {
+        encoded().record(for: topic, headers: headers)
+    }
+
+    /// Reads a record that a stage wrote.
+    ///
+    /// Its head is parsed, whatever lies behind it; every record on these topics was written by a
+    /// stage after it had verified the body, so payloads are not looked at.
+    ///
+    /// - Throws: `ObservationError`, whose detail holds none of the record's content.
+    package init(_ record: ConsumerRecord) throws(ObservationError) {
+        try self.init(value: record.value, headers: record.headers)
+    }
+
+    package init(value: [UInt8]?, headers: [KafkaHeader]) throws(ObservationError) {
+        guard let value, !value.isEmpty else { throw .noValue }
+        guard let headBytes = headers.headBytes, headBytes < value.count else {
+            throw .headLength
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(headBytes + 1)
+        text.append(contentsOf: value[..<headBytes])
+        text.append(UInt8(ascii: "}"))
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(parsing: text)
+        } catch {
+            throw .notJSON(error)
+        }
+        var head = try HeadReader(document.root)
+        let version = try head.int("schemaVersion", in: Int64.min...Int64.max)
+        guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
+        try self.init(reading: &head, value, payloadsFrom: headBytes)
+    }
+}
+
+extension Observation {
+    /// The record that it was read from, marked as a duplicate: only the head becomes another.
+    package func marked(_ record: ConsumerRecord, for topic: String) -> ProducerRecord {
+        var marked = self
+        marked.isDuplicate = true
+        return marked.record(replacing: record, for: topic, isAdded: !isDuplicate) { writer in
+            writer.key("isDuplicate")
+            writer.bool(true)
+        }
+    }
+
+    /// The record that it was read from, with its owner: only the head becomes another.
+    package func owned(
+        by owner: ObservedOwner,
+        _ record: ConsumerRecord,
+        for topic: String
+    ) -> ProducerRecord {
+        var owned = self
+        owned.owner = owner
+        return owned.record(replacing: record, for: topic, isAdded: self.owner == nil) { writer in
+            writer.key("owner")
+            owner.write(to: &writer)
+        }
+    }
+
+    /// - Parameters:
+    ///   - isAdded: whether the former head lacks the member alone; else it is written anew.
+    ///   - write: writes the member.
+    private func record(
+        replacing record: ConsumerRecord,
+        for topic: String,
+        isAdded: Bool,
+        _ write: (inout JSONWriter) -> Void
+    ) -> ProducerRecord {
+        let headers = record.headers.filter { $0.nameBytes != RecordHeader.head }
+        guard isAdded, let headBytes = record.headers.headBytes, let former = record.value else {
+            return self.record(for: topic, headers: headers)
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        write(&writer)
+        writer.endObject()
+        var value: [UInt8] = []
+        value.reserveCapacity(former.count + writer.bytes.count)
+        value.append(contentsOf: former[..<headBytes])
+        value.append(UInt8(ascii: ","))
+        value.append(contentsOf: writer.bytes[1..<writer.bytes.count - 1])
+        let head = value.count
+        value.append(contentsOf: former[headBytes...])
+        return ProducerRecord(
+            topic: topic,
+            key: record.key,
+            value: value,
+            headers: headers + [.head(head)]
+        )
+    }
+}
+
+extension KafkaHeader {
+    fileprivate static func head(_ bytes: Int) -> KafkaHeader {
+        KafkaHeader(nameBytes: RecordHeader.head, value: Array(String(bytes).utf8))
+    }
+}
+
+extension [KafkaHeader] {
+    /// How long the head is; nil where not exactly one header says it, in decimal digits.
+    fileprivate var headBytes: Int? {
+        var found: [UInt8]?
+        for header in self where header.nameBytes == RecordHeader.head {
+            guard found == nil, let value = header.value else { return nil }
+            found = value
+        }
+        guard let digits = found, (1...Self.headDigitsMax).contains(digits.count) else {
+            return nil
+        }
+        var bytes = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            bytes = bytes * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return bytes
+    }
+
+    /// More than any record has bytes.
+    private static var headDigitsMax: Int { 9 }
+}

@@ -1,0 +1,263 @@
+import AppStore
+import Entitlements
+import JSON
+import OpenSSL
+
+// The facts in an observation's head, each written and read. Track and trust stand once, in the
+// head's `verification`: they hold for all of an observation's payloads.
+
+extension SignedFacts {
+    var isEmpty: Bool { transaction == nil && renewal == nil && appTransaction == nil }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let transaction {
+            writer.key("transaction")
+            transaction.write(to: &writer)
+        }
+        if let renewal {
+            writer.key("renewalInfo")
+            renewal.write(to: &writer)
+        }
+        if let appTransaction {
+            writer.key("appTransaction")
+            appTransaction.write(to: &writer)
+        }
+        writer.endObject()
+    }
+
+    init(
+        reading object: HeadReader?,
+        environment: Environment,
+        bundleID: String?,
+        verification: VerificationFacts?
+    ) throws(ObservationError) {
+        guard var object else {
+            self.init()
+            return
+        }
+        guard let verification else { throw .member("verification") }
+        let transaction = try object.optionalObject("transaction")
+        let renewal = try object.optionalObject("renewalInfo")
+        let appTransaction = try object.optionalObject("appTransaction")
+        if (transaction != nil || appTransaction != nil) && bundleID == nil {
+            throw .member("bundleID")
+        }
+        let source = FactSource(
+            environment: environment,
+            bundleID: bundleID ?? "",
+            track: Track(verification.method),
+            trust: verification.trust
+        )
+        self.init(
+            transaction: try TransactionFact(reading: transaction, source),
+            renewal: try RenewalFact(reading: renewal, source),
+            appTransaction: try AppTransactionFact(reading: appTransaction, source)
+        )
+    }
+}
+
+/// What the head says of all its facts.
+private struct FactSource {
+    let environment: Environment
+    /// Empty where only a renewal info is there, which names no app.
+    let bundleID: String
+    let track: Track
+    let trust: Trust
+}
+
+extension Revision {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("signedDate")
+        writer.int(signedDate.milliseconds)
+        writer.key("contentHash")
+        writer.string(contentHash.hex)
+    }
+
+    fileprivate init(reading object: inout HeadReader) throws(ObservationError) {
+        try self.init(
+            signedDate: object.date("signedDate"),
+            contentHash: object.digest("contentHash")
+        )
+    }
+}
+
+extension TransactionFact {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("transactionID")
+        writer.string(key.transactionID)
+        revision.write(to: &writer)
+        writer.key("originalTransactionID")
+        writer.string(identity.originalTransactionID)
+        writer.key("productID")
+        writer.string(identity.productID)
+        writer.key("purchaseDate")
+        writer.int(identity.purchaseDate.milliseconds)
+        writer.optionalString("type", identity.type?.rawValue)
+        writer.optionalInt("quantity", identity.quantity)
+        writer.optionalInt("expiresDate", expiresDate?.milliseconds)
+        if let revocation {
+            writer.key("revocation")
+            revocation.write(to: &writer)
+        }
+        if let isUpgraded {
+            writer.key("isUpgraded")
+            writer.bool(isUpgraded)
+        }
+        if isFamilyShared {
+            writer.key("isFamilyShared")
+            writer.bool(true)
+        }
+        writer.optionalString("subscriptionGroupID", subscriptionGroupID)
+        writer.optionalString("appAccountToken", appAccountToken?.canonical)
+        writer.optionalString("appTransactionID", appTransactionID)
+        if !items.isEmpty {
+            writer.key("items")
+            CommerceItem.write(items, to: &writer)
+        }
+        writer.endObject()
+    }
+
+    fileprivate init?(
+        reading object: HeadReader?,
+        _ source: FactSource
+    ) throws(ObservationError) {
+        guard var object else { return nil }
+        let id = try object.identifier("transactionID")
+        try self.init(
+            key: TransactionKey(
+                environment: source.environment,
+                bundleID: source.bundleID,
+                transactionID: id
+            ),
+            track: source.track,
+            revision: Revision(reading: &object),
+            trust: source.trust,
+            identity: TransactionIdentity(reading: &object),
+            expiresDate: object.optionalDate("expiresDate"),
+            revocation: Revocation(reading: object.optionalObject("revocation")),
+            isUpgraded: object.optionalBool("isUpgraded"),
+            isFamilyShared: object.optionalBool("isFamilyShared") ?? false,
+            subscriptionGroupID: object.optionalIdentifier("subscriptionGroupID"),
+            appAccountToken: object.optionalToken("appAccountToken"),
+            appTransactionID: object.optionalIdentifier("appTransactionID"),
+            items: object.optionalValue("items").map { CommerceItem.items(list: $0) } ?? []
+        )
+    }
+}
+
+extension TransactionIdentity {
+    fileprivate init(reading object: inout HeadReader) throws(ObservationError) {
+        try self.init(
+            originalTransactionID: object.identifier("originalTransactionID"),
+            productID: object.identifier("productID"),
+            purchaseDate: object.date("purchaseDate"),
+            type: object.optionalIdentifier("type").map { ProductType(rawValue: $0) },
+            quantity: object.optionalInt("quantity", in: Int32.min...Int32.max)
+        )
+    }
+}
+
+extension Revocation {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("date")
+        writer.int(date.milliseconds)
+        writer.optionalInt("percentage", percentage)
+        writer.optionalInt("reason", reason)
+        writer.optionalString("type", type)
+        writer.endObject()
+    }
+
+    fileprivate init?(reading object: HeadReader?) throws(ObservationError) {
+        guard var object else { return nil }
+        try self.init(
+            date: object.date("date"),
+            percentage: object.optionalInt("percentage", in: 0...Self.wholePercentage),
+            reason: object.optionalInt("reason", in: Int32.min...Int32.max),
+            type: object.optionalString("type")
+        )
+    }
+}
+
+extension RenewalFact {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("originalTransactionID")
+        writer.string(key.originalTransactionID)
+        revision.write(to: &writer)
+        writer.optionalString("productID", productID)
+        writer.optionalString("autoRenewProductID", autoRenewProductID)
+        writer.optionalInt("autoRenewStatus", autoRenewStatus)
+        if let isInBillingRetry {
+            writer.key("isInBillingRetry")
+            writer.bool(isInBillingRetry)
+        }
+        writer.optionalInt("expirationIntent", expirationIntent)
+        writer.optionalInt("renewalDate", renewalDate?.milliseconds)
+        writer.optionalInt("gracePeriodExpiresDate", gracePeriodExpiresDate?.milliseconds)
+        writer.optionalString("appAccountToken", appAccountToken?.canonical)
+        writer.optionalString("appTransactionID", appTransactionID)
+        writer.endObject()
+    }
+
+    fileprivate init?(
+        reading object: HeadReader?,
+        _ source: FactSource
+    ) throws(ObservationError) {
+        guard var object else { return nil }
+        let original = try object.identifier("originalTransactionID")
+        try self.init(
+            key: RenewalKey(
+                environment: source.environment,
+                originalTransactionID: original,
+                trust: source.trust
+            ),
+            revision: Revision(reading: &object),
+            productID: object.optionalIdentifier("productID"),
+            autoRenewProductID: object.optionalIdentifier("autoRenewProductID"),
+            autoRenewStatus: object.optionalInt("autoRenewStatus", in: Int32.min...Int32.max),
+            isInBillingRetry: object.optionalBool("isInBillingRetry"),
+            expirationIntent: object.optionalInt("expirationIntent", in: Int32.min...Int32.max),
+            renewalDate: object.optionalDate("renewalDate"),
+            gracePeriodExpiresDate: object.optionalDate("gracePeriodExpiresDate"),
+            appAccountToken: object.optionalToken("appAccountToken"),
+            appTransactionID: object.optionalIdentifier("appTransactionID")
+        )
+    }
+}
+
+extension AppTransactionFact {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        revision.write(to: &writer)
+        writer.optionalString("appTransactionID", appTransactionID)
+        writer.optionalString("originalApplicationVersion", originalApplicationVersion)
+        writer.optionalInt("originalPurchaseDate", originalPurchaseDate?.milliseconds)
+        writer.optionalString("originalPlatform", originalPlatform)
+        writer.optionalInt("preorderDate", preorderDate?.milliseconds)
+        writer.optionalString("applicationVersion", applicationVersion)
+        writer.endObject()
+    }
+
+    fileprivate init?(
+        reading object: HeadReader?,
+        _ source: FactSource
+    ) throws(ObservationError) {
+        guard var object else { return nil }
+        try self.init(
+            environment: source.environment,
+            bundleID: source.bundleID,
+            track: source.track,
+            revision: Revision(reading: &object),
+            trust: source.trust,
+            appTransactionID: object.optionalIdentifier("appTransactionID"),
+            originalApplicationVersion: object.optionalString("originalApplicationVersion"),
+            originalPurchaseDate: object.optionalDate("originalPurchaseDate"),
+            originalPlatform: object.optionalString("originalPlatform"),
+            preorderDate: object.optionalDate("preorderDate"),
+            applicationVersion: object.optionalString("applicationVersion")
+        )
+    }
+}

@@ -1,0 +1,76 @@
+import AppStore
+import Entitlements
+import Foundation
+import JSON
+import Kafka
+import Records
+import TestSupport
+import Testing
+
+/// The head of an observation says what its payloads state, and nothing else.
+@Suite struct HeadTests {
+    @Test(arguments: [Topic.verified, Topic.unique, Topic.linked])
+    func `each example of the schemas is what the payloads in it make, byte for byte`(
+        topic: String
+    ) throws {
+        let url = ReferenceScript.root.appending(path: "schemas/topics/\(topic).schema.json")
+        let schema = try JSONDocument(parsing: Array(Data(contentsOf: url)), policy: .grammar)
+        let examples = try #require(schema.root["examples"]).elements
+        for example in examples {
+            let value = Self.compact(example)
+            let head = try #require(Self.headBytes(value))
+            let header = KafkaHeader(name: "head", text: "\(head)")
+            let read = try Observation(value: value, headers: [header])
+            let remade = read.relinkedPurchase == nil ? try read.with { _ in } : read
+            let record = remade.record(for: topic)
+            let written = String(decoding: record.value ?? [], as: UTF8.self)
+            #expect(written == String(decoding: value, as: UTF8.self))
+            #expect(record.headers == [header])
+        }
+    }
+
+    @Test(arguments: Scenario.names)
+    func `in each scenario the facts that are read are those of the payloads`(
+        name: String
+    ) throws {
+        for sent in try Scenario.load(name).observations {
+            let record = sent.record(for: "verified")
+            let read = try Observation(value: record.value, headers: record.headers)
+            #expect(read.facts == sent.facts)
+            #expect(try read.with { _ in }.facts == read.facts)
+            #expect(read.record(for: "verified") == record)
+        }
+    }
+
+    /// Without the spaces and line breaks by which people read it.
+    private static func compact(_ value: JSONValue) -> [UInt8] {
+        var writer = JSONWriter()
+        write(value, to: &writer)
+        return writer.bytes
+    }
+
+    private static func write(_ value: JSONValue, to writer: inout JSONWriter) {
+        switch value.kind {
+        case .object:
+            writer.object { writer in
+                for (key, member) in value.members {
+                    writer.key(key.string ?? "")
+                    write(member, to: &writer)
+                }
+            }
+        case .array:
+            writer.array { writer in
+                for element in value.elements {
+                    write(element, to: &writer)
+                }
+            }
+        case .string, .number, .bool, .null:
+            writer.raw(value.rawBytes)
+        }
+    }
+
+    private static func headBytes(_ value: [UInt8]) -> Int? {
+        let opening = Array(#","payloads":"#.utf8)
+        return value.indices.last { value[$0...].starts(with: opening) }
+    }
+}
