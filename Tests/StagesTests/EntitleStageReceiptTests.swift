@@ -73,7 +73,7 @@ struct EntitleStageReceiptTests {
             )
         }
         _ = try await worker.process(renewals)
-        #expect(try await worker.count("sealed_periods") > 0)
+        #expect(try await worker.count("closed_periods") > 0)
         for (signed, revoked) in [(5, nil), (3, 4500)] as [(Int64, Int64?)] {
             let receipt = try Signed.transaction(
                 "1-4",

@@ -28,9 +28,9 @@ struct EntitleStageSealTests {
                 world.facts.add(observation)
             }
             _ = try await worker.process(batch)
-            sealCount += try await worker.count("sealed_periods")
+            sealCount += try await worker.count("closed_periods")
             if Int.random(in: 0..<8) == 0 {
-                _ = try await worker.client.query("DELETE FROM sealed_periods")
+                _ = try await worker.client.query("DELETE FROM closed_periods")
             }
             if Int.random(in: 0..<6) == 0 {
                 try await world.change(worker)
@@ -45,7 +45,7 @@ struct EntitleStageSealTests {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         _ = try await worker.process(try (0..<30).map { try Self.renewal($0, signed: 1) })
-        #expect(try await worker.count("sealed_periods") > 0)
+        #expect(try await worker.count("closed_periods") > 0)
         let before = try await worker.rows()
         let contradicting = try Signed.transaction(
             "1-2",
@@ -72,7 +72,7 @@ struct EntitleStageSealTests {
         let open = try await worker.client.query(
             """
             SELECT count(*) FROM transactions
-            WHERE purchase_date_ms >= (SELECT max(sealed_before_ms) FROM sealed_periods)
+            WHERE purchase_date_ms >= (SELECT max(closed_before_ms) FROM closed_periods)
             """
         )[0].int8(0)
         #expect((1...9).contains(open))

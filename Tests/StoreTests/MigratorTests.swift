@@ -102,6 +102,21 @@ import Testing
         #expect(try await SchemaVersion.current(client) == 2)
     }
 
+    @Test func `each table says what its rows are, who writes them and how long they are kept`()
+        async throws
+    {
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let silent = try await PostgresClient(options).query(
+            """
+            SELECT relname FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+              AND coalesce(obj_description(oid, 'pg_class'), '')
+                  !~* 'written|rows are only ever added'
+            """
+        )
+        #expect(silent.map { $0.text(0) } == [])
+    }
+
     @Test func `the package's own migrations reach the version that its programs require`()
         async throws
     {

@@ -12,8 +12,16 @@ CREATE FUNCTION timestamptz_from_ms(ms bigint) RETURNS timestamptz
 
 COMMENT ON FUNCTION timestamptz_from_ms IS 'Exact, unlike to_timestamp(ms / 1000.0).';
 
--- One row per transaction ID and track: what a JWS says and what a receipt says stand side by side
--- and are made one when they are read.
+-- What people and services write into tables ends up in keys and indexes of others, which hold no
+-- more than a few hundred bytes: what does not fit is refused where it comes in.
+CREATE FUNCTION is_identifier(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN octet_length(value) BETWEEN 1 AND 255
+        AND value !~ '[\u0001-\u001f\u007f-\u009f]';
+
+COMMENT ON FUNCTION is_identifier IS '1 to 255 bytes without control characters.';
+
+-- What a JWS says and what a receipt says stand side by side and are made one when they are read.
 CREATE TABLE transactions (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -35,22 +43,29 @@ CREATE TABLE transactions (
     revocation_percentage integer,
     revocation_reason integer,
     revocation_type text COLLATE "C",
+    -- Of the receipt that brought the revocation, its signed date and content hash. A receipt lifts
+    -- no revocation, not even one that an older receipt brought: its own signed date says how new
+    -- that one is, and not the newest receipt's. Null where there is no revocation, and for a JWS,
+    -- whose newest revision brings and lifts it.
+    revoked_signed_date_ms bigint,
+    revoked_content_hash bytea CHECK (length(revoked_content_hash) = 32),
     is_upgraded boolean,
     is_family_shared boolean NOT NULL,
     subscription_group_id text COLLATE "C",
     account_token text COLLATE "C",
     app_transaction_id text COLLATE "C",
-    -- The items of an Advanced Commerce purchase, as Apple wrote them.
+    -- The items of an Advanced Commerce purchase, as Apple writes them.
     items json,
     PRIMARY KEY (transaction_id, environment, bundle_id, track)
 ) WITH (fillfactor = 90);
 
 COMMENT ON TABLE transactions IS
-    'The newest signed revision of each transaction; its payload is in revisions.';
+    'The newest signed revision of each transaction ID, in each track; its payload is in '
+    'revisions. Written by entitle-worker, kept for ever.';
 
--- A purchase is projected from all its transactions.
-CREATE INDEX transactions_of_purchase
-    ON transactions (original_transaction_id, environment, bundle_id);
+-- A purchase is projected from its transactions, of a long one from those behind closed periods.
+CREATE INDEX transactions_of_purchase_by_date
+    ON transactions (original_transaction_id, environment, purchase_date_ms);
 
 -- Renewal info names no app: it joins the purchases of its original transaction ID whose
 -- transactions the same trust vouched for.
@@ -73,9 +88,10 @@ CREATE TABLE renewals (
 ) WITH (fillfactor = 80);
 
 COMMENT ON TABLE renewals IS
-    'The newest signed renewal info of each subscription; its payload is in revisions.';
+    'The newest signed renewal info of each subscription; its payload is in revisions. Written by '
+    'entitle-worker, kept for ever.';
 
--- Rows are only ever added: the newest renewal info no longer names an earlier grace.
+-- The newest renewal info no longer names an earlier grace.
 CREATE TABLE grace_periods (
     environment text COLLATE "C" NOT NULL,
     original_transaction_id text COLLATE "C" NOT NULL,
@@ -87,9 +103,10 @@ CREATE TABLE grace_periods (
         (original_transaction_id, environment, trust, expires_date_ms, renewal_date_ms)
 );
 
-COMMENT ON TABLE grace_periods IS 'Every billing grace period that was ever granted.';
+COMMENT ON TABLE grace_periods IS
+    'Every billing grace period that was ever granted. Rows are only ever added, by '
+    'entitle-worker, and kept for ever.';
 
--- The history of what was learned, once per key and content, with where it was first read.
 CREATE TABLE revisions (
     kind text COLLATE "C" NOT NULL
         CHECK (kind IN ('transaction', 'renewal', 'app_transaction')),
@@ -114,7 +131,8 @@ CREATE TABLE revisions (
 );
 
 COMMENT ON TABLE revisions IS
-    'Every content ever seen, once per key, with the raw record that first brought it.';
+    'Every content ever seen, once per key, with the raw record that first brought it. Rows are '
+    'only ever added, by entitle-worker, and kept for ever: facts can be read from them again.';
 
 CREATE TABLE notifications (
     environment text COLLATE "C" NOT NULL,
@@ -135,4 +153,29 @@ CREATE TABLE notifications (
 );
 
 COMMENT ON TABLE notifications IS
-    'Every genuine notification, also those that carry no fact. History, never a source of rights.';
+    'Every genuine notification, also those that carry no fact. History, never a source of rights. '
+    'Rows are only ever added, by entitle-worker, and kept for ever.';
+
+-- What Apple says of a person's copy of an app, apart from any purchase. It grants nothing by
+-- itself; its ID is what family members' and old purchases are linked by.
+CREATE TABLE app_downloads (
+    environment text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    app_transaction_id text COLLATE "C" NOT NULL,
+    -- The revision: the newest date of signing, of equal dates the greater content hash.
+    signed_date_ms bigint NOT NULL,
+    content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
+    trust text COLLATE "C" NOT NULL,
+    -- The version that was downloaded first, and when; in the Sandbox always 1.0 and 2013-08-01.
+    original_application_version text COLLATE "C",
+    original_purchase_date_ms bigint,
+    original_platform text COLLATE "C",
+    -- Null where the app was not ordered before its release.
+    preorder_date_ms bigint,
+    application_version text COLLATE "C",
+    PRIMARY KEY (app_transaction_id, environment, bundle_id)
+) WITH (fillfactor = 90);
+
+COMMENT ON TABLE app_downloads IS
+    'The newest app transaction of each account and app; all their contents are in revisions. '
+    'Written by entitle-worker, kept for ever.';

@@ -1,4 +1,5 @@
--- What follows from the facts: who may use what, when; and how that came to change.
+-- What follows from the facts: who may use what and when, what consumables credit, and what people
+-- granted beside it.
 
 CREATE TABLE catalog_versions (
     version integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -8,7 +9,9 @@ CREATE TABLE catalog_versions (
     applied_by text NOT NULL DEFAULT current_user
 );
 
-COMMENT ON TABLE catalog_versions IS 'Product catalogs as they were applied; the last one holds.';
+COMMENT ON TABLE catalog_versions IS
+    'Product catalogs as they were applied; the last one holds. Written by `pipeline catalog '
+    'apply`, kept for ever.';
 
 CREATE FUNCTION catalog_changed() RETURNS trigger
     LANGUAGE plpgsql AS
@@ -22,7 +25,23 @@ $$;
 CREATE TRIGGER applied AFTER INSERT ON catalog_versions
     FOR EACH ROW EXECUTE FUNCTION catalog_changed();
 
--- The projection: per purchase, entitlement key and user the spans of time in which it holds.
+CREATE TABLE catalog_projection (
+    -- There is one row.
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    -- 0 before the first catalog.
+    version integer NOT NULL DEFAULT 0,
+    -- The version that is being worked through, and the last purchase that was looked at.
+    target integer,
+    after_original_transaction_id text COLLATE "C" NOT NULL DEFAULT '',
+    after_environment text COLLATE "C" NOT NULL DEFAULT ''
+);
+
+COMMENT ON TABLE catalog_projection IS
+    'By which catalog all rows are projected, and how far those of a later one have come, so that '
+    'another copy of the worker goes on there. Written by entitle-worker.';
+
+INSERT INTO catalog_projection DEFAULT VALUES;
+
 CREATE TABLE entitlements (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -34,9 +53,29 @@ CREATE TABLE entitlements (
     PRIMARY KEY (original_transaction_id, environment, bundle_id, entitlement_key, user_id)
 ) WITH (fillfactor = 80);
 
+COMMENT ON TABLE entitlements IS
+    'The projection: per purchase, entitlement key and user the spans of time in which it holds, '
+    'past ones too. Written by entitle-worker, kept while it follows from the facts.';
+
 CREATE INDEX entitlements_of_user ON entitlements (user_id, entitlement_key);
 
--- Non-renewing purchases extend each other per user and product, whatever purchase they belong to.
+CREATE TABLE closed_periods (
+    environment text COLLATE "C" NOT NULL,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    trust text COLLATE "C" NOT NULL,
+    -- Each transaction bought before this is in the periods, and no other.
+    closed_before_ms bigint NOT NULL,
+    periods tstzmultirange NOT NULL,
+    PRIMARY KEY (original_transaction_id, environment, product_id)
+) WITH (fillfactor = 70);
+
+COMMENT ON TABLE closed_periods IS
+    'What the oldest transactions of a long subscription add up to, so that a renewal reads a few '
+    'rows and not hundreds. Written by entitle-worker. A copy of what follows from the facts: it '
+    'may be emptied at any moment, and a migration that comes with another rule has to empty it.';
+
 CREATE TABLE stacked_purchases (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -49,82 +88,86 @@ CREATE TABLE stacked_purchases (
     PRIMARY KEY (user_id, product_id, environment, bundle_id, transaction_id)
 );
 
+COMMENT ON TABLE stacked_purchases IS
+    'Non-renewing purchases, which extend each other per user and product, whatever purchase they '
+    'belong to. Written by entitle-worker, kept while it follows from the facts.';
+
 CREATE INDEX stacked_purchases_of_purchase
     ON stacked_purchases (original_transaction_id, environment, bundle_id);
 
--- The last version given out to a user's changes; read and raised under the user's lock.
-CREATE TABLE user_versions (
-    user_id text COLLATE "C" PRIMARY KEY,
-    version bigint NOT NULL
-) WITH (fillfactor = 50);
-
--- Append-only: what a user could use before and after, and why it became different.
-CREATE TABLE changes (
-    user_id text COLLATE "C" NOT NULL,
-    -- Grows by one for each user and never skips.
-    version bigint NOT NULL CHECK (version > 0),
+-- One transaction may credit several products: itself, and its Advanced Commerce items that the
+-- catalog names as consumables. Each has an entry of its own, which is taken back alone.
+CREATE TABLE ledger (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
+    transaction_id text COLLATE "C" NOT NULL,
+    currency text COLLATE "C" NOT NULL,
     original_transaction_id text COLLATE "C" NOT NULL,
-    entitlement_key text COLLATE "C" NOT NULL,
-    old_periods tstzmultirange NOT NULL,
-    new_periods tstzmultirange NOT NULL,
-    cause text COLLATE "C" NOT NULL
-        CHECK (cause IN ('transaction', 'renewal', 'notification', 'link', 'catalog', 'rebuild')),
-    -- The transaction, notification or link that brought it.
-    cause_id text COLLATE "C",
-    catalog_version integer,
-    source_topic text COLLATE "C",
-    source_partition integer,
-    source_offset bigint,
-    changed_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (user_id, version)
+    product_id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    amount bigint NOT NULL CHECK (amount > 0),
+    -- What a refund took back of it; less again after the refund's reversal.
+    taken_back bigint NOT NULL DEFAULT 0 CHECK (taken_back BETWEEN 0 AND amount),
+    purchase_date_ms bigint NOT NULL,
+    revocation_date_ms bigint,
+    -- Begins with the purchase, by which credits are found: one index serves both, and no other can
+    -- be taken for it by a plan that is made while the table is empty.
+    PRIMARY KEY (
+        original_transaction_id, environment, bundle_id, transaction_id, product_id, currency)
+) WITH (fillfactor = 90);
+
+COMMENT ON TABLE ledger IS
+    'What each consumable''s transaction credits, once for ever whatever is replayed. Written by '
+    'entitle-worker, kept while it follows from the facts.';
+
+CREATE INDEX ledger_of_user ON ledger (user_id, currency);
+
+CREATE TABLE ledger_debits (
+    user_id text COLLATE "C" NOT NULL,
+    -- The caller's name for this spending, so that it may ask twice and spend once.
+    reference text COLLATE "C" NOT NULL CHECK (reference <> ''),
+    environment text COLLATE "C" NOT NULL,
+    currency text COLLATE "C" NOT NULL,
+    amount bigint NOT NULL CHECK (amount > 0),
+    debited_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (user_id, reference),
+    CONSTRAINT ledger_debits_of_identifiers CHECK (
+        is_identifier(user_id) AND is_identifier(reference) AND is_identifier(environment)
+        AND is_identifier(currency)
+    )
 );
 
--- Locks, always in the order of their numbers, so that two batches wait for each other instead of
--- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,
--- which costs a wait and nothing else. First the accounts of a batch, then its purchases, then its
--- users.
+COMMENT ON TABLE ledger_debits IS
+    'What users spent of their balances. Written by the app''s own servers through ledger_debit, '
+    'kept for ever.';
 
--- An Apple Account in an app, whose purchases may name each other's owner.
-CREATE FUNCTION lock_accounts(
-    environments text[], bundle_ids text[], app_transaction_ids text[]
-) RETURNS void
-    LANGUAGE plpgsql AS
-$$
-DECLARE
-    number bigint;
-BEGIN
-    FOR number IN
-        SELECT DISTINCT hashtextextended(
-            'account' || chr(9) || e || chr(9) || b || chr(9) || a, 0)
-        FROM unnest(environments, bundle_ids, app_transaction_ids) AS account (e, b, a)
-        ORDER BY 1
-    LOOP
-        PERFORM pg_advisory_xact_lock(number);
-    END LOOP;
-END
-$$;
+-- Facts of another source than Apple's: they are in no table that Apple's word fills, so that
+-- neither is ever taken for the other. An environment of their own, as all that grants.
+CREATE TABLE grants (
+    grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    environment text COLLATE "C" NOT NULL CHECK (environment <> ''),
+    user_id text COLLATE "C" NOT NULL CHECK (user_id <> ''),
+    entitlement_key text COLLATE "C" NOT NULL CHECK (entitlement_key <> ''),
+    -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked.
+    periods tstzmultirange NOT NULL,
+    granted_at timestamptz NOT NULL DEFAULT now(),
+    granted_by text NOT NULL CHECK (granted_by <> ''),
+    reason text NOT NULL CHECK (reason <> ''),
+    revoked_at timestamptz,
+    revoked_by text CHECK (revoked_by <> ''),
+    revocation_reason text CHECK (revocation_reason <> ''),
+    CONSTRAINT grants_of_identifiers CHECK (
+        is_identifier(user_id) AND is_identifier(entitlement_key) AND is_identifier(environment)
+    )
+);
 
--- A purchase with the renewal infos that join it: these name no app, so neither does the lock.
-CREATE FUNCTION lock_purchases(
-    environments text[], original_transaction_ids text[]
-) RETURNS void
-    LANGUAGE plpgsql AS
-$$
-DECLARE
-    number bigint;
-BEGIN
-    FOR number IN
-        SELECT DISTINCT hashtextextended('purchase' || chr(9) || e || chr(9) || o, 0)
-        FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
-        ORDER BY 1
-    LOOP
-        PERFORM pg_advisory_xact_lock(number);
-    END LOOP;
-END
-$$;
+COMMENT ON TABLE grants IS
+    'What people granted, beside what was bought. Written through grant_entitlement and '
+    'revoke_grant, kept for ever.';
 
+CREATE INDEX grants_of_user ON grants (user_id, entitlement_key);
+
+-- The locks of users, as those of accounts and purchases: in the order of their numbers.
 CREATE FUNCTION lock_users(user_ids text[]) RETURNS void
     LANGUAGE plpgsql AS
 $$
@@ -141,7 +184,8 @@ BEGIN
 END
 $$;
 
--- Whether a user may use something at an instant, by today's knowledge of that instant.
+-- Whether a user may use something at an instant, by today's knowledge of that instant. Bought or
+-- granted: for the user it is the same.
 CREATE FUNCTION has_entitlement(
     user_id text,
     entitlement_key text,
@@ -156,24 +200,37 @@ BEGIN ATOMIC
             AND held.entitlement_key = has_entitlement.entitlement_key
             AND held.environment = has_entitlement.environment
             AND held.periods @> has_entitlement.at
+    ) OR EXISTS (
+        SELECT FROM grants AS held
+        WHERE held.user_id = has_entitlement.user_id
+            AND held.entitlement_key = has_entitlement.entitlement_key
+            AND held.environment = has_entitlement.environment
+            AND held.periods @> has_entitlement.at
     );
 END;
 
 -- What holds now in one environment, with the span of time that now lies in; no end is for ever.
+-- Either a purchase stands behind it or a grant.
 CREATE FUNCTION active_entitlements_in(environment text)
 RETURNS TABLE (
     user_id text,
     entitlement_key text,
     bundle_id text,
     original_transaction_id text,
+    grant_id bigint,
     active_since timestamptz,
     active_until timestamptz
 )
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT held.user_id, held.entitlement_key, held.bundle_id, held.original_transaction_id,
-        lower(span), upper(span)
+        NULL::bigint, lower(span), upper(span)
     FROM entitlements AS held
+    CROSS JOIN LATERAL unnest(held.periods) AS span
+    WHERE held.environment = active_entitlements_in.environment AND span @> now()
+    UNION ALL
+    SELECT held.user_id, held.entitlement_key, NULL, NULL, held.grant_id, lower(span), upper(span)
+    FROM grants AS held
     CROSS JOIN LATERAL unnest(held.periods) AS span
     WHERE held.environment = active_entitlements_in.environment AND span @> now();
 END;
@@ -183,6 +240,28 @@ CREATE VIEW active_entitlements AS
 
 COMMENT ON VIEW active_entitlements IS
     'Production only; active_entitlements_in(environment) answers for the others.';
+
+-- All that a user holds, in every environment, now and ever: bought and granted. Where a record of
+-- the feed or an answer could not carry all of it, it stands here.
+CREATE FUNCTION held_entitlements(user_id text)
+RETURNS TABLE (
+    environment text,
+    bundle_id text,
+    original_transaction_id text,
+    grant_id bigint,
+    entitlement_key text,
+    periods tstzmultirange
+)
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT held.environment, held.bundle_id, held.original_transaction_id, NULL::bigint,
+        held.entitlement_key, held.periods
+    FROM entitlements AS held WHERE held.user_id = held_entitlements.user_id
+    UNION ALL
+    SELECT held.environment, NULL, NULL, held.grant_id, held.entitlement_key, held.periods
+    FROM grants AS held
+    WHERE held.user_id = held_entitlements.user_id AND NOT isempty(held.periods);
+END;
 
 -- For support: every entitlement, now and ever, beside what Apple says of its purchase. The newest
 -- transaction is the one bought last; renewal info is what the same trust vouched for.
@@ -216,3 +295,123 @@ CREATE VIEW entitlement_details AS
     LEFT JOIN owners AS owner
         ON owner.environment = held.environment AND owner.bundle_id = held.bundle_id
         AND owner.original_transaction_id = held.original_transaction_id;
+
+-- A user's balance; below zero only where something was refunded that had been spent.
+CREATE FUNCTION ledger_balance(
+    user_id text, currency text, environment text DEFAULT 'Production'
+) RETURNS bigint
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT (
+        coalesce((
+            SELECT sum(credit.amount - credit.taken_back) FROM ledger AS credit
+            WHERE credit.user_id = ledger_balance.user_id
+                AND credit.currency = ledger_balance.currency
+                AND credit.environment = ledger_balance.environment
+        ), 0)
+        - coalesce((
+            SELECT sum(debit.amount) FROM ledger_debits AS debit
+            WHERE debit.user_id = ledger_balance.user_id
+                AND debit.currency = ledger_balance.currency
+                AND debit.environment = ledger_balance.environment
+        ), 0)
+    )::bigint;
+END;
+
+CREATE VIEW ledger_balances AS
+    SELECT user_id, currency, sum(amount)::bigint AS balance
+    FROM (
+        SELECT user_id, currency, amount - taken_back AS amount
+        FROM ledger WHERE environment = 'Production'
+        UNION ALL
+        SELECT user_id, currency, -amount
+        FROM ledger_debits WHERE environment = 'Production'
+    ) AS entries
+    GROUP BY user_id, currency;
+
+COMMENT ON VIEW ledger_balances IS
+    'Production only; ledger_balance(user, currency, environment) answers for the others.';
+
+-- Spends, for the app's own servers, and returns the balance that is left.
+--
+-- The same reference again changes nothing and returns the balance as it is. Raises LE001 where the
+-- balance does not suffice, and LE002 where the reference stands for another debit already.
+CREATE FUNCTION ledger_debit(
+    user_id text,
+    currency text,
+    amount bigint,
+    reference text,
+    environment text DEFAULT 'Production'
+) RETURNS bigint
+    LANGUAGE plpgsql AS
+$$
+#variable_conflict use_column
+DECLARE
+    known ledger_debits%ROWTYPE;
+    balance bigint;
+BEGIN
+    IF amount IS NULL OR amount <= 0 THEN
+        RAISE EXCEPTION 'a debit is more than zero' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF reference IS NULL OR reference = '' THEN
+        RAISE EXCEPTION 'a debit needs a reference' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- A snapshot older than the lock would not see the debit that we waited for.
+    IF current_setting('transaction_isolation') = 'repeatable read' THEN
+        RAISE EXCEPTION 'ledger_debit needs READ COMMITTED or SERIALIZABLE'
+            USING ERRCODE = 'feature_not_supported';
+    END IF;
+    PERFORM lock_users(ARRAY[ledger_debit.user_id]);
+    SELECT * INTO known FROM ledger_debits AS debit
+        WHERE debit.user_id = ledger_debit.user_id AND debit.reference = ledger_debit.reference;
+    IF FOUND THEN
+        IF (known.currency, known.amount, known.environment)
+            <> (ledger_debit.currency, ledger_debit.amount, ledger_debit.environment)
+        THEN
+            RAISE EXCEPTION 'this reference stands for another debit already'
+                USING ERRCODE = 'LE002';
+        END IF;
+        RETURN ledger_balance(
+            ledger_debit.user_id, ledger_debit.currency, ledger_debit.environment);
+    END IF;
+    balance := ledger_balance(
+        ledger_debit.user_id, ledger_debit.currency, ledger_debit.environment);
+    IF balance < ledger_debit.amount THEN
+        RAISE EXCEPTION 'the balance does not suffice' USING ERRCODE = 'LE001';
+    END IF;
+    INSERT INTO ledger_debits (user_id, reference, environment, currency, amount)
+    VALUES (
+        ledger_debit.user_id, ledger_debit.reference, ledger_debit.environment,
+        ledger_debit.currency, ledger_debit.amount
+    );
+    RETURN balance - ledger_debit.amount;
+END
+$$;
+
+-- How a user's balance came about, by today's knowledge: what each purchase credited, what refunds
+-- took back of it, what the app spent, and the balance after each. Other environments than
+-- Production are shown too.
+CREATE VIEW ledger_history AS
+    SELECT
+        user_id, environment, currency, happened_at, kind, amount, reference, product_id,
+        sum(amount) OVER (
+            PARTITION BY user_id, environment, currency
+            ORDER BY happened_at, place, reference, product_id
+            ROWS UNBOUNDED PRECEDING
+        )::bigint AS balance
+    FROM (
+        SELECT user_id, environment, currency, timestamptz_from_ms(purchase_date_ms) AS happened_at,
+            1 AS place, 'credit' AS kind, amount, transaction_id AS reference, product_id
+        FROM ledger
+        UNION ALL
+        SELECT user_id, environment, currency, timestamptz_from_ms(revocation_date_ms),
+            2, 'refund', -taken_back, transaction_id, product_id
+        FROM ledger WHERE revocation_date_ms IS NOT NULL
+        UNION ALL
+        SELECT user_id, environment, currency, debited_at, 3, 'debit', -amount, reference, NULL
+        FROM ledger_debits
+    ) AS entries;
+
+COMMENT ON VIEW ledger_history IS
+    'Each credit, refund and debit with the balance after it; references are transaction IDs, or '
+    'the app''s own names of its debits.';

@@ -23,6 +23,10 @@ CREATE UNLOGGED TABLE dedupe_revisions (
     PRIMARY KEY (id, kind, environment, bundle_id, trust, track)
 ) WITH (fillfactor = 80);
 
+COMMENT ON TABLE dedupe_revisions IS
+    'The newest revision of each ID that went on. Written by dedupe-worker, kept for '
+    'dedupe.retention after it was marked.';
+
 CREATE UNLOGGED TABLE dedupe_notifications (
     environment text COLLATE "C" NOT NULL,
     uuid text COLLATE "C" NOT NULL,
@@ -30,8 +34,12 @@ CREATE UNLOGGED TABLE dedupe_notifications (
     PRIMARY KEY (uuid, environment)
 );
 
--- Forgets what was marked before the instant, in some pages of the tables: pruning goes through them
--- in small steps, each without a lock that anybody would notice.
+COMMENT ON TABLE dedupe_notifications IS
+    'The UUIDs of notifications that went on. Written by dedupe-worker, kept for dedupe.retention '
+    'after they were marked.';
+
+-- Forgets what was marked before the instant, in some pages of the tables: pruning goes through
+-- them in small steps, each without a lock that anybody would notice.
 --
 -- Returns whether there are pages beyond these.
 CREATE FUNCTION dedupe_prune(before timestamptz, first_page bigint, page_count bigint)

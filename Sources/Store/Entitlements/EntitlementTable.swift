@@ -175,7 +175,7 @@ package enum ClosedPeriodTable {
     private static let terms: Columns<Row> = [
         Column("bundle_id", \.bundleID),
         Column("trust", \.trust),
-        Column("sealed_before_ms", \.before),
+        Column("closed_before_ms", \.before),
         Column("periods", \.periods),
     ]
 
@@ -185,7 +185,7 @@ package enum ClosedPeriodTable {
         let productID = columns("product_id", String.self)
         let bundleID = columns("bundle_id", String.self)
         let trust = columns("trust", Trust.self)
-        let before = columns("sealed_before_ms", Timestamp.self)
+        let before = columns("closed_before_ms", Timestamp.self)
         let periods = columns("periods", PeriodSet.self)
         return { row in
             Row(
@@ -210,7 +210,7 @@ package enum ClosedPeriodTable {
             )
         ],
         """
-        INSERT INTO sealed_periods ($new.columns)
+        INSERT INTO closed_periods ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, product_id) DO UPDATE
         SET \(terms.excluded)
@@ -220,7 +220,7 @@ package enum ClosedPeriodTable {
     package static let remove = Statement<[PurchaseScope], Void>(
         [.rows("gone", PurchaseScope.columns)],
         """
-        DELETE FROM sealed_periods AS closed USING $gone
+        DELETE FROM closed_periods AS closed USING $gone
         WHERE \(PurchaseScope.columns.equal("closed", "gone"))
         """
     )
@@ -228,6 +228,6 @@ package enum ClosedPeriodTable {
     static let read = Statement<[PurchaseScope], Row>(
         [.rows("asked", PurchaseScope.columns)],
         returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("sealed_periods"))"
+        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("closed_periods"))"
     )
 }

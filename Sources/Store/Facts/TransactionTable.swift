@@ -124,7 +124,7 @@ package enum TransactionTable {
                 where: """
                     AND known.purchase_date_ms >= coalesce(
                         (
-                            SELECT max(sealed_before_ms) FROM sealed_periods AS closed
+                            SELECT max(closed_before_ms) FROM closed_periods AS closed
                             WHERE closed.original_transaction_id = asked.original_transaction_id
                               AND closed.environment = asked.environment
                         ),

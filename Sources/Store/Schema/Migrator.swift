@@ -110,6 +110,9 @@ package struct Migrator: Sendable {
             content_sha256 bytea NOT NULL,
             applied_at timestamptz NOT NULL DEFAULT now(),
             applied_by text NOT NULL DEFAULT current_user
-        )
+        );
+        COMMENT ON TABLE schema_migrations IS
+            'The migrations that were applied, with the hash of their text. Written by '
+            '`pipeline migrate`, kept for ever.'
         """
 }

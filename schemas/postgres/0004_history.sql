@@ -1,38 +1,103 @@
--- What people granted, beside what was bought; and what was known when.
+-- How that came to change, and how those who follow it hear of it.
 
--- Facts of another source than Apple's: they are in no table that Apple's word fills, so that neither
--- is ever taken for the other. An environment of their own, as all that grants.
-CREATE TABLE grants (
-    grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    environment text COLLATE "C" NOT NULL CHECK (environment <> ''),
-    user_id text COLLATE "C" NOT NULL CHECK (user_id <> ''),
-    entitlement_key text COLLATE "C" NOT NULL CHECK (entitlement_key <> ''),
-    -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked.
-    periods tstzmultirange NOT NULL,
-    granted_at timestamptz NOT NULL DEFAULT now(),
-    granted_by text NOT NULL CHECK (granted_by <> ''),
-    reason text NOT NULL CHECK (reason <> ''),
-    revoked_at timestamptz,
-    revoked_by text CHECK (revoked_by <> ''),
-    revocation_reason text CHECK (revocation_reason <> '')
-);
+CREATE TABLE user_versions (
+    user_id text COLLATE "C" PRIMARY KEY,
+    version bigint NOT NULL
+) WITH (fillfactor = 50);
 
-CREATE INDEX grants_of_user ON grants (user_id, entitlement_key);
+COMMENT ON TABLE user_versions IS
+    'The last version given out to a user''s changes. Written under the user''s lock by all who '
+    'write changes, kept for ever.';
 
--- The same history and the same feed. No purchase stands behind a change by a grant.
-ALTER TABLE changes
-    ADD COLUMN grant_id bigint,
-    ALTER COLUMN bundle_id DROP NOT NULL,
-    ALTER COLUMN original_transaction_id DROP NOT NULL,
-    DROP CONSTRAINT changes_cause_check,
-    ADD CONSTRAINT changes_cause_check CHECK (
+CREATE TABLE changes (
+    user_id text COLLATE "C" NOT NULL,
+    -- Grows by one for each user and never skips.
+    version bigint NOT NULL CHECK (version > 0),
+    environment text COLLATE "C" NOT NULL,
+    -- No purchase stands behind a change by a grant.
+    bundle_id text COLLATE "C",
+    original_transaction_id text COLLATE "C",
+    grant_id bigint,
+    entitlement_key text COLLATE "C" NOT NULL,
+    old_periods tstzmultirange NOT NULL,
+    new_periods tstzmultirange NOT NULL,
+    cause text COLLATE "C" NOT NULL CHECK (
         cause IN ('transaction', 'renewal', 'notification', 'link', 'catalog', 'rebuild', 'grant')
     ),
-    ADD CONSTRAINT changes_of_grant_or_purchase CHECK (
+    -- The transaction, notification or link that brought it.
+    cause_id text COLLATE "C",
+    catalog_version integer,
+    source_topic text COLLATE "C",
+    source_partition integer,
+    source_offset bigint,
+    -- Taken under the user's lock, so it is never before that of an earlier version.
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (user_id, version),
+    CONSTRAINT changes_of_grant_or_purchase CHECK (
         (cause = 'grant') = (grant_id IS NOT NULL)
         AND (grant_id IS NULL) = (original_transaction_id IS NOT NULL)
         AND (grant_id IS NULL) = (bundle_id IS NOT NULL)
-    );
+    )
+);
+
+COMMENT ON TABLE changes IS
+    'What a user could use before and after, and why it became different. Rows are only ever '
+    'added, by entitle-worker and by the functions of grants, and kept for ever.';
+
+CREATE TABLE unpublished_changes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id text COLLATE "C" NOT NULL,
+    version bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+
+COMMENT ON TABLE unpublished_changes IS
+    'The outbox: changes that are committed and not published yet. Written by a trigger of '
+    'changes, removed by entitle-worker when the broker has acknowledged what they stand for.';
+
+-- Whoever appends to the history, publishes: in the same transaction, and in the versions' order,
+-- because the next version of a user waits for this one's commit.
+CREATE FUNCTION publish_changes() RETURNS trigger
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    INSERT INTO unpublished_changes (user_id, version)
+    SELECT user_id, version FROM after ORDER BY user_id, version;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER published AFTER INSERT ON changes REFERENCING NEW TABLE AS after
+    FOR EACH STATEMENT EXECUTE FUNCTION publish_changes();
+
+-- It hands a record over only while so much of its lease is left that the record is delivered or
+-- given up before another copy may begin. What a copy had handed over when it was killed may be
+-- served after what the next one publishes, and entitlements.current would end in an older version
+-- of a user than the newest. So it is known what was handed over, and the newest states of the
+-- users concerned are published again.
+CREATE TABLE feed_lease (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    holder text NOT NULL,
+    until timestamptz NOT NULL,
+    -- The ID in the outbox of the last change in work; 0 where all is acknowledged.
+    handed_over_through bigint NOT NULL DEFAULT 0,
+    -- Up to which ID changes were handed over of which nothing is known since.
+    suspect_through bigint NOT NULL DEFAULT 0
+);
+
+COMMENT ON TABLE feed_lease IS
+    'Which copy of entitle-worker publishes, and until when. Written by the copies themselves.';
+
+CREATE TABLE feed_repetitions (
+    user_id text COLLATE "C" PRIMARY KEY,
+    due timestamptz NOT NULL
+);
+
+COMMENT ON TABLE feed_repetitions IS
+    'Users whose newest state goes into the outbox once more, and when. Written and removed by '
+    'entitle-worker.';
+
+-- Those that are due are found without reading the table whole.
+CREATE INDEX feed_repetitions_due ON feed_repetitions (due);
 
 -- Gives a grant's change the next version of its user, who is locked.
 CREATE FUNCTION record_grant_change(
@@ -122,66 +187,8 @@ BEGIN
 END
 $$;
 
--- Bought or granted: for the user it is the same.
-CREATE OR REPLACE FUNCTION has_entitlement(
-    user_id text,
-    entitlement_key text,
-    at timestamptz DEFAULT now(),
-    environment text DEFAULT 'Production'
-) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT EXISTS (
-        SELECT FROM entitlements AS held
-        WHERE held.user_id = has_entitlement.user_id
-            AND held.entitlement_key = has_entitlement.entitlement_key
-            AND held.environment = has_entitlement.environment
-            AND held.periods @> has_entitlement.at
-    ) OR EXISTS (
-        SELECT FROM grants AS held
-        WHERE held.user_id = has_entitlement.user_id
-            AND held.entitlement_key = has_entitlement.entitlement_key
-            AND held.environment = has_entitlement.environment
-            AND held.periods @> has_entitlement.at
-    );
-END;
-
-DROP VIEW active_entitlements;
-DROP FUNCTION active_entitlements_in;
-
--- What holds now in one environment, with the span of time that now lies in; no end is for ever.
--- Either a purchase stands behind it or a grant.
-CREATE FUNCTION active_entitlements_in(environment text)
-RETURNS TABLE (
-    user_id text,
-    entitlement_key text,
-    bundle_id text,
-    original_transaction_id text,
-    grant_id bigint,
-    active_since timestamptz,
-    active_until timestamptz
-)
-    LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT held.user_id, held.entitlement_key, held.bundle_id, held.original_transaction_id,
-        NULL::bigint, lower(span), upper(span)
-    FROM entitlements AS held
-    CROSS JOIN LATERAL unnest(held.periods) AS span
-    WHERE held.environment = active_entitlements_in.environment AND span @> now()
-    UNION ALL
-    SELECT held.user_id, held.entitlement_key, NULL, NULL, held.grant_id, lower(span), upper(span)
-    FROM grants AS held
-    CROSS JOIN LATERAL unnest(held.periods) AS span
-    WHERE held.environment = active_entitlements_in.environment AND span @> now();
-END;
-
-CREATE VIEW active_entitlements AS
-    SELECT * FROM active_entitlements_in('Production');
-
-COMMENT ON VIEW active_entitlements IS
-    'Production only; active_entitlements_in(environment) answers for the others.';
-
--- What was known of a user at an instant: every entitlement with the periods that were taken to hold.
+-- What was known of a user at an instant: every entitlement with the periods that were taken to
+-- hold.
 CREATE FUNCTION entitlements_as_known(
     user_id text, known_at timestamptz, environment text DEFAULT 'Production'
 ) RETURNS TABLE (
