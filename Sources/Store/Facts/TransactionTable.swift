@@ -55,10 +55,10 @@ package enum TransactionTable {
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
     /// locks.
     ///
-    /// Raises nothing of a transaction that contradicts what is known of its ID: the caller compares
-    /// how many rows were touched with how many there are. What the table knows of the purchases at
-    /// hand was compared before; this sees an ID that belongs to another purchase, or whose
-    /// transaction lies in a closed period.
+    /// Raises nothing of a transaction that contradicts what is known of its ID: the caller
+    /// compares how many rows were touched with how many there are. What the table knows of the
+    /// purchases at hand was compared before; this sees an ID that belongs to another purchase, or
+    /// whose transaction lies in a closed period.
     package static let raise = Statement<[TransactionFact], Void>(
         [.rows("new", key + identity + lateIdentity + terms)],
         """

@@ -11,7 +11,7 @@ package struct CommitMetadata: Hashable, Sendable {
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
     package var others: [String: String]
 
-    /// A broker takes 4,096 characters; half of them are left to what comes later.
+    /// A broker accepts 4,096 characters; half of them are left for later additions.
     package static let bytesMax = 2_048
 
     package init(
@@ -69,7 +69,7 @@ package struct CommitMetadata: Hashable, Sendable {
         }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
             let word = " \(key)=\(value)"
-            // What is not ours never takes the room of what is.
+            // Words of others never crowd out our own.
             guard text.utf8.count + word.utf8.count <= Self.bytesMax else { continue }
             text += word
         }

@@ -2,13 +2,13 @@ import AppStore
 package import Kafka
 import Synchronization
 
-/// The largest record that the producer and each topic take, as far as that is known.
+/// The largest record that the producer and each topic accept, as far as that is known.
 ///
 /// So a record of which one output is too large is refused whole, before any of its outputs is
-/// sent. Where the broker does not tell a topic's limit, it is known what the topic has taken.
+/// sent. Where the broker does not report a topic's limit, records are tried.
 package final class OutputLimits: Sendable {
     private struct State {
-        /// `max.message.bytes`, where the broker told it.
+        /// `max.message.bytes`, where the broker reported it.
         var topics: [String: Int] = [:]
         /// The largest record that was tried alone and taken, where it did not.
         var taken: [String: Int] = [:]
@@ -24,7 +24,7 @@ package final class OutputLimits: Sendable {
         producerBytesMax = text.flatMap { Int($0) } ?? .max
     }
 
-    /// Reads what the broker says of the topics; what it does not name stays as it was known.
+    /// Reads the configurations of topics; what they do not name stays as it was known.
     package func read(_ settings: [String: [String: TopicSetting]]) {
         let limits = settings.compactMapValues { topic in
             topic["max.message.bytes"].flatMap { Int($0.value) }
@@ -38,7 +38,7 @@ package final class OutputLimits: Sendable {
         return record.batchBytesMax <= min(producerBytesMax, topicBytesMax)
     }
 
-    /// Whether nobody told what the topic takes and the record is larger than any that it took.
+    /// Whether the topic's limit is unknown and the record is larger than any that it accepted.
     func isUntried(_ record: ProducerRecord) -> Bool {
         state.withLock { state in
             state.topics[record.topic] == nil
@@ -61,7 +61,7 @@ extension Verdict {
         return .tooLarge(for: output.topic)
     }
 
-    /// A record of which an output is larger than its topic takes: none of its outputs goes on.
+    /// A record of which an output is larger than its topic accepts: none of its outputs goes on.
     static func tooLarge(for topic: String) -> Verdict {
         .deadLettered(
             Refusal(

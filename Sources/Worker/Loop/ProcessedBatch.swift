@@ -49,7 +49,7 @@ struct ProcessedBatch: Sendable {
     /// Which output of a record, by the record's index, is acknowledged before the others are sent.
     var tried: [Int: Int] = [:]
 
-    /// - Parameter outcomes: nil where nobody is answered.
+    /// - Parameter outcomes: nil where no record is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
@@ -67,7 +67,7 @@ struct ProcessedBatch: Sendable {
         return outputs
     }
 
-    /// Nil where nobody waits for the record, or where it goes on.
+    /// Nil where no request waits for the record, or where it goes on.
     func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
         guard let outcomes,
             let outcome = verdicts[owner].outcome ?? Outcome(endOf: verdicts[owner]),
@@ -100,7 +100,7 @@ struct ProcessedBatch: Sendable {
 }
 
 extension ProcessedBatch {
-    /// Refuses each record of which an output is larger than its topic takes, before any is sent.
+    /// Refuses each record of which an output is larger than its topic accepts, before any is sent.
     ///
     /// - Returns: the outputs that are too large, one of each such record.
     mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
@@ -115,8 +115,8 @@ extension ProcessedBatch {
         return oversized
     }
 
-    /// The largest output of each record with several, where only the broker can say whether it
-    /// takes it.
+    /// The largest output of each record with several, where only the broker knows whether it
+    /// accepts it.
     func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
         verdicts.enumerated().compactMap { owner, verdict in
             guard verdict.outputs.count > 1,

@@ -16,7 +16,7 @@ struct TopicCheck: Sendable {
 
     /// A body at its limit of 1 MiB, decoded and with its headers, fits twice over.
     static let recordBytesMin = 2 << 20
-    /// A dead letter carries the whole of a record beside what is said of it.
+    /// A dead letter carries the whole of a record beside its own headers.
     static let deadLetterBytesMin = 3 << 20
 
     let needs: [Need]
@@ -35,7 +35,7 @@ struct TopicCheck: Sendable {
             ]
     }
 
-    /// The topics to be written that do not exist; of those to be read the consumer tells itself.
+    /// The topics to be written that do not exist; those to be read the consumer reports itself.
     func missing(in metadata: ClusterMetadata) -> [Finding] {
         let present = Set(metadata.topics.filter { $0.error == nil }.map(\.name))
         return needs.map(\.topic)

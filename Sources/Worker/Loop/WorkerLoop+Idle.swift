@@ -6,7 +6,7 @@ extension WorkerLoop {
     /// Between two probes of a stage that nothing else asks.
     private static let probeInterval = Duration.seconds(2)
 
-    /// Asks the stage's database while no record does, so that readiness tells of an outage before
+    /// Probes the stage's database while no record does, so that readiness shows an outage before
     /// the next record meets it.
     func probeWhileIdle() async {
         while !Task.isCancelled {
@@ -27,11 +27,11 @@ extension WorkerLoop {
         }
     }
 
-    /// What fails only while a batch is in hand.
+    /// What fails only while a batch is in flight.
     private static let kindsOfBatches: [FaultKind] = [.process, .acknowledge, .deliver]
 
     /// Records that failed and then went to another worker fail here no longer, and no repetition
-    /// of theirs will say so.
+    /// of theirs will end them.
     private func forgetFaultsOfBatches() {
         for kind in Self.kindsOfBatches where faults.isFailing(kind) && !hasBatches {
             faults.succeeded(kind)

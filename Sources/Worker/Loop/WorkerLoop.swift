@@ -65,7 +65,7 @@ package final class WorkerLoop: Sendable {
     /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
     /// group.
     ///
-    /// Throws only for properties that librdkafka does not take, before anything is read.
+    /// Throws only for properties that librdkafka does not accept, before anything is read.
     package func run() async throws(KafkaError) {
         await waitForStage()
         guard let cluster = try await waitForCluster() else { return }

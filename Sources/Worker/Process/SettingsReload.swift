@@ -136,7 +136,7 @@ extension LogValue {
     }
 }
 
-/// Has the settings reloaded when somebody asks for it or a file has come to hold something else.
+/// Reloads the settings at SIGHUP, and when the contents of a file have changed.
 ///
 /// Files are compared by what they hold, at an interval: that notices a file that was replaced,
 /// a symlink with a new target (as a Kubernetes volume has them) and a file system without events.

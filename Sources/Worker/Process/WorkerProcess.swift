@@ -119,7 +119,7 @@ final class ProcessSignals {
     }
 }
 
-/// Ends the process where its orderly end takes too long.
+/// Exits the process where its orderly shutdown exceeds its time.
 ///
 /// A broker or a database that keeps its connections and answers nothing would hold the end up for
 /// the sum of all deadlines. Nothing is lost by it: what is not committed is read again, as after

@@ -12,7 +12,7 @@ package struct WorkerProgram: Sendable {
         package let log: Log
         /// How large the stage's outputs may be, as the loop learns it.
         package let limits: OutputLimits
-        /// The stage whose place the new one takes at a reload; nil at the start.
+        /// The stage that the new one replaces at a reload; nil at the start.
         package var predecessor: (any Stage)?
     }
 
@@ -25,7 +25,7 @@ package struct WorkerProgram: Sendable {
     package let otherSections: Set<String>
     /// Those that decide what is refused; `dlq.config.sha256` is made of them.
     package let decisive: [SettingDeclaration]
-    /// Those that are taken up while the worker runs; the stage is then made anew, so that only a
+    /// Those that are applied while the worker runs; the stage is then made again, so that only a
     /// stage that does not remember batches has any.
     package let reloadable: [SettingDeclaration]
     /// The files that these settings name, a change of which is a change of the settings.
@@ -42,7 +42,7 @@ package struct WorkerProgram: Sendable {
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
     /// Builds the stage; waits for nothing.
     ///
-    /// A `SettingsError` ends the process at its start with what it says.
+    /// A `SettingsError` ends the process at its start with its problems.
     package let make: @Sendable (Parts) throws(SettingsError) -> any Stage
 
     package init(
@@ -81,7 +81,7 @@ package struct WorkerProgram: Sendable {
 }
 
 extension WorkerProgram {
-    /// The stage of these settings, with what they say about its dead letters and its breaker.
+    /// The stage of these settings, with its dead letters and its breaker.
     func activeStage(_ parts: Parts) throws(SettingsError) -> ActiveStage {
         ActiveStage(
             stage: try make(parts),

@@ -2,7 +2,7 @@ package import HTTP
 import Kafka
 package import Settings
 
-/// A worker, built and not yet running: its loop, and the server that tells how it does.
+/// A worker, built and not yet running: its loop, and the server of its health and metrics.
 ///
 /// What `main` runs and what tests run is the same.
 package final class WorkerService: Sendable {
@@ -19,7 +19,7 @@ package final class WorkerService: Sendable {
     ///   - source: what the settings were read from, to be read again at a reload.
     ///   - handler: gets the log.
     ///
-    /// Throws `SettingsError`, `KafkaError` for properties that librdkafka does not take, and
+    /// Throws `SettingsError`, `KafkaError` for properties that librdkafka does not accept, and
     /// `HTTPServerError`.
     package init(
         _ program: WorkerProgram,

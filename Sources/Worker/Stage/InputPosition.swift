@@ -5,7 +5,7 @@ import Records
 ///
 /// `3/1200/0`: partition and offset in the topic that the stage reads, and which of the record's
 /// outputs it is. A record that is written again after a crash has the same position, so that
-/// repetitions can be told from what was lost.
+/// repetitions can be distinguished from losses.
 package struct InputPosition: Hashable, Sendable {
     package let partition: Int32
     package let offset: Int64
@@ -29,8 +29,8 @@ package struct InputPosition: Hashable, Sendable {
         self.init(partition: partition, offset: offset, index: index)
     }
 
-    /// Verdicts whose outputs say which record they were made of; the header that an output has
-    /// taken over from its input gives way.
+    /// Verdicts whose outputs name the record they were made of; a header that an output has copied
+    /// from its input is replaced.
     static func marking(_ verdicts: [Verdict], of records: [ConsumerRecord]) -> [Verdict] {
         zip(verdicts, records).map { verdict, record in
             var verdict = verdict

@@ -6,7 +6,7 @@ package struct StageDescription: Sendable {
     package let name: String
     /// What the stage reads.
     package let inputTopic: String
-    /// Whether what it reads are observations, and not bodies that anybody may have posted.
+    /// Whether what it reads are observations, and not bodies that any client may have posted.
     package let readsObservations: Bool
     /// Where records go on to; nil for the last stage.
     package let outputTopic: String?
@@ -44,7 +44,7 @@ package struct StageDescription: Sendable {
 }
 
 extension StageDescription: Hashable, CustomStringConvertible {
-    /// Stages are told apart by their names.
+    /// Stages are distinguished by their names.
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
     package func hash(into hasher: inout Hasher) {
@@ -60,7 +60,7 @@ extension StageDescription: Hashable, CustomStringConvertible {
 package struct Disposition: Sendable {
     /// One word in snake case, as commits, metrics and reports spell it.
     package let name: String
-    /// What it says of the records, for reports: `known already`.
+    /// What became of the records, for reports: `known already`.
     package let meaning: String
 
     package init(_ name: String, _ meaning: String) {

@@ -3,7 +3,7 @@ import Synchronization
 /// All series of one metric: one for each combination of its labels' values.
 ///
 /// Label values have to come from bounded sets. Should one not, the combinations beyond
-/// `seriesMax` are counted together in a series whose labels all say `other`.
+/// `seriesMax` are counted together in a series whose labels are all `other`.
 package final class MetricFamily<Series: Sendable>: Sendable {
     package static var seriesMax: Int { 1000 }
 

@@ -82,7 +82,7 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// Runs before each exposition, to set gauges that are asked rather than told.
+    /// Runs before each exposition, to set gauges whose value is read at that moment.
     package func beforeExposition(_ collect: @escaping @Sendable () -> Void) {
         state.withLock { $0.collectors.append(collect) }
     }
