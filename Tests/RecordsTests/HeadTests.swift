@@ -42,6 +42,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 10, 1_000])
+    func `no stage looks at a payload, so that its size costs nothing`(factor: Int) throws {
+        let sent = try ObservationTests.observation().record(for: "verified")
+        let text = try #require(sent.headers.first { $0.name == "head" }?.value)
+        let headBytes = try #require(Int(String(decoding: text, as: UTF8.self)))
+        let value = try #require(sent.value)
+        // What is no JSON at all, of a length that the head names.
+        let payload = ObservationTests.transaction.utf8.count
+        let noise = [UInt8](repeating: 0xFF, count: payload * factor)
+        let head = String(decoding: value[..<headBytes], as: UTF8.self)
+            .replacing("\"transaction\":\(payload)", with: "\"transaction\":\(noise.count)")
+        let record = ConsumerRecord(
+            topicPartition: TopicPartition(topic: "verified", partition: 0),
+            offset: 0,
+            key: sent.key,
+            value: Array("\(head),\"payloads\":{\"transaction\":".utf8) + noise + Array("}}".utf8),
+            headers: [KafkaHeader(name: "head", text: "\(head.utf8.count)")]
+        )
+        let read = try Observation(record)
+        #expect(read.facts == (try ObservationTests.observation().facts))
+        let owner = ObservedOwner(userID: "anna", rule: "account_token")
+        for written in [
+            read.marked(record, for: "unique"), read.owned(by: owner, record, for: "linked"),
+        ] {
+            let again = try Observation(value: written.value, headers: written.headers)
+            #expect(again.payloads[.transaction].map { Array($0) } == noise)
+        }
+    }
+
     /// Without the spaces and line breaks by which people read it.
     private static func compact(_ value: JSONValue) -> [UInt8] {
         var writer = JSONWriter()

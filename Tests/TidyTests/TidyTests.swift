@@ -110,6 +110,22 @@ import Testing
         /#
     }
 
+    @Test func `a payload becomes facts in one place, for what verify-worker writes`() {
+        let readers = ["Sources/AppStore/", "Sources/Entitlements/Facts/"]
+        let names = [
+            "TransactionPayload(", "RenewalPayload(", "ContentHash.of(", "SignedPayloads(",
+        ]
+        let files = Self.sources.filter { !readers.contains(where: $0.path.hasPrefix) }
+        #expect(files.count > 200)
+        for file in files where file.path != "Sources/Records/Observation.swift" {
+            for (number, line) in file.lines.enumerated() {
+                for name in names {
+                    #expect(!line.contains(name), "\(file.path):\(number + 1) reads a payload")
+                }
+            }
+        }
+    }
+
     @Test func `an executable only assembles`() throws {
         let mains = Self.sources.filter { $0.path.hasSuffix("/main.swift") }
         #expect(mains.count == 8)
