@@ -41,7 +41,7 @@ struct ExplainedDifference: Sendable {
         ),
         refused(
             .jwsMalformed,
-            "no acceptable JSON",
+            "not acceptable JSON",
             "RFC 7515 §4 lets a parser refuse doubled header names, and NaN is no JSON"
         ),
         refused(
@@ -71,7 +71,7 @@ struct ExplainedDifference: Sendable {
         ),
         refused(
             .payloadMalformed,
-            "no acceptable JSON",
+            "not acceptable JSON",
             "NaN is no JSON; NUL and lone surrogates are nothing that a database holds"
         ),
         refused(
@@ -81,7 +81,7 @@ struct ExplainedDifference: Sendable {
         ),
         refused(
             .payloadMalformed,
-            "in the place of",
+            " belongs",
             "every field of Apple's models is optional, so one kind decodes as another"
         ),
         refused(
@@ -91,7 +91,7 @@ struct ExplainedDifference: Sendable {
         ),
         refused(
             .payloadMalformed,
-            "missing or not as it must be",
+            "is missing or malformed",
             "a purchase without its IDs, product or date cannot be recorded"
         ),
         accepted(
