@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Foundation
 
 /// A bound, listening TCP socket; closed at the end unless it was given away.
