@@ -1,3 +1,6 @@
+import AppStore
+package import Kafka
+
 /// The topics of one pipeline, by their names without the configured prefix.
 ///
 /// What the stages read, in the order of the flow, then what they write besides.
@@ -18,4 +21,51 @@ package enum Topic {
     package static let changed = "entitlements.changed"
     /// The newest state of each user.
     package static let current = "entitlements.current"
+}
+
+/// The names of the headers that records carry on our topics, as bytes.
+///
+/// Those of dead letters are `DeadLetterHeader`'s.
+package enum RecordHeader {
+    /// Names the request that waits for a record's outcome.
+    package static let correlationID = Array("correlation-id".utf8)
+    /// W3C Trace Context.
+    package static let traceparent = Array("traceparent".utf8)
+    /// The user whom the ingestion service names beside a raw record.
+    package static let userID = Array("user-id".utf8)
+    /// How many bytes of an observation's value lie before the comma that leads to `payloads`.
+    package static let head = Array("head".utf8)
+    /// Which record an output was made of: see `InputPosition`.
+    package static let input = Array("input".utf8)
+}
+
+extension [KafkaHeader] {
+    /// The headers that go with a record from `raw` to the end.
+    ///
+    /// Of each name the first counts, where it is short text: they are repeated in all that a body
+    /// brings out.
+    package var travelling: [KafkaHeader] {
+        [RecordHeader.correlationID, RecordHeader.traceparent].compactMap { name in
+            first { $0.nameBytes == name }
+        }
+        .filter { ShortText.isAcceptable($0.value ?? []) }
+    }
+
+    /// How many headers of these names do not go on.
+    package var refusedTravelling: Int {
+        let named = reduce(0) { count, header in
+            let isNamed =
+                header.nameBytes == RecordHeader.correlationID
+                || header.nameBytes == RecordHeader.traceparent
+            return isNamed ? count + 1 : count
+        }
+        return named == 0 ? 0 : named - travelling.count
+    }
+}
+
+extension ConsumerRecord {
+    /// Names the request that waits for the record's outcome; nil where nobody waits.
+    package var correlationID: [UInt8]? {
+        headers.travelling.first { $0.nameBytes == RecordHeader.correlationID }.flatMap(\.value)
+    }
 }

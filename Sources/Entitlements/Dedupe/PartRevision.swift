@@ -15,3 +15,46 @@ package struct PartRevision: Hashable, Sendable {
         self.identity = identity
     }
 }
+
+extension PartRevision {
+    /// Judges a part against what is known of its ID.
+    ///
+    /// - Parameter known: the revisions of this ID in any order: those remembered, those in hand
+    ///   and those earlier in the batch, of either track. None means that the ID is new.
+    package func verdict(against known: [PartRevision]) -> PartVerdict {
+        if let field = conflict(with: known) {
+            return .conflict(field)
+        }
+        var newest: Revision?
+        for other in known where other.track == track {
+            newest = newest.map { max($0, other.revision) } ?? other.revision
+        }
+        guard let newest else { return .new }
+        return revision.verdict(against: newest)
+    }
+
+    private func conflict(with known: [PartRevision]) -> ImmutableField? {
+        guard let identity else { return nil }
+        for other in known {
+            guard let otherIdentity = other.identity else { continue }
+            let field = identity.conflict(
+                with: otherIdentity,
+                comparingWholeSeconds: track == .receipt || other.track == .receipt
+            )
+            if let field {
+                return field
+            }
+        }
+        return nil
+    }
+}
+
+extension Revision {
+    /// The table of the deduplication, for one ID and track.
+    func verdict(against newest: Revision) -> PartVerdict {
+        if contentHash == newest.contentHash {
+            return signedDate > newest.signedDate ? .refreshed : .duplicate
+        }
+        return self > newest ? .new : .superseded
+    }
+}

@@ -1,4 +1,5 @@
 package import AppStore
+package import JSON
 
 /// One item of an Advanced Commerce purchase, which Apple can take back alone.
 package struct CommerceItem: Hashable, Sendable {
@@ -12,5 +13,109 @@ package struct CommerceItem: Hashable, Sendable {
         self.sku = sku
         self.revocationDate = revocationDate
         self.refund = refund
+    }
+}
+
+/// What of an item's price went back in part, all such refunds together.
+package struct ItemRefund: Hashable, Sendable {
+    /// Of the last of them.
+    package var date: Timestamp
+    /// Milliunits, more than zero and at most the price.
+    package var amount: Int64
+    /// Milliunits.
+    package var price: Int64
+
+    /// Nil where that says nothing of a share.
+    package init?(date: Timestamp, amount: Int64, price: Int64) {
+        guard amount > 0, price > 0 else { return nil }
+        self.date = date
+        self.amount = min(amount, price)
+        self.price = price
+    }
+}
+
+extension CommerceItem {
+    /// The items of a transaction's `advancedCommerceInfo`; one without a SKU is left out.
+    package static func items(of advancedCommerce: JSONValue?) -> [CommerceItem] {
+        advancedCommerce?["items"].map { items(list: $0) } ?? []
+    }
+
+    /// The items of the list itself.
+    package static func items(list: JSONValue) -> [CommerceItem] {
+        list.elements.compactMap { CommerceItem($0) }
+    }
+
+    private init?(_ item: JSONValue) {
+        guard let sku = item["SKU"]?.string, !sku.isEmpty else { return nil }
+        let refunds = item["refunds"]?.elements.map { $0 } ?? []
+        self.init(
+            sku: sku,
+            revocationDate: Self.date(item["revocationDate"]) ?? Self.dateOfWhole(refunds),
+            refund: Self.part(of: item["price"]?.int64, in: refunds)
+        )
+    }
+
+    private static func dateOfWhole(_ refunds: [JSONValue]) -> Timestamp? {
+        refunds.filter(\.isWholeRefund).compactMap { date($0["refundDate"]) }.min()
+    }
+
+    /// One without a date or an amount counts for nothing: nobody knows what it took back.
+    private static func part(of price: Int64?, in refunds: [JSONValue]) -> ItemRefund? {
+        var sum: Int64 = 0
+        var last: Timestamp?
+        for refund in refunds where !refund.isWholeRefund {
+            guard let date = date(refund["refundDate"]), let amount = refund["refundAmount"]?.int64,
+                amount > 0
+            else { continue }
+            let (added, isTooMuch) = sum.addingReportingOverflow(amount)
+            sum = isTooMuch ? .max : added
+            last = max(last ?? date, date)
+        }
+        guard let price, let last else { return nil }
+        return ItemRefund(date: last, amount: sum, price: price)
+    }
+
+    private static func date(_ value: JSONValue?) -> Timestamp? {
+        let date = value?.int64RoundedDown.map { Timestamp(milliseconds: $0) }
+        return date?.isStorable == true ? date : nil
+    }
+}
+
+extension JSONValue {
+    fileprivate var isWholeRefund: Bool {
+        self["refundType"]?.isString("FULL") ?? false
+    }
+}
+
+extension CommerceItem {
+    /// Writes a list that `items(list:)` reads again: each item as Apple writes one of which a part
+    /// was refunded once.
+    package static func write(_ items: [CommerceItem], to writer: inout JSONWriter) {
+        writer.beginArray()
+        for item in items {
+            writer.beginObject()
+            writer.key("SKU")
+            writer.string(item.sku)
+            writer.optionalInt("revocationDate", item.revocationDate?.milliseconds)
+            if let refund = item.refund {
+                write(refund, to: &writer)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private static func write(_ refund: ItemRefund, to writer: inout JSONWriter) {
+        writer.key("price")
+        writer.int(refund.price)
+        writer.key("refunds")
+        writer.beginArray()
+        writer.beginObject()
+        writer.key("refundAmount")
+        writer.int(refund.amount)
+        writer.key("refundDate")
+        writer.int(refund.date.milliseconds)
+        writer.endObject()
+        writer.endArray()
     }
 }

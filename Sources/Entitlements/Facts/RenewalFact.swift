@@ -47,3 +47,55 @@ package struct RenewalFact: Hashable, Sendable {
         }
     }
 }
+
+/// A billing grace period that Apple once granted; later renewal info no longer names it.
+package struct GracePeriod: Hashable, Comparable, Sendable {
+    package var expiresDate: Timestamp
+    /// When the period that could not be renewed ended; nil when Apple did not say.
+    package var renewalDate: Timestamp?
+
+    package init(expiresDate: Timestamp, renewalDate: Timestamp? = nil) {
+        self.expiresDate = expiresDate
+        self.renewalDate = renewalDate
+    }
+
+    /// When the period ended that it follows; nil where Apple did not say, or named a date that
+    /// cannot be it.
+    package var anchor: Timestamp? {
+        renewalDate.flatMap { $0 < expiresDate ? $0 : nil }
+    }
+
+    package static func < (left: GracePeriod, right: GracePeriod) -> Bool {
+        (left.expiresDate, left.renewalDate ?? .earliest)
+            < (right.expiresDate, right.renewalDate ?? .earliest)
+    }
+}
+
+extension RenewalFact {
+    /// The fact that a verified renewal info states; nil when it names no subscription.
+    package init?(
+        _ payload: RenewalPayload,
+        revision: Revision,
+        environment: Environment,
+        trust: Trust
+    ) {
+        guard let original = payload.originalTransactionID else { return nil }
+        self.init(
+            key: RenewalKey(
+                environment: environment,
+                originalTransactionID: original.string,
+                trust: trust
+            ),
+            revision: revision,
+            productID: payload.productID?.string,
+            autoRenewProductID: payload.autoRenewProductID?.string,
+            autoRenewStatus: payload.autoRenewStatus,
+            isInBillingRetry: payload.isInBillingRetryPeriod,
+            expirationIntent: payload.expirationIntent,
+            renewalDate: payload.renewalDate,
+            gracePeriodExpiresDate: payload.gracePeriodExpiresDate,
+            appAccountToken: payload.appAccountToken,
+            appTransactionID: payload.appTransactionID?.string
+        )
+    }
+}

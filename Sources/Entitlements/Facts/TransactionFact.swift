@@ -59,3 +59,130 @@ package struct TransactionFact: Hashable, Sendable {
         )
     }
 }
+
+/// That Apple took a transaction back: a refund, or a family member's loss of sharing.
+package struct Revocation: Hashable, Sendable {
+    package var date: Timestamp
+    /// Milliunits of the price that was refunded (50000 is one half); nil means all of it.
+    package var percentage: Int32?
+    package var reason: Int32?
+    package var type: String?
+
+    package init(
+        date: Timestamp,
+        percentage: Int32? = nil,
+        reason: Int32? = nil,
+        type: String? = nil
+    ) {
+        self.date = date
+        self.percentage = percentage
+        self.reason = reason
+        self.type = type
+    }
+
+    package static let wholePercentage: Int32 = 100_000
+}
+
+extension TransactionFact {
+    /// What brought the revocation; nil where there is none.
+    package var revoking: Revision? {
+        revocation == nil ? nil : olderRevoking ?? revision
+    }
+
+    /// What it says together with another of the same ID and track: the greater revision counts.
+    ///
+    /// No receipt lifts a revocation, since an absent one may only mean that it was not asked for:
+    /// of the receipts that bring one the greatest revision decides, whatever is newer and silent.
+    /// Neither order nor repetition changes what several add up to.
+    package func joined(with other: TransactionFact) -> TransactionFact {
+        var newest = revision < other.revision ? other : self
+        guard track == .receipt, let (revocation, revoking) = newestRevocation(or: other) else {
+            return newest
+        }
+        newest.revocation = revocation
+        newest.olderRevoking = revoking == newest.revision ? nil : revoking
+        return newest
+    }
+
+    private func newestRevocation(or other: TransactionFact) -> (Revocation, Revision)? {
+        var newest: (Revocation, Revision)?
+        for fact in [self, other] {
+            guard let revocation = fact.revocation, let revoking = fact.revoking else { continue }
+            if newest.map({ $0.1 < revoking }) ?? true {
+                newest = (revocation, revoking)
+            }
+        }
+        return newest
+    }
+}
+
+extension TransactionFact {
+    /// The fact that a verified payload states; nil when it lacks what the verifier requires.
+    ///
+    /// - Parameters:
+    ///   - environment: as the observation carries it.
+    ///   - bundleID: as the observation carries it.
+    package init?(
+        _ payload: TransactionPayload,
+        revision: Revision,
+        environment: Environment,
+        bundleID: String,
+        track: Track,
+        trust: Trust
+    ) {
+        guard let identity = TransactionIdentity(payload), let id = payload.transactionID else {
+            return nil
+        }
+        self.init(
+            key: TransactionKey(
+                environment: environment,
+                bundleID: bundleID,
+                transactionID: id.string
+            ),
+            track: track,
+            revision: revision,
+            trust: trust,
+            identity: identity,
+            expiresDate: payload.expiresDate,
+            revocation: Revocation(payload),
+            isUpgraded: payload.isUpgraded,
+            isFamilyShared: payload.ownershipType?.equals("FAMILY_SHARED") ?? false,
+            subscriptionGroupID: payload.subscriptionGroupID?.string,
+            appAccountToken: payload.appAccountToken,
+            appTransactionID: payload.appTransactionID?.string,
+            items: CommerceItem.items(of: payload.advancedCommerce)
+        )
+    }
+}
+
+extension TransactionIdentity {
+    /// Nil when the payload lacks what the verifier requires of every transaction.
+    package init?(_ payload: TransactionPayload) {
+        guard let original = payload.originalTransactionID, let product = payload.productID,
+            let purchaseDate = payload.purchaseDate
+        else { return nil }
+        self.init(
+            originalTransactionID: original.string,
+            productID: product.string,
+            purchaseDate: purchaseDate,
+            type: payload.type,
+            quantity: payload.quantity
+        )
+    }
+}
+
+extension Revocation {
+    /// A percentage outside of 0 to 100 % says nothing, so the whole is taken back.
+    init?(_ payload: TransactionPayload) {
+        guard let date = payload.revocationDate else { return nil }
+        let percentage = payload.revocationPercentage.flatMap { percentage in
+            (0...Self.wholePercentage).contains(percentage) ? percentage : nil
+        }
+        self.init(
+            date: date,
+            percentage: percentage,
+            reason: payload.revocationReason,
+            type: payload.revocationType?.string
+        )
+    }
+}

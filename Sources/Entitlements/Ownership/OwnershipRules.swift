@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 
 /// Finds the owner of a purchase by the four rules, in their order.
 package struct OwnershipRules: Hashable, Sendable {
@@ -130,5 +130,52 @@ package struct OwnershipRules: Hashable, Sendable {
         func precedes(_ other: Naming) -> Bool {
             (date, transactionID) < (other.date, other.transactionID)
         }
+    }
+}
+
+/// What happens to a purchase when a later transaction names another user.
+package enum OwnershipPolicy: String, CaseIterable, Sendable {
+    /// The newest owner wins, from that transaction's purchase date on.
+    case transfer
+    /// The first owner by purchase date stays.
+    case keep
+    /// The newest owner wins only if no paid period was running at that purchase date.
+    case transferIfInactive = "transfer_if_inactive"
+}
+
+/// Who stands behind the purchases of one `appTransactionId` by rules 1 and 2.
+package enum SiblingOwner: Hashable, Sendable {
+    case none
+    case one(String)
+    case several
+
+    /// - Parameter owners: the present owner by rules 1 and 2 of each purchase of the group, nil
+    ///   where these rules name nobody.
+    package init(owners: some Sequence<String?>) {
+        self = .none
+        for case let owner? in owners {
+            switch self {
+            case .none: self = .one(owner)
+            case .one(owner): break
+            case .one, .several: self = .several
+            }
+        }
+    }
+}
+
+/// The links that operators wrote, as far as they concern the purchases at hand.
+package struct AccountLinks: Hashable, Sendable {
+    package var userByToken: [AccountToken: String]
+    package var userByAppTransactionID: [String: String]
+    package var userByOriginalTransactionID: [String: String]
+
+    package init(
+        userByToken: [AccountToken: String] = [:],
+        userByAppTransactionID: [String: String] = [:],
+        userByOriginalTransactionID: [String: String] = [:]
+    ) {
+        self.userByToken = userByToken
+        self.userByAppTransactionID = userByAppTransactionID
+        self.userByOriginalTransactionID = userByOriginalTransactionID
     }
 }

@@ -1,4 +1,5 @@
 package import AppStore
+import OpenSSL
 
 /// The user whom the ingestion service named beside a signed transaction, unsigned.
 package struct UserClaim: Hashable, Sendable {
@@ -25,5 +26,41 @@ package struct UserClaim: Hashable, Sendable {
     func precedes(_ other: UserClaim) -> Bool {
         (purchaseDate, transactionID, position)
             < (other.purchaseDate, other.transactionID, other.position)
+    }
+}
+
+/// Which of several raw records came first: by the broker's timestamp, then partition and offset.
+package struct RawPosition: Hashable, Comparable, Sendable {
+    /// A record without one is later than all that have one.
+    package var timestamp: Timestamp
+    package var partition: Int32
+    package var offset: Int64
+
+    package init(timestamp: Timestamp, partition: Int32, offset: Int64) {
+        self.timestamp = timestamp
+        self.partition = partition
+        self.offset = offset
+    }
+
+    package static func < (left: RawPosition, right: RawPosition) -> Bool {
+        (left.timestamp, left.partition, left.offset)
+            < (right.timestamp, right.partition, right.offset)
+    }
+
+    /// A revision that is the greater the earlier the position, so that what remembers the greatest
+    /// revision of an ID remembers the earliest record.
+    package var earliestFirst: Revision {
+        var bytes: [UInt8] = []
+        for shift in stride(from: 24, through: 0, by: -8) {
+            bytes.append(~UInt8(truncatingIfNeeded: partition >> Int32(shift)))
+        }
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(~UInt8(truncatingIfNeeded: offset >> Int64(shift)))
+        }
+        bytes += Array(repeating: 0, count: SHA256Digest.byteCount - bytes.count)
+        return Revision(
+            signedDate: Timestamp(milliseconds: ~timestamp.milliseconds),
+            contentHash: SHA256Digest(bytes) ?? SHA256.digest(bytes)
+        )
     }
 }

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 
 /// The periods of non-renewing purchases, each beginning where what the user already holds of the
 /// product ends.
@@ -34,5 +34,81 @@ package struct NonRenewingStacks: Hashable, Sendable {
             periods[purchase.transactionID] = Period(start: start, end: end)
         }
         return periods
+    }
+}
+
+/// Whose purchases of which non-renewing product extend each other.
+package struct StackKey: Hashable, Comparable, Sendable {
+    package var environment: Environment
+    package var bundleID: String
+    package var userID: String
+    package var productID: String
+
+    package init(environment: Environment, bundleID: String, userID: String, productID: String) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.userID = userID
+        self.productID = productID
+    }
+
+    package static func < (left: StackKey, right: StackKey) -> Bool {
+        (left.environment.rawValue, left.bundleID, left.userID, left.productID)
+            < (right.environment.rawValue, right.bundleID, right.userID, right.productID)
+    }
+}
+
+/// A non-renewing transaction that was not taken back, as the stack of its user sees it.
+package struct StackedPurchase: Hashable, Sendable {
+    package var key: StackKey
+    package var transactionID: String
+    package var originalTransactionID: String
+    package var purchaseDate: Timestamp
+    package var quantity: Int32
+
+    package init(
+        key: StackKey,
+        transactionID: String,
+        originalTransactionID: String,
+        purchaseDate: Timestamp,
+        quantity: Int32
+    ) {
+        self.key = key
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.purchaseDate = purchaseDate
+        self.quantity = max(1, quantity)
+    }
+
+    func precedes(_ other: StackedPurchase) -> Bool {
+        (purchaseDate, transactionID) < (other.purchaseDate, other.transactionID)
+    }
+}
+
+extension Projection {
+    /// What a purchase adds to the stacks of those it belongs or belonged to.
+    package func stackedPurchases(
+        of facts: PurchaseFacts,
+        _ key: PurchaseKey,
+        spans: [OwnershipSpan]
+    ) -> [StackedPurchase] {
+        let users = Set(spans.map(\.userID))
+        return facts.transactions
+            .filter { catalog.type(of: $0) == .nonRenewing && $0.revocation == nil }
+            .flatMap { transaction in
+                users.map { user in
+                    StackedPurchase(
+                        key: StackKey(
+                            environment: key.environment,
+                            bundleID: key.bundleID,
+                            userID: user,
+                            productID: transaction.productID
+                        ),
+                        transactionID: transaction.transactionID,
+                        originalTransactionID: key.originalTransactionID,
+                        purchaseDate: transaction.purchaseDate,
+                        quantity: transaction.quantity
+                    )
+                }
+            }
     }
 }

@@ -116,3 +116,103 @@ package struct Projection: Sendable {
         }
     }
 }
+
+/// Why a transaction grants the period it grants, or none; shown to support staff.
+package enum ProjectionRule: String, CaseIterable, Sendable {
+    /// From the purchase to the end of the billed period.
+    case billedPeriod = "billed_period"
+    /// Until Apple took the transaction back.
+    case revoked
+    /// Until the purchase of the transaction that replaced it by an upgrade.
+    case upgraded
+    /// After the end of a period that could not be billed, until the recovering purchase.
+    case gracePeriod = "grace_period"
+    /// Grace only until the period it extends was taken back.
+    case graceAfterRefund = "grace_after_refund"
+    /// A subscription's transaction without an end says nothing of when it runs.
+    case periodWithoutEnd = "period_without_end"
+    /// From the purchase on.
+    case oneTimePurchase = "one_time_purchase"
+    /// For the catalog's duration, after what the user already holds of the product.
+    case stackedDuration = "stacked_duration"
+    /// A refunded non-renewing purchase is as if never bought.
+    case neverBought = "never_bought"
+    /// Credits the ledger, grants no entitlement.
+    case consumable
+    /// Neither Apple nor the catalog says what kind of product this is.
+    case unknownType = "unknown_type"
+}
+
+/// When a user may use what one purchase grants under one entitlement key.
+package struct EntitlementRow: Hashable, Sendable {
+    package var key: String
+    package var userID: String
+    /// Never empty.
+    package var periods: PeriodSet
+
+    package init(key: String, userID: String, periods: PeriodSet) {
+        self.key = key
+        self.userID = userID
+        self.periods = periods
+    }
+}
+
+/// What follows from the facts of one purchase.
+package struct ProjectedPurchase: Hashable, Sendable {
+    /// By key, then by user; one row for each.
+    package var rows: [EntitlementRow]
+    /// By transaction, product and currency.
+    package var credits: [LedgerCredit]
+
+    package init(rows: [EntitlementRow] = [], credits: [LedgerCredit] = []) {
+        self.rows = rows
+        self.credits = credits
+    }
+}
+
+extension Projection {
+    /// Unites what the transactions add, by entitlement key and user.
+    func rows(
+        _ contributions: [Contribution],
+        sealed: SealedPeriods?,
+        _ ownership: Ownership
+    ) -> [EntitlementRow] {
+        var rows: [RowKey: PeriodSet] = [:]
+        for (index, span) in ownership.spans.enumerated() {
+            let next = index + 1
+            let until = next < ownership.spans.count ? ownership.spans[next].from : nil
+            for (key, periods) in periodsByKey(contributions, sealed, of: span.userID) {
+                rows[RowKey(key: key, userID: span.userID), default: PeriodSet()]
+                    .formUnion(periods.clipped(from: span.from, until: until))
+            }
+        }
+        return rows.filter { !$0.value.isEmpty }
+            .map { EntitlementRow(key: $0.key, userID: $0.userID, periods: $1) }
+            .sorted { ($0.key, $0.userID) < ($1.key, $1.userID) }
+    }
+
+    private func periodsByKey(
+        _ contributions: [Contribution],
+        _ sealed: SealedPeriods?,
+        of user: String
+    ) -> [String: PeriodSet] {
+        var byProduct = sealed?.periodsByProduct ?? [:]
+        for contribution in contributions {
+            guard let period = contribution.period else { continue }
+            guard contribution.userID == nil || contribution.userID == user else { continue }
+            byProduct[contribution.productID, default: PeriodSet()].insert(period)
+        }
+        var byKey: [String: PeriodSet] = [:]
+        for (productID, periods) in byProduct {
+            for key in catalog.entitlementKeys(of: productID) {
+                byKey[key, default: PeriodSet()].formUnion(periods)
+            }
+        }
+        return byKey
+    }
+
+    private struct RowKey: Hashable {
+        let key: String
+        let userID: String
+    }
+}

@@ -1,3 +1,5 @@
+package import AppStore
+
 /// All facts of one purchase that its entitlements follow from.
 package struct PurchaseFacts: Hashable, Sendable {
     /// By purchase date, then by ID.
@@ -16,5 +18,64 @@ package struct PurchaseFacts: Hashable, Sendable {
         self.transactions = transactions.sorted { $0.precedes($1) }
         self.graces = graces.sorted()
         self.sealed = sealed
+    }
+}
+
+/// What the oldest transactions of a long subscription add up to, by product.
+///
+/// What is bought at or after `before` cannot change it, so a renewal need not look at the hundreds
+/// of periods that lie behind. It is a copy: whatever concerns an older transaction is answered
+/// from the facts themselves, and it may be forgotten at any moment.
+package struct SealedPeriods: Hashable, Sendable {
+    /// Each transaction bought before this instant is sealed, and no other; the first that is not
+    /// was bought then.
+    package var before: Timestamp
+    package var periodsByProduct: [String: PeriodSet]
+
+    package init(before: Timestamp, periodsByProduct: [String: PeriodSet]) {
+        self.before = before
+        self.periodsByProduct = periodsByProduct
+    }
+}
+
+extension PurchaseFacts {
+    /// Seals all transactions but the last ones, together with what is sealed already.
+    ///
+    /// Nil where that would not be safe: where a transaction is no subscription's or has items,
+    /// where a grace does not say which period it follows, or where nothing more can be sealed.
+    ///
+    /// - Parameter count: how many transactions stay outside at least; one always does.
+    package func sealed(keeping count: Int) -> SealedPeriods? {
+        guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
+            graces.allSatisfy({ $0.anchor != nil })
+        else { return nil }
+        var boundary = max(0, transactions.count - max(1, count))
+        while boundary > 0,
+            transactions[boundary - 1].purchaseDate == transactions[boundary].purchaseDate
+        {
+            boundary -= 1
+        }
+        guard boundary > 0 else { return nil }
+        let before = transactions[boundary].purchaseDate
+        var periods = sealed?.periodsByProduct ?? [:]
+        let subscription = SubscriptionPeriods(transactions: transactions, catalog: Catalog())
+        let concerned = openGraces.filter { $0.anchor.map { $0 <= before } ?? false }
+        let contributions =
+            (0..<boundary).map { subscription.billed($0) }
+            + concerned.compactMap { subscription.extended(by: $0) }
+        for contribution in contributions {
+            var set = periods[contribution.productID] ?? PeriodSet()
+            if let period = contribution.period {
+                set.insert(period)
+            }
+            periods[contribution.productID] = set
+        }
+        return SealedPeriods(before: before, periodsByProduct: periods)
+    }
+
+    /// The graces that extend no sealed transaction.
+    var openGraces: [GracePeriod] {
+        guard let sealed else { return graces }
+        return graces.filter { $0.anchor.map { $0 > sealed.before } ?? true }
     }
 }

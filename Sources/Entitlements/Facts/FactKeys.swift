@@ -1,0 +1,79 @@
+package import AppStore
+
+/// One transaction: what counts once, whatever is replayed.
+package struct TransactionKey: Hashable, Comparable, Sendable {
+    package var environment: Environment
+    package var bundleID: String
+    package var transactionID: String
+
+    package init(environment: Environment, bundleID: String, transactionID: String) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.transactionID = transactionID
+    }
+
+    package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
+        (left.environment.rawValue, left.bundleID, left.transactionID)
+            < (right.environment.rawValue, right.bundleID, right.transactionID)
+    }
+}
+
+/// One purchase: a subscription with all its renewals, or a one-time purchase.
+///
+/// Environment and bundle ID are part of it, so that Sandbox never grants Production and one app
+/// never another's.
+package struct PurchaseKey: Hashable, Comparable, Sendable {
+    package var environment: Environment
+    package var bundleID: String
+    package var originalTransactionID: String
+
+    package init(environment: Environment, bundleID: String, originalTransactionID: String) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.originalTransactionID = originalTransactionID
+    }
+
+    package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
+        (left.environment.rawValue, left.bundleID, left.originalTransactionID)
+            < (right.environment.rawValue, right.bundleID, right.originalTransactionID)
+    }
+}
+
+/// The renewal info of one subscription, as one trust vouches for it.
+///
+/// Renewal info names no app. It joins the purchases of this original transaction ID whose
+/// transactions the same trust vouched for.
+package struct RenewalKey: Hashable, Comparable, Sendable {
+    package var environment: Environment
+    package var originalTransactionID: String
+    package var trust: Trust
+
+    package init(environment: Environment, originalTransactionID: String, trust: Trust) {
+        self.environment = environment
+        self.originalTransactionID = originalTransactionID
+        self.trust = trust
+    }
+
+    package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
+        (left.environment.rawValue, left.originalTransactionID, left.trust.text)
+            < (right.environment.rawValue, right.originalTransactionID, right.trust.text)
+    }
+}
+
+/// The purchases of one Apple Account in one app: those that share an `appTransactionId`.
+package struct AppTransactionGroup: Hashable, Comparable, Sendable {
+    package var environment: Environment
+    package var bundleID: String
+    package var appTransactionID: String
+
+    package init(environment: Environment, bundleID: String, appTransactionID: String) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.appTransactionID = appTransactionID
+    }
+
+    package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {
+        (left.environment.rawValue, left.bundleID, left.appTransactionID)
+            < (right.environment.rawValue, right.bundleID, right.appTransactionID)
+    }
+}
