@@ -90,7 +90,7 @@ import Worker
         let chain = try RevocableAuthority(port: 9).chain
         rig.watch.add(chain)
         rig.watch.add(chain)
-        let said = rig.log.metadata(of: "a leaf certificate has come into use")
+        let said = rig.log.metadata(of: "new leaf certificate in use")
         #expect(said.count == 1)
         for text in chain.map(\.fingerprint.hex) + ["2049-12-31T23:59:59Z"] {
             #expect(said.first?.contains(text) == true, "\(text)")

@@ -244,7 +244,7 @@ import Worker
         #expect(try await worker.told().count == 298)
         let owners = try await worker.owners()
         #expect(owners.count { $0.hasSuffix("original_transaction_link") } == 298)
-        let message = "the owner of a purchase cannot be stored, tried again later"
+        let message = "owner rejected by the database, retrying later"
         #expect(worker.log.count(message) == 2)
         let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
         #expect(text.contains("link_refused_purchases_total 2"), "\(text)")

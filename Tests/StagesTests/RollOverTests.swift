@@ -72,7 +72,7 @@ struct RollOverTests {
         let all = try Self.generations()
         let firstRoot = Array(all[0].authority.rootPEM.utf8)
         let rig = try await VerifyRig(apps: Self.apps, files: ["roots.pem": firstRoot])
-        let arrived = "a leaf certificate has come into use"
+        let arrived = "new leaf certificate in use"
         var forwarded = 0
         for known in 1...3 {
             // With each new generation the ones before it come again, though long expired.

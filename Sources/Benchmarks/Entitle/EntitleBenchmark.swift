@@ -24,7 +24,7 @@ struct EntitleBenchmark {
     let kinds: [EntitleKind]
     let records: Int
     let batch: Int
-    let lanes: Int
+    let shards: Int
     /// Transactions of other purchases that are stored before anything is measured.
     let storedFacts: Int
 
@@ -56,7 +56,7 @@ struct EntitleBenchmark {
             applicationName: "bench"
         )
         options.sessionSettings = DatabaseSettings.pointLookups
-        let client = PostgresClient(options, connectionsMax: lanes + 1)
+        let client = PostgresClient(options, connectionsMax: shards + 1)
         try await client.withConnection { connection in
             _ = try await Migrator(try MigrationFolder.find().migrations()).run(on: connection)
         }
@@ -65,7 +65,7 @@ struct EntitleBenchmark {
         }
         let stage = EntitleStage(
             client: client,
-            lanes: lanes,
+            shardsMax: shards,
             metrics: EntitleMetrics(MetricsRegistry())
         )
         var first = 0

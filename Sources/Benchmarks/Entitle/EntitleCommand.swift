@@ -13,7 +13,7 @@ enum EntitleCommand {
             CommandOption("kinds", argument: "LIST", "Kinds, separated by commas (all)."),
             CommandOption("records", argument: "N", "Records of each kind (20000)."),
             CommandOption("batch", argument: "N", "Records in a batch (1000)."),
-            CommandOption("lanes", argument: "N", "Transactions at once (2)."),
+            CommandOption("shards", argument: "N", "Transactions at once (2)."),
             CommandOption(
                 "facts",
                 argument: "LIST",
@@ -34,7 +34,7 @@ enum EntitleCommand {
                 kinds: try kinds(options.value("kinds")),
                 records: try BenchOptions.number(options, "records", in: 1...10_000_000) ?? 20_000,
                 batch: try BenchOptions.number(options, "batch", in: 1...100_000) ?? 1_000,
-                lanes: try BenchOptions.number(options, "lanes", in: 1...32) ?? 2,
+                shards: try BenchOptions.number(options, "shards", in: 1...32) ?? 2,
                 storedFacts: facts
             )
             measurements += try await benchmark.run { console.note($0) }

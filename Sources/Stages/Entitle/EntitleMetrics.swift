@@ -17,7 +17,7 @@ package final class EntitleMetrics: Sendable {
     package init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
             "entitle_notifications",
-            "Notifications recorded, by what they mean here; unknown ones want attention.",
+            "Notifications recorded, by meaning; an unknown one needs attention.",
             labels: ["meaning"]
         )
         // What begins at 1 has not risen: an alert would pass over the first of its kind.
@@ -32,31 +32,31 @@ package final class EntitleMetrics: Sendable {
         unknownTypes =
             registry.counter(
                 "entitle_unknown_product_types",
-                "Transactions of a type that nobody knows: they grant nothing until it is known."
+                "Transactions of an unknown type; they grant nothing until this program knows it."
             )[]
         changes =
             registry.counter(
                 "entitle_changes",
-                "Changes of what a user may use."
+                "Entitlement changes."
             )[]
         reprojectedPurchases =
             registry.counter(
                 "entitle_reprojected_purchases",
-                "Purchases projected anew because another catalog was applied."
+                "Purchases projected again after a catalog change."
             )[]
         incompleteRecords =
             registry.counter(
                 "feed_incomplete_records",
-                "Records of the feed that leave out what did not fit, and say so."
+                "Feed records that omit what did not fit; each says so."
             )[]
         unwritableRecords =
             registry.counter(
                 "feed_unwritable_records",
-                "Records of the feed that nobody is told of: their user's ID alone is too long."
+                "Feed records not published: the user ID alone is too long."
             )[]
         refusals = registry.counter(
             "entitle_refused_items",
-            "What the database refuses in work without a record, and is passed over, by the work.",
+            "Items rejected by the database outside of batches and skipped, by task.",
             labels: ["work"]
         )
         for work in RefusedWork.allCases {
@@ -65,12 +65,12 @@ package final class EntitleMetrics: Sendable {
         waitingChanges =
             registry.gauge(
                 "feed_waiting_changes",
-                "Changes that are committed and not published yet, at most."
+                "Upper bound of the changes committed and not yet published."
             )[]
         oldestWaiting =
             registry.gauge(
                 "feed_oldest_waiting_seconds",
-                "How long the oldest unpublished change has waited; 0 where none waits."
+                "Age of the oldest unpublished change; 0 if there is none."
             )[]
     }
 

@@ -17,19 +17,19 @@ package final class EntitleStage: Stage {
 
     private let client: PostgresClient
     private let catalogs: CatalogStore
-    private let lanes: Int
+    private let shardsMax: Int
     private let metrics: EntitleMetrics
     private let feed: ChangeFeed?
     private let answers: RefusalAnswers
     private let size: TransactionSize
 
     /// - Parameters:
-    ///   - lanes: into how many transactions at once a batch is shared out by purchase.
+    ///   - shardsMax: parallel transactions per batch, which is sharded by purchase.
     ///   - feed: where changes are published; nil leaves them in the outbox.
     ///   - log: where purchases are named that PostgreSQL refuses without a record; nil for nobody.
     package init(
         client: PostgresClient,
-        lanes: Int = 2,
+        shardsMax: Int = 2,
         feed: FeedTopics? = nil,
         metrics: EntitleMetrics,
         log: Log? = nil
@@ -41,7 +41,7 @@ package final class EntitleStage: Stage {
         self.feed = changeFeed
         outboxes = [changeFeed].compactMap { $0 }
         self.client = client
-        self.lanes = lanes
+        self.shardsMax = shardsMax
         self.metrics = metrics
         answers = RefusalAnswers(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
@@ -54,9 +54,9 @@ package final class EntitleStage: Stage {
         )
     }
 
-    /// What fits into one transaction in each lane.
+    /// What fits into one transaction in each shard.
     package var recordsMax: Int {
-        let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: lanes)
+        let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: shardsMax)
         return isTooLarge ? .max : count
     }
 
@@ -77,19 +77,19 @@ package final class EntitleStage: Stage {
     }
 
     private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
-        let shares = Lanes.share(records, among: lanes)
-        if shares.count == 1 {
+        let shards = BatchShards.indices(of: records, shardsMax: shardsMax)
+        if shards.count == 1 {
             return try await entitle(records[...])
         }
         var verdicts = [Verdict?](repeating: nil, count: records.count)
         try await withThrowingTaskGroup(of: ([Int], [Verdict]).self) { group in
-            for share in shares {
+            for shard in shards {
                 group.addTask { [self] in
-                    (share, try await entitle(share.map { records[$0] }[...]))
+                    (shard, try await entitle(shard.map { records[$0] }[...]))
                 }
             }
-            for try await (share, results) in group {
-                for (index, verdict) in zip(share, results) {
+            for try await (shard, results) in group {
+                for (index, verdict) in zip(shard, results) {
                     verdicts[index] = verdict
                 }
             }

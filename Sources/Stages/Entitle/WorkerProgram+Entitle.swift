@@ -19,8 +19,8 @@ extension WorkerProgram {
                     applicationName: StageDescription.entitle.program,
                     sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
                 ),
-                lanes: min(
-                    parts.settings[EntitleSettings.lanes],
+                shardsMax: min(
+                    parts.settings[EntitleSettings.shards],
                     parts.settings[DatabaseSettings.connectionsMax]
                 ),
                 feed: FeedTopics(

@@ -19,30 +19,29 @@ package final class LinkMetrics: Sendable {
         unownedPurchases =
             registry.gauge(
                 "link_unowned_purchases",
-                "Purchases that nobody is linked to; counted up to 100,000."
+                "Purchases without an owner; counted up to 100,000."
             )[]
         unprojectedPurchases =
             registry.gauge(
                 "link_unprojected_purchases",
-                "Purchases whose owner has changed and that have not been projected since; counted "
+                "Purchases whose owner changed and that are not projected since; counted "
                     + "up to 100,000."
             )[]
         refusedPurchases =
             registry.counter(
                 "link_refused_purchases",
-                "Purchases whose owner PostgreSQL refused to store when their links had changed; "
-                    + "each is tried again later."
+                "Owners rejected by the database after a link change; each is retried later."
             )[]
         contradictions =
             registry.counter(
                 "link_contradicting_ingest_users",
-                "Records that name another user beside a transaction than an earlier one does, or "
-                    + "a later one: the earliest counts."
+                "Records that name a different user for a transaction than another record; the "
+                    + "earliest counts."
             )[]
         oldestUnprojected =
             registry.gauge(
                 "link_oldest_unprojected_seconds",
-                "How long such a purchase has waited for its projection at most; 0 where none does."
+                "Age of the oldest purchase that waits for its projection; 0 if none does."
             )[]
     }
 

@@ -133,7 +133,7 @@ extension LinkOutbox {
         } refused: { scope, error in
             metrics.refusedPurchase()
             log.error(
-                "the owner of a purchase cannot be stored, tried again later",
+                "owner rejected by the database, retrying later",
                 [
                     "purchase.environment": .string(scope.environment.rawValue),
                     "purchase.original_transaction_id": .string(scope.originalTransactionID),

@@ -38,7 +38,7 @@ package final class LeafWatch: Sendable {
         )
         ends = registry.gauge(
             "verify_leaf_end_timestamp_seconds",
-            "When a leaf certificate ends to be valid.",
+            "End of a leaf certificate's validity, in UNIX time.",
             labels: ["leaf"]
         )
         let expiring = registry.gauge(
@@ -67,7 +67,7 @@ package final class LeafWatch: Sendable {
         }
         guard isNew else { return }
         log.notice(
-            "a leaf certificate has come into use",
+            "new leaf certificate in use",
             [
                 "certificate.sha256": .string(certificate.fingerprint.hex),
                 "certificate.not_before": .string(Self.date(certificate.validity.lowerBound)),

@@ -87,12 +87,12 @@ package final class RevocationLookup: Sendable {
         case .revoked(let since):
             let text = Timestamp(milliseconds: since * 1_000).description
             metadata.append("certificate.revoked", .string(text))
-            log.critical("a certificate is revoked, what it signed since is refused", metadata)
+            log.critical("certificate revoked, refusing what it signed since", metadata)
         case .reinstated:
-            log.warning("a certificate is no longer revoked", metadata)
+            log.warning("certificate no longer revoked", metadata)
         case .fault(let fault):
             metadata.append("error", .string(fault.description))
-            log.warning("whether a certificate is revoked cannot be learned", metadata)
+            log.warning("certificate status unavailable, retrying", metadata)
         }
     }
 }

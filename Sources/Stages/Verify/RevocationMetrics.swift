@@ -11,17 +11,17 @@ package final class RevocationMetrics: Sendable {
     package init(_ registry: MetricsRegistry) {
         questions = registry.counter(
             "verify_revocation_questions",
-            "Questions to OCSP responders, by what came of them.",
+            "OCSP requests, by result.",
             labels: ["result"]
         )
         certificates = registry.gauge(
             "verify_revocation_certificates",
-            "Certificates in use, by what is known of their revocation.",
+            "Certificates in use, by revocation status.",
             labels: ["status"]
         )
         passed = registry.counter(
             "verify_revocation_unknown_bodies",
-            "Bodies that passed while it was not known whether their certificates are revoked."
+            "Bodies accepted while the revocation status of a certificate was unknown."
         )
     }
 

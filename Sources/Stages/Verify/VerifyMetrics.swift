@@ -18,12 +18,12 @@ package final class VerifyMetrics: Sendable {
         self.now = now
         observations = registry.counter(
             "verify_observations",
-            "Observations forwarded, by what they hold.",
+            "Observations forwarded, by content.",
             labels: ["kind"]
         )
         ignoredBodies = registry.counter(
             "verify_ignored_bodies",
-            "Genuine bodies that hold nothing.",
+            "Genuine bodies without a purchase, by reason.",
             labels: ["reason"]
         )
         malformedFields = registry.counter(
@@ -32,17 +32,17 @@ package final class VerifyMetrics: Sendable {
         )
         futureDates = registry.counter(
             "verify_future_signed_dates",
-            "Observations signed after this machine's clock."
+            "Observations whose signed date is later than this machine's clock."
         )
         ignoredIngestUsers =
             registry.counter(
                 "verify_ignored_ingest_users",
-                "Headers user-id that name no user (1 to 255 bytes of UTF-8 without control "
-                    + "characters, once), and were ignored."
+                "Headers user-id ignored: repeated, or not 1 to 255 bytes of UTF-8 without control "
+                    + "characters."
             )[]
         refusedHeaders = registry.counter(
             "verify_refused_headers",
-            "Headers correlation-id and traceparent that do not go on: too long, with control "
+            "Headers correlation-id and traceparent dropped: too long, with control "
                 + "characters, or a second one."
         )
         revocations = RevocationMetrics(registry)

@@ -13,20 +13,19 @@ package enum DatabaseSettings {
         "database.connections_max",
         .int(1...100),
         default: 4,
-        "Connections for one process's work at most; workers that write without a record in open "
-            + "one more."
+        "Maximum connections in the pool; workers with an outbox open one more."
     )
     package static let connectDeadline = Setting(
         "database.connect_deadline",
         .duration(.milliseconds(100)...(.seconds(300))),
         default: .seconds(10),
-        "How long a call waits for a connection before it reports that there is none."
+        "Maximum wait for a connection; then the call fails and is retried."
     )
     package static let statementDeadline = Setting(
         "database.statement_deadline",
         .duration(.milliseconds(100)...(.seconds(3600))),
         default: .seconds(30),
-        "How long one statement may take before it is cancelled."
+        "Statement timeout; a cancelled statement is retried."
     )
 
     package static let schema = Setting(

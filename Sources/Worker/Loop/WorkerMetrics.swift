@@ -54,14 +54,14 @@ final class WorkerMetrics: Sendable {
         )
         stepSeconds = registry.histogram(
             "batch_step_duration_seconds",
-            "Time that a batch spends in each step.",
+            "Time per batch and step.",
             labels: ["step"]
         )
         partitions = registry.gauge("assigned_partitions", "Partitions assigned to this worker.")
         batchesInFlight = registry.gauge("batches_in_flight", "Batches read and not yet settled.")
         lag = registry.gauge(
             "lag_records",
-            "Records behind the settled offset, over this worker's partitions."
+            "Records not yet settled, over this worker's partitions."
         )
         breaker = registry.gauge(
             "breaker_tripped_state",

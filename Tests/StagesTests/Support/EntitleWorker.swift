@@ -16,7 +16,7 @@ final class EntitleWorker: Sendable {
     let registry: MetricsRegistry
     let log = RecordingLogHandler()
 
-    init(lanes: Int = 1, on client: PostgresClient? = nil) async throws {
+    init(shards: Int = 1, on client: PostgresClient? = nil) async throws {
         let own: PostgresClient
         if let client {
             own = client
@@ -27,7 +27,7 @@ final class EntitleWorker: Sendable {
         registry = MetricsRegistry()
         stage = EntitleStage(
             client: own,
-            lanes: lanes,
+            shardsMax: shards,
             feed: FeedTopics(
                 changed: "storekit.entitlements.changed",
                 current: "storekit.entitlements.current"

@@ -1,0 +1,27 @@
+import Kafka
+
+/// Shards a batch so that the records of one purchase stay together and in order.
+enum BatchShards {
+    /// Fewer records than this are not worth a transaction of their own.
+    static let recordsMin = 64
+
+    /// - Returns: the indices of each shard's records in the batch; one shard for a small batch.
+    static func indices(of records: [ConsumerRecord], shardsMax: Int) -> [[Int]] {
+        let count = max(1, min(shardsMax, records.count / recordsMin))
+        guard count > 1 else { return [Array(records.indices)] }
+        var shards = [[Int]](repeating: [], count: count)
+        for (index, record) in records.enumerated() {
+            shards[shard(of: record.key ?? [], among: count)].append(index)
+        }
+        return shards.filter { !$0.isEmpty }
+    }
+
+    /// By FNV-1a of the record's key, which names the purchase.
+    private static func shard(of key: [UInt8], among count: Int) -> Int {
+        var hash: UInt32 = 2_166_136_261
+        for byte in key {
+            hash = (hash ^ UInt32(byte)) &* 16_777_619
+        }
+        return Int(hash % UInt32(truncatingIfNeeded: count))
+    }
+}
