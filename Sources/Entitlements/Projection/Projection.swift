@@ -26,7 +26,7 @@ package struct Projection: Sendable {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
         let contributions = contributions(of: facts, key, ownership: ownership, stacks: stacks)
         return ProjectedPurchase(
-            rows: rows(contributions, sealed: facts.sealed, ownership),
+            rows: rows(contributions, closed: facts.closed, ownership),
             credits: credits(of: facts, ownership)
         )
     }
@@ -174,14 +174,14 @@ extension Projection {
     /// Unites what the transactions add, by entitlement key and user.
     func rows(
         _ contributions: [Contribution],
-        sealed: SealedPeriods?,
+        closed: ClosedPeriods?,
         _ ownership: Ownership
     ) -> [EntitlementRow] {
         var rows: [RowKey: PeriodSet] = [:]
         for (index, span) in ownership.spans.enumerated() {
             let next = index + 1
             let until = next < ownership.spans.count ? ownership.spans[next].from : nil
-            for (key, periods) in periodsByKey(contributions, sealed, of: span.userID) {
+            for (key, periods) in periodsByKey(contributions, closed, of: span.userID) {
                 rows[RowKey(key: key, userID: span.userID), default: PeriodSet()]
                     .formUnion(periods.clipped(from: span.from, until: until))
             }
@@ -193,10 +193,10 @@ extension Projection {
 
     private func periodsByKey(
         _ contributions: [Contribution],
-        _ sealed: SealedPeriods?,
+        _ closed: ClosedPeriods?,
         of user: String
     ) -> [String: PeriodSet] {
-        var byProduct = sealed?.periodsByProduct ?? [:]
+        var byProduct = closed?.periodsByProduct ?? [:]
         for contribution in contributions {
             guard let period = contribution.period else { continue }
             guard contribution.userID == nil || contribution.userID == user else { continue }

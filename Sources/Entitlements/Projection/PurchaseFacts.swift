@@ -7,17 +7,17 @@ package struct PurchaseFacts: Hashable, Sendable {
     /// Every grace ever granted, by any renewal info that joins this purchase.
     package let graces: [GracePeriod]
     /// What transactions add up to that are not among these any more.
-    package let sealed: SealedPeriods?
+    package let closed: ClosedPeriods?
 
-    /// - Parameter sealed: then `transactions` are those bought since, and none of them is missing.
+    /// - Parameter closed: then `transactions` are those bought since, and none of them is missing.
     package init(
         transactions: some Sequence<MergedTransaction>,
         graces: some Sequence<GracePeriod> = [],
-        sealed: SealedPeriods? = nil
+        closed: ClosedPeriods? = nil
     ) {
         self.transactions = transactions.sorted { $0.precedes($1) }
         self.graces = graces.sorted()
-        self.sealed = sealed
+        self.closed = closed
     }
 }
 
@@ -26,8 +26,8 @@ package struct PurchaseFacts: Hashable, Sendable {
 /// What is bought at or after `before` cannot change it, so a renewal need not look at the hundreds
 /// of periods that lie behind. It is a copy: whatever concerns an older transaction is answered
 /// from the facts themselves, and it may be forgotten at any moment.
-package struct SealedPeriods: Hashable, Sendable {
-    /// Each transaction bought before this instant is sealed, and no other; the first that is not
+package struct ClosedPeriods: Hashable, Sendable {
+    /// Each transaction bought before this instant is closed, and no other; the first that is not
     /// was bought then.
     package var before: Timestamp
     package var periodsByProduct: [String: PeriodSet]
@@ -39,13 +39,13 @@ package struct SealedPeriods: Hashable, Sendable {
 }
 
 extension PurchaseFacts {
-    /// Seals all transactions but the last ones, together with what is sealed already.
+    /// Closes all transactions but the last ones, together with what is closed already.
     ///
     /// Nil where that would not be safe: where a transaction is no subscription's or has items,
-    /// where a grace does not say which period it follows, or where nothing more can be sealed.
+    /// where a grace does not say which period it follows, or where nothing more can be closed.
     ///
     /// - Parameter count: how many transactions stay outside at least; one always does.
-    package func sealed(keeping count: Int) -> SealedPeriods? {
+    package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
             graces.allSatisfy({ $0.anchor != nil })
         else { return nil }
@@ -57,7 +57,7 @@ extension PurchaseFacts {
         }
         guard boundary > 0 else { return nil }
         let before = transactions[boundary].purchaseDate
-        var periods = sealed?.periodsByProduct ?? [:]
+        var periods = closed?.periodsByProduct ?? [:]
         let subscription = SubscriptionPeriods(transactions: transactions, catalog: Catalog())
         let concerned = openGraces.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
@@ -70,12 +70,12 @@ extension PurchaseFacts {
             }
             periods[contribution.productID] = set
         }
-        return SealedPeriods(before: before, periodsByProduct: periods)
+        return ClosedPeriods(before: before, periodsByProduct: periods)
     }
 
-    /// The graces that extend no sealed transaction.
+    /// The graces that extend no closed transaction.
     var openGraces: [GracePeriod] {
-        guard let sealed else { return graces }
-        return graces.filter { $0.anchor.map { $0 > sealed.before } ?? true }
+        guard let closed else { return graces }
+        return graces.filter { $0.anchor.map { $0 > closed.before } ?? true }
     }
 }

@@ -11,7 +11,7 @@ struct ClosedPurchase {
 
     let bundleID: String
     let trust: Trust
-    let periods: SealedPeriods
+    let periods: ClosedPeriods
 
     /// Whether a record may change what is closed, or only the facts can tell whether it does.
     func isReopened(by record: EntitleRecord) -> Bool {
@@ -49,7 +49,7 @@ extension ScopeState {
             let purchase = purchases[bundleID], purchase.trusts.count == 1,
             let trust = purchase.trusts.first,
             purchase.transactions.allSatisfy({ $0.track == .jws }),
-            let periods = facts.sealed(keeping: ClosedPurchase.openMin)
+            let periods = facts.closed(keeping: ClosedPurchase.openMin)
         else { return nil }
         return ClosedPurchase(bundleID: bundleID, trust: trust, periods: periods)
     }

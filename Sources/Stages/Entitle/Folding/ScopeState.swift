@@ -26,7 +26,7 @@ struct ScopeState {
     }
 
     mutating func add(_ row: ClosedPeriodTable.Row) {
-        var periods = closed?.periods ?? SealedPeriods(before: row.before, periodsByProduct: [:])
+        var periods = closed?.periods ?? ClosedPeriods(before: row.before, periodsByProduct: [:])
         periods.periodsByProduct[row.productID] = row.periods
         closed = ClosedPurchase(bundleID: row.bundleID, trust: row.trust, periods: periods)
     }
@@ -70,16 +70,16 @@ struct ScopeState {
     /// All that the rows of a purchase follow from.
     func facts(of bundleID: String) -> PurchaseFacts {
         let purchase = self[bundleID]
-        let sealed = closed?.bundleID == bundleID ? closed?.periods : nil
+        let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil
         guard !graces.isEmpty else {
-            return PurchaseFacts(transactions: purchase.mergedTransactions, sealed: sealed)
+            return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed)
         }
         let trusts = purchase.trusts
         let joined = graces.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
         return PurchaseFacts(
             transactions: purchase.mergedTransactions,
             graces: Set(joined),
-            sealed: sealed
+            closed: closed
         )
     }
 }

@@ -2,8 +2,8 @@ import AppStore
 import Entitlements
 import Testing
 
-/// Sealing is a short cut: it must never change a row.
-struct SealedPeriodsTests {
+/// Closing periods is a short cut: it must never change a row.
+struct ClosedPeriodsTests {
     private static let key = PurchaseKey(
         environment: .production,
         bundleID: Sample.bundleID,
@@ -20,9 +20,9 @@ struct SealedPeriodsTests {
         ),
     ]
 
-    @Test func `what is sealed and what is bought since give the rows of all facts`() {
+    @Test func `what is closed and what is bought since give the rows of all facts`() {
         var random = SeededRandom(seed: 5)
-        var sealCount = 0
+        var closedCount = 0
         for _ in 0..<3000 {
             let transactions = Self.transactions(using: &random)
             let graces = Self.graces(using: &random)
@@ -30,50 +30,50 @@ struct SealedPeriodsTests {
             var short = PurchaseFacts(transactions: transactions.prefix(6), graces: graces)
             for _ in 0..<3 {
                 let keeping = Int.random(in: 1...4, using: &random)
-                guard let sealed = short.sealed(keeping: keeping) else { continue }
-                sealCount += 1
+                guard let closed = short.closed(keeping: keeping) else { continue }
+                closedCount += 1
                 short = PurchaseFacts(
-                    transactions: transactions.filter { $0.purchaseDate >= sealed.before },
+                    transactions: transactions.filter { $0.purchaseDate >= closed.before },
                     graces: graces,
-                    sealed: sealed
+                    closed: closed
                 )
             }
-            guard short.sealed != nil else { continue }
+            guard short.closed != nil else { continue }
             for ownership in Self.ownerships {
                 #expect(Self.rows(short, ownership) == Self.rows(all, ownership))
             }
         }
-        #expect(sealCount > 3000)
+        #expect(closedCount > 3000)
     }
 
     @Test func `a grace that comes later and follows an open period counts`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
-        let sealed = PurchaseFacts(transactions: transactions).sealed(keeping: 2)
+        let closed = PurchaseFacts(transactions: transactions).closed(keeping: 2)
         let grace = GracePeriod(expiresDate: Self.day(33), renewalDate: Self.day(30))
-        let open = transactions.filter { $0.purchaseDate >= sealed?.before ?? .earliest }
+        let open = transactions.filter { $0.purchaseDate >= closed?.before ?? .earliest }
         #expect(open.count == 2)
-        let short = PurchaseFacts(transactions: open, graces: [grace], sealed: sealed)
+        let short = PurchaseFacts(transactions: open, graces: [grace], closed: closed)
         let rows = Self.rows(short, Self.ownerships[0])
         #expect(rows.first?.periods.periods.first?.start == Self.day(0))
         #expect(rows.first?.periods.periods.last?.end == Self.day(33))
     }
 
-    @Test func `what only all facts can tell is not sealed`() {
+    @Test func `what only all facts can tell is not closed`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
         let vague = GracePeriod(expiresDate: Self.day(33))
         #expect(
-            PurchaseFacts(transactions: transactions, graces: [vague]).sealed(keeping: 2) == nil
+            PurchaseFacts(transactions: transactions, graces: [vague]).closed(keeping: 2) == nil
         )
         var untyped = transactions
         untyped[0].type = nil
-        #expect(PurchaseFacts(transactions: untyped).sealed(keeping: 2) == nil)
+        #expect(PurchaseFacts(transactions: untyped).closed(keeping: 2) == nil)
         var withItem = transactions
         withItem[0].items = [CommerceItem(sku: "a")]
-        #expect(PurchaseFacts(transactions: withItem).sealed(keeping: 2) == nil)
+        #expect(PurchaseFacts(transactions: withItem).closed(keeping: 2) == nil)
         let atOnce = (0..<6).map { Self.transaction($0, day: 1, days: 5) }
-        #expect(PurchaseFacts(transactions: atOnce).sealed(keeping: 2) == nil)
-        #expect(PurchaseFacts(transactions: transactions).sealed(keeping: 6) == nil)
-        #expect(PurchaseFacts(transactions: []).sealed(keeping: 0) == nil)
+        #expect(PurchaseFacts(transactions: atOnce).closed(keeping: 2) == nil)
+        #expect(PurchaseFacts(transactions: transactions).closed(keeping: 6) == nil)
+        #expect(PurchaseFacts(transactions: []).closed(keeping: 0) == nil)
     }
 
     private static func rows(

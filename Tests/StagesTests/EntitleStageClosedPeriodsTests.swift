@@ -7,8 +7,8 @@ import Testing
 import Topology
 import Worker
 
-/// Long subscriptions, whose oldest transactions are sealed: no row may ever tell.
-struct EntitleStageSealTests {
+/// Long subscriptions, whose oldest transactions are closed: no row may ever tell.
+struct EntitleStageClosedPeriodsTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
     private static let step: Int64 = 1000
 
@@ -19,7 +19,7 @@ struct EntitleStageSealTests {
         let worker = try await EntitleWorker()
         var world = World()
         try await worker.own([Signed.key("1"): world.ownership])
-        var sealCount: Int64 = 0
+        var closedCount: Int64 = 0
         var rest = try Self.history()[...]
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Int.random(in: 1...5)))
@@ -28,7 +28,7 @@ struct EntitleStageSealTests {
                 world.facts.add(observation)
             }
             _ = try await worker.process(batch)
-            sealCount += try await worker.count("closed_periods")
+            closedCount += try await worker.count("closed_periods")
             if Int.random(in: 0..<8) == 0 {
                 _ = try await worker.client.query("DELETE FROM closed_periods")
             }
@@ -38,10 +38,10 @@ struct EntitleStageSealTests {
             #expect(try await worker.rows() == world.rows)
         }
         #expect(try await worker.rowsByHistory() == world.rows)
-        #expect(sealCount > 0)
+        #expect(closedCount > 0)
     }
 
-    @Test func `a contradiction of a sealed transaction is a conflict`() async throws {
+    @Test func `a contradiction of a closed transaction is a conflict`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         _ = try await worker.process(try (0..<30).map { try Self.renewal($0, signed: 1) })
@@ -100,7 +100,7 @@ struct EntitleStageSealTests {
                     )
                 )
             case 3 where number > 30:
-                // What a seal cannot hold: another track, another trust, another app.
+                // What closed periods cannot hold: another track, another trust, another app.
                 var foreign = try renewal(old, signed: Int64.random(in: 1...9))
                 switch Int.random(in: 0..<6) {
                 case 0: foreign = try foreign.with { $0.verification.method = .receipt }
@@ -138,15 +138,15 @@ struct EntitleStageSealTests {
     }
 }
 
-extension EntitleStageSealTests {
+extension EntitleStageClosedPeriodsTests {
     /// All that the rows follow from: the facts, whose the purchase is, and the catalog.
     private struct World {
         var facts = FactSet()
-        var ownership = EntitleStageSealTests.anna
+        var ownership = EntitleStageClosedPeriodsTests.anna
         private var catalog = Catalog()
 
         private static let ownerships = [
-            EntitleStageSealTests.anna,
+            EntitleStageClosedPeriodsTests.anna,
             Ownership(spans: [], rule: .unlinked),
             Ownership(
                 spans: [
