@@ -24,7 +24,11 @@ package struct SHA256Digest: Hashable, Sendable {
     /// Reads 64 hexadecimal digits in either case; nil for anything else.
     package init?(hex: String) {
         let utf8 = hex.utf8
-        let digits = utf8.span
+        self.init(hex: utf8.span)
+    }
+
+    /// Reads 64 hexadecimal digits in either case; nil for anything else.
+    package init?(hex digits: Span<UInt8>) {
         guard digits.count == Self.byteCount * 2 else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)
         for offset in digits.indices {

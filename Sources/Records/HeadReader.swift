@@ -11,11 +11,14 @@ import OpenSSL
 /// overflow.
 struct HeadReader {
     private var members: JSONObjectReader
-    /// Where the object stands in the head; nil for the head itself.
-    private let path: String?
+    /// Where the object stands in the head: at most two names, put together for a fault alone.
+    private let path: (outer: StaticString?, name: StaticString?)
 
-    init(_ value: JSONValue, path: String? = nil) throws(ObservationError) {
-        guard let members = JSONObjectReader(value) else { throw .member(path ?? "") }
+    init(
+        _ value: JSONValue,
+        path: (outer: StaticString?, name: StaticString?) = (nil, nil)
+    ) throws(ObservationError) {
+        guard let members = JSONObjectReader(value) else { throw .member("") }
         self.members = members
         self.path = path
     }
@@ -26,7 +29,7 @@ struct HeadReader {
     ) throws(ObservationError) -> HeadReader? {
         guard let member = members.member(name) else { return nil }
         guard member.kind == .object else { throw missing(name) }
-        return try HeadReader(member, path: path.map { "\($0).\(name)" } ?? "\(name)")
+        return try HeadReader(member, path: (path.outer ?? path.name, name))
     }
 
     mutating func object(_ name: StaticString) throws(ObservationError) -> HeadReader {
@@ -96,7 +99,9 @@ struct HeadReader {
     }
 
     mutating func digest(_ name: StaticString) throws(ObservationError) -> SHA256Digest {
-        guard let digest = SHA256Digest(hex: try string(name)) else { throw missing(name) }
+        guard let value = optionalValue(name), let content = value.plainStringRange,
+            let digest = SHA256Digest(hex: value.documentBytes.span.extracting(content))
+        else { throw missing(name) }
         return digest
     }
 
@@ -107,7 +112,8 @@ struct HeadReader {
     }
 
     func missing(_ member: StaticString) -> ObservationError {
-        .member(path.map { "\($0).\(member)" } ?? "\(member)")
+        let names = [path.outer, path.name, member].compactMap { $0 }
+        return .member(names.map { "\($0)" }.joined(separator: "."))
     }
 
     private static let identifierBytes = 1...255

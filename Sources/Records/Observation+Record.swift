@@ -122,12 +122,20 @@ extension Observation {
 extension Observation {
     /// The record that it was read from, marked as a duplicate: only the head becomes another.
     package func marked(_ record: ConsumerRecord, for topic: String) -> ProducerRecord {
+        if !isDuplicate,
+            let record = record.adding(
+                to: topic,
+                { writer in
+                    writer.key("isDuplicate")
+                    writer.bool(true)
+                }
+            )
+        {
+            return record
+        }
         var marked = self
         marked.isDuplicate = true
-        return marked.record(replacing: record, for: topic, isAdded: !isDuplicate) { writer in
-            writer.key("isDuplicate")
-            writer.bool(true)
-        }
+        return marked.record(for: topic, headers: record.headersBesideHead)
     }
 
     /// The record that it was read from, with its owner: only the head becomes another.
@@ -136,27 +144,34 @@ extension Observation {
         _ record: ConsumerRecord,
         for topic: String
     ) -> ProducerRecord {
+        if self.owner == nil,
+            let record = record.adding(
+                to: topic,
+                { writer in
+                    writer.key("owner")
+                    owner.write(to: &writer)
+                }
+            )
+        {
+            return record
+        }
         var owned = self
         owned.owner = owner
-        return owned.record(replacing: record, for: topic, isAdded: self.owner == nil) { writer in
-            writer.key("owner")
-            owner.write(to: &writer)
-        }
+        return owned.record(for: topic, headers: record.headersBesideHead)
+    }
+}
+
+extension ConsumerRecord {
+    fileprivate var headersBesideHead: [KafkaHeader] {
+        headers.filter { $0.nameBytes != RecordHeader.head }
     }
 
-    /// - Parameters:
-    ///   - isAdded: whether the former head lacks the member alone; else it is written anew.
-    ///   - write: writes the member.
-    private func record(
-        replacing record: ConsumerRecord,
-        for topic: String,
-        isAdded: Bool,
+    /// The observation with one more member at the end of its head; nil where there is no head.
+    fileprivate func adding(
+        to topic: String,
         _ write: (inout JSONWriter) -> Void
-    ) -> ProducerRecord {
-        let headers = record.headers.filter { $0.nameBytes != RecordHeader.head }
-        guard isAdded, let headBytes = record.headers.headBytes, let former = record.value else {
-            return self.record(for: topic, headers: headers)
-        }
+    ) -> ProducerRecord? {
+        guard let headBytes = headers.headBytes, let former = value else { return nil }
         var writer = JSONWriter()
         writer.beginObject()
         write(&writer)
@@ -170,9 +185,9 @@ extension Observation {
         value.append(contentsOf: former[headBytes...])
         return ProducerRecord(
             topic: topic,
-            key: record.key,
+            key: key,
             value: value,
-            headers: headers + [.head(head)]
+            headers: headersBesideHead + [.head(head)]
         )
     }
 }

@@ -106,7 +106,10 @@ extension ObservationPayloads {
     ) throws(ObservationError) {
         var position = start
         func pass(_ expected: [UInt8]) throws(ObservationError) {
-            guard value[position...].starts(with: expected) else { throw .payloads }
+            guard expected.count <= value.count - position else { throw .payloads }
+            for offset in expected.indices where value[position + offset] != expected[offset] {
+                throw .payloads
+            }
             position += expected.count
         }
         try pass(Self.opening)
