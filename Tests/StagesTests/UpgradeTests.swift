@@ -170,7 +170,7 @@ import Worker
         try await eventually(within: .seconds(60)) { try await group.isSettled(3) }
         #expect(!old.isReady)
         #expect(old.isAlive())
-        let words = "the database was migrated beyond this program, leaving the group"
+        let words = "database schema too new, leaving the group"
         #expect(group.log.messages.count { $0.hasPrefix(words) } == 1)
         try await group.stop()
     }
