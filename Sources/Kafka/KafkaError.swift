@@ -53,7 +53,7 @@ package struct KafkaError: Error, Sendable {
     }
 
     /// The commit came from a member whose assignment the group has replaced: routine when members
-    /// come and go, and the work is done again by whoever owns the partition.
+    /// come and go, and the partition's new owner does the work again.
     package var isFencedCommit: Bool {
         switch code {
         case .illegalGeneration, .unknownMember, .fenced, .assignmentLost: true

@@ -15,7 +15,7 @@ answer:
          body and does not finish its transaction yet
     503  not published: the app asks again later
 
-Whoever has a copy of a signed transaction can post it, also one that another user bought. Every
+Anybody with a copy of a signed transaction can post it, also one that another user bought. Every
 ingestion service therefore compares the outcome's user with the user of its own session before it
 answers: of another's purchase the app is told that it is another's, never whose, nor what they hold.
 An outcome without a user belongs to nobody yet. The last outcome of a body lists what its user holds.

@@ -230,8 +230,8 @@ CREATE TRIGGER updated AFTER UPDATE ON account_links
 CREATE TRIGGER deleted AFTER DELETE ON account_links REFERENCING OLD TABLE AS before
     FOR EACH STATEMENT EXECUTE FUNCTION account_links_changed();
 
--- Emptying account_links takes every link back, and whoever judges by them has to hear of it. The
--- rows are still there before it.
+-- Emptying account_links takes every link back, and link-worker has to be notified. The trigger
+-- runs before it, while the rows are still there.
 CREATE FUNCTION account_links_emptied() RETURNS trigger
     LANGUAGE plpgsql AS
 $$

@@ -54,8 +54,8 @@ COMMENT ON TABLE unpublished_changes IS
     'The outbox: changes that are committed and not published yet. Written by a trigger of '
     'changes, removed by entitle-worker when the broker has acknowledged what they stand for.';
 
--- Whoever appends to the history, publishes: in the same transaction, and in the versions' order,
--- because the next version of a user waits for this one's commit.
+-- Appending to the history also queues for publishing: in the same transaction and in the versions'
+-- order, because the next version of a user waits for this one's commit.
 CREATE FUNCTION publish_changes() RETURNS trigger
     LANGUAGE plpgsql AS
 $$

@@ -3,7 +3,7 @@ import OpenSSL
 import Simulation
 
 extension CertificateAuthority {
-    /// Whoever copies the intermediate and the root, and signs a leaf that names them.
+    /// A forger who copies the intermediate and the root, and signs a leaf that names them.
     ///
     /// - Parameter blueprint: of this authority.
     func leafForger(

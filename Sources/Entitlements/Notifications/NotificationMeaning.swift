@@ -1,6 +1,6 @@
 /// What a notification means here: one table of type and subtype.
 ///
-/// The meaning is for the history, the metrics and whoever reads an explanation. It never decides
+/// The meaning is for the history, the metrics and the readers of an explanation. It never decides
 /// who may use what: the facts do, and whatever transaction or renewal info a notification carries
 /// is recorded, also by those that only inform.
 package enum NotificationMeaning: String, CaseIterable, Sendable {

@@ -104,7 +104,7 @@ private struct TakenBack {
 }
 
 extension LedgerCredit {
-    /// Nobody sells so much that it does not fit; whoever says so is not to stop the worker.
+    /// Nobody sells so much that it does not fit; a payload that says so must not stop the worker.
     fileprivate mutating func add(_ other: LedgerCredit) {
         amount = Int64(clamping: Int128(amount) + Int128(other.amount))
         takenBack = Int64(clamping: Int128(takenBack) + Int128(other.takenBack))

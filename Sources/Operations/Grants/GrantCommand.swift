@@ -19,7 +19,7 @@ extension ToolCommand {
                     argument: "DATE",
                     "The end, such as 2026-12-31 or 2026-12-31T12:00:00Z; or forever. Required."
                 ),
-                CommandOption("reason", argument: "TEXT", "Why, for whoever asks. Required."),
+                CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who grants it. Required."),
                 environmentOption, ToolSettings.postgresOption, ToolSettings.configOption,
                 ToolSettings.jsonOption,
@@ -36,7 +36,7 @@ extension ToolCommand {
             operands: "NUMBER",
             operandCount: 1...1,
             options: [
-                CommandOption("reason", argument: "TEXT", "Why, for whoever asks. Required."),
+                CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who ends it. Required."),
                 ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
             ]

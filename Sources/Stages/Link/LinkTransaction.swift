@@ -6,7 +6,7 @@ import Records
 
 /// One transaction that takes up what a batch says and finds out whose purchases are.
 ///
-/// The locks come first: of the Apple Accounts concerned, then of the purchases. Whoever changes a
+/// The locks come first: of the Apple Accounts concerned, then of the purchases. Every change of a
 /// purchase's owner holds the lock of its account, so that the purchases of one account, which may
 /// name each other's owner, are never judged by two workers at once.
 struct LinkTransaction {

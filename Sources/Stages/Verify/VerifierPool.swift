@@ -29,7 +29,7 @@ package final class VerifierPool: Sendable {
         idle.withLock { $0.map(\.verifier.chainsCached).max() ?? 0 }
     }
 
-    /// Sendable because whoever took it out of `idle` is the only one who has it.
+    /// Sendable because the task that removed it from `idle` is the only one that has it.
     private final class Loan: @unchecked Sendable {
         let verifier: Verifier
 

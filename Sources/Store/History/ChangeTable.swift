@@ -80,7 +80,7 @@ package enum ChangeTable {
             Column("source_offset", \.cause.source?.offset),
         ]
 
-    /// The upsert waits for whoever else gives the user versions, so none is given twice.
+    /// The upsert waits for other transactions that give the user versions, so none is given twice.
     package static let append = Statement<Batch, Void>(
         [
             .rows(

@@ -18,7 +18,7 @@ package struct AccountLink: Hashable, Sendable {
     package var environment: String
     /// Empty means any.
     package var bundleID: String
-    /// Empty in a request to remove the link, whoever it names.
+    /// Empty in a request to remove the link, whichever user it names.
     package var userID: String
 
     package init(

@@ -67,7 +67,7 @@ package enum OwnerChangeTable {
 
     /// Marks purchases as to be projected, in the transaction that changes their owners.
     ///
-    /// In the order of their keys, as whoever else locks several of the rows does.
+    /// In the order of their keys, like every statement that locks several of the rows.
     package static let record = Statement<[Change], Void>(
         [
             .rows(

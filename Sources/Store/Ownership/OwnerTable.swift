@@ -182,7 +182,7 @@ package enum OwnerTable {
         """
     )
 
-    /// Tells whoever listens for changed links that there is something to do about owners.
+    /// Wakes the listener for changed links: there is work about owners.
     package static let notify = Statement("SELECT pg_notify('\(AccountLinkTable.channel)', '')")
 }
 

@@ -6,7 +6,7 @@ import Records
 extension BatchFold {
     /// Whose a record's purchase is; nil where nobody is known.
     ///
-    /// A record about no purchase names whoever `link-worker` found behind its account.
+    /// A record about no purchase names the user whom `link-worker` found behind its account.
     func userID(of record: EntitleRecord) -> String? {
         if let key = record.transaction?.purchaseKey ?? record.relinked {
             return state(of: key.scope)?[key.bundleID].ownership.userID

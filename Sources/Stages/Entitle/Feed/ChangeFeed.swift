@@ -65,8 +65,8 @@ final class ChangeFeed: Outbox {
     }
 
     func close() async {
-        // Whoever comes next waits for the lease to end where this fails, and where something that
-        // was handed over is not confirmed.
+        // Where this fails, or something that was handed over is not confirmed, the next holder
+        // waits for the lease to end.
         let doubtful = state.withLock { $0.doubtful }
         try? await repeatStates(of: doubtful, suspects: [])
         try? await lease.release(client)
@@ -199,8 +199,8 @@ extension ChangeFeed {
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Says now and then how much waits, whoever publishes it, and puts back what is to be
-    /// published once more; no time that the database's clock gave lies too far ahead then.
+    /// Reports now and then how much waits, whichever copy publishes it, and puts back what is to be
+    /// published again; no time that the database's clock gave lies too far ahead then.
     private func takeStock() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in

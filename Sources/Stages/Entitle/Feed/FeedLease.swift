@@ -8,8 +8,8 @@ import Synchronization
 /// Who loses the database cannot know whether another has begun, and of one that was killed a
 /// request may still be on its way to the broker. So the right ends by itself, by the database's
 /// clock, a few seconds after it was last renewed, and nothing is handed over late in it. What was
-/// handed over stands beside it until it is confirmed: of what never was, whoever takes the right
-/// next takes care (`FeedRepetitionTable`).
+/// handed over stands beside it until it is confirmed: what never was is published again by the
+/// next holder (`FeedRepetitionTable`).
 final class FeedLease: Sendable {
     private let holder = UUID().uuidString
     /// Before the database was asked that last gave the right; nil where it was not given.
