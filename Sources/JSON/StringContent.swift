@@ -23,6 +23,11 @@ enum StringContent {
                 }
             }
             guard index < content.upperBound else { return }
+            if let unit = UnicodeEscape.unit(in: input, at: index), unit < 0x80 {
+                output.append(UInt8(unit))
+                index += UnicodeEscape.length
+                continue
+            }
             let escape = escape(input, index)
             for byte in escape.utf8 { output.append(byte) }
             index += escape.consumed
