@@ -202,6 +202,6 @@ import Worker
     @Test func `a topic that is not there ends with 69 and is named`() async throws {
         let cluster = try await KafkaCluster(.mock)
         #expect(await reconcile(cluster) == 69)
-        #expect(transcript.notes.contains("\(cluster.name("r")).raw does not exist"))
+        #expect(transcript.notes.contains("topic \(cluster.name("r")).raw is missing"))
     }
 }
