@@ -12,9 +12,9 @@ import Worker
         let client = try await StageDatabase.make()
         let link = try await LinkWorker(on: client)
         let dedupe = DedupeStageTests.Reader.stage(on: client)
-        let samples = (0..<20).map {
-            Sample.purchase("\($0)", token: LinkWorker.anna, account: "A\($0)", claim: "u")
-                .with { $0.renewalInfo = Sample.renewal("\($0)").renewalInfo }
+        let samples = (0..<20).map { number in
+            Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)", claim: "u")
+                .with { $0.renewalInfo = Sample.renewal("\(number)").renewalInfo }
         }
         // The plan is made for good once the same statement has run some times, with statistics
         // that say that there is next to nothing.
