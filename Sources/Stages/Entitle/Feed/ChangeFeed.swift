@@ -199,8 +199,8 @@ extension ChangeFeed {
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Reports now and then how much waits, whichever copy publishes it, and puts back what is to be
-    /// published again; no time that the database's clock gave lies too far ahead then.
+    /// Reports now and then how much waits, whichever copy publishes it, and puts back what is to
+    /// be published again; no time that the database's clock gave lies too far ahead then.
     private func takeStock() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
