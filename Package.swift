@@ -249,7 +249,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         library(
             "FuzzTargets",
-            ["AppStore", "JSON", "OpenSSL", "Records", "Simulation"],
+            ["AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"],
             path: "Tests/Fuzz/Targets"
         )
     )

@@ -18,7 +18,7 @@ binary=$out/fuzz-targets
 FUZZING=1 swift build --scratch-path "$out/build" -c release --product FuzzTargets \
     --sanitize=address -Xswiftc -sanitize=fuzzer
 swiftc -sanitize=address -sanitize=fuzzer -o "$binary" "$out/build/release/libFuzzTargets.a" \
-    $(pkg-config --libs libcrypto)
+    $(pkg-config --libs libcrypto rdkafka)
 
 export SWIFT_BACKTRACE=enable=no
 # What was freed is kept for a while to catch its use; by default that alone is 256 MiB.

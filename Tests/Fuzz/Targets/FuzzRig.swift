@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import Kafka
 import OpenSSL
 import Records
 import Simulation
