@@ -15,6 +15,8 @@ package struct SettingsSchema: Sendable {
     let passesOverUnknown: Bool
 
     /// - Parameters:
+    ///   - borrowed: declared after the others, from sections that another program owns: what else
+    ///     the file holds of those sections is that program's to check.
     ///   - otherSections: sections of a file that several programs share. A section that one of the
     ///     declarations belongs to is this program's own, and checked.
     ///   - kafkaPropertyProblem: asks librdkafka about a property; this module does not know it.
@@ -22,14 +24,16 @@ package struct SettingsSchema: Sendable {
     ///     checking it to the workers.
     package init(
         _ declarations: [SettingDeclaration],
+        borrowed: [SettingDeclaration] = [],
         takesKafkaProperties: Bool = true,
         otherSections: Set<String> = [],
         passesOverUnknown: Bool = false,
         kafkaPropertyProblem: @escaping @Sendable (String, String) -> String? = { _, _ in nil }
     ) {
-        let names = declarations.map(\.environmentName)
+        let all = declarations + borrowed
+        let names = all.map(\.environmentName)
         precondition(Set(names).count == names.count, "two settings share a name")
-        self.declarations = declarations
+        self.declarations = all
         self.takesKafkaProperties = takesKafkaProperties
         self.passesOverUnknown = passesOverUnknown
         self.kafkaPropertyProblem = kafkaPropertyProblem

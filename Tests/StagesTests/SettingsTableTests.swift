@@ -25,6 +25,41 @@ import Worker
         #expect(text.contains(Self.table), "the table has to be:\n\(Self.table)")
     }
 
+    /// A setting that two programs read must not make either refuse the rest of its section.
+    @Test(arguments: programs)
+    func `one file with all settings of all workers serves each`(program: WorkerProgram) throws {
+        _ = try program.schema.read(environment: [:], file: try Self.sharedFile())
+    }
+
+    @Test func `a mistyped setting is refused by the program that owns its section`() throws {
+        let file = try Self.sharedFile(adding: ["linking.moed": "identity"])
+        #expect(throws: SettingsError.self) {
+            _ = try WorkerProgram.link.schema.read(environment: [:], file: file)
+        }
+        _ = try WorkerProgram.verify.schema.read(environment: [:], file: file)
+    }
+
+    /// A settings file with every default written out, and what is required.
+    private static func sharedFile(adding other: [String: Any] = [:]) throws -> SettingsFile {
+        var members: [String: Any] = [
+            "kafka.bootstrap": "localhost:9092",
+            "database.url": "postgresql://localhost/entitlements",
+            "apps": [["bundle_id": "com.example.app", "environment": "Sandbox"]],
+        ]
+        for declaration in programs.flatMap(\.schema.declarations) {
+            guard case .defaulted(let text) = declaration.presence else { continue }
+            members[declaration.name] =
+                switch declaration.type {
+                case "integer": Int(text)
+                case "boolean": text == "true"
+                default: text
+                }
+        }
+        members.merge(other) { $1 }
+        let bytes = try JSONSerialization.data(withJSONObject: members)
+        return try SettingsFile(path: "settings.json", bytes: Array(bytes))
+    }
+
     @Test(arguments: programs)
     func `help fits a terminal`(program: WorkerProgram) {
         #expect(program.schema.help.split(separator: "\n").allSatisfy { $0.count <= 100 })

@@ -10,9 +10,8 @@ extension WorkerProgram {
     package static let verify = WorkerProgram(
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",
-        declarations: VerifySettings.declarations + [
-            SharedSettings.trustsIngestUser.declaration
-        ],
+        declarations: VerifySettings.declarations,
+        borrowed: [SharedSettings.trustsIngestUser.declaration],
         otherSections: SharedSettings.sections,
         decisive: VerifySettings.decisive,
         reloadable: VerifySettings.declarations,

@@ -21,6 +21,8 @@ package struct WorkerProgram: Sendable {
     package let summary: String
     /// The stage's own settings.
     package let declarations: [SettingDeclaration]
+    /// Settings of another executable's section that this one reads too.
+    package let borrowed: [SettingDeclaration]
     /// The sections of a JSON file that belong to other executables.
     package let otherSections: Set<String>
     /// Those that decide what is refused; `dlq.config.sha256` is made of them.
@@ -49,6 +51,7 @@ package struct WorkerProgram: Sendable {
         _ stage: StageDescription,
         summary: String,
         declarations: [SettingDeclaration],
+        borrowed: [SettingDeclaration] = [],
         otherSections: Set<String> = [],
         decisive: [SettingDeclaration] = [],
         reloadable: [SettingDeclaration] = [],
@@ -61,6 +64,7 @@ package struct WorkerProgram: Sendable {
         self.stage = stage
         self.summary = summary
         self.declarations = declarations
+        self.borrowed = borrowed
         self.otherSections = otherSections
         self.decisive = decisive
         self.reloadable = reloadable
@@ -72,7 +76,11 @@ package struct WorkerProgram: Sendable {
     }
 
     package var schema: SettingsSchema {
-        WorkerSettings.schema(adding: declarations, otherSections: otherSections)
+        WorkerSettings.schema(
+            adding: declarations,
+            borrowed: borrowed,
+            otherSections: otherSections
+        )
     }
 
     var conditions: [HealthCondition] {

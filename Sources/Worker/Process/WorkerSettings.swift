@@ -110,13 +110,17 @@ package enum WorkerSettings {
 
     /// A worker's schema: what all have, and what its stage adds.
     ///
-    /// - Parameter otherSections: those of a JSON file that belong to other executables.
+    /// - Parameters:
+    ///   - borrowed: settings of another executable's section that this one reads too.
+    ///   - otherSections: those of a JSON file that belong to other executables.
     package static func schema(
         adding stage: [SettingDeclaration],
+        borrowed: [SettingDeclaration] = [],
         otherSections: Set<String> = []
     ) -> SettingsSchema {
         SettingsSchema(
             declarations + stage,
+            borrowed: borrowed,
             otherSections: otherSections,
             kafkaPropertyProblem: KafkaPropertyCheck.problem
         )
