@@ -103,17 +103,18 @@ struct ClaimCheck {
 ///
 /// A claim of another JSON type is left to `ClaimCheck`, which it contradicts.
 enum ClaimForm {
-    private static let names: [StaticString] = [
-        "transactionID", "originalTransactionID", "productID", "offerID",
+    private static let checked: [UnsignedClaim] = [
+        .transactionID, .originalTransactionID, .productID, .offerID,
     ]
 
-    static func check(_ root: JSONValue) throws(Fault) {
-        for name in names {
-            guard let claim = root[name], claim.kind == .string else { continue }
+    static func check(_ claims: UnsignedClaims) throws(Fault) {
+        for name in checked {
+            guard let claim = claims[name], claim.kind == .string else { continue }
             guard let text = claim.stringBytes, !text.isEmpty, ShortText.isAcceptable(text) else {
                 throw Fault(
                     .envelopeMalformed,
-                    "\(name) is not 1 to \(ShortText.bytesMax) bytes without control characters"
+                    "\(name.rawValue) is not 1 to \(ShortText.bytesMax) bytes"
+                        + " without control characters"
                 )
             }
         }
@@ -141,12 +142,12 @@ extension ObservationClaims {
     ///
     /// Anything but text is left out here, and
     /// `ClaimCheck` refuses it where the transaction has a counterpart.
-    init(unsigned root: JSONValue) {
+    init(_ claims: UnsignedClaims) {
         self.init(
-            transactionID: root["transactionID"]?.string,
-            originalTransactionID: root["originalTransactionID"]?.string,
-            productID: root["productID"]?.string,
-            offerID: root["offerID"]?.string
+            transactionID: claims[.transactionID]?.string,
+            originalTransactionID: claims[.originalTransactionID]?.string,
+            productID: claims[.productID]?.string,
+            offerID: claims[.offerID]?.string
         )
     }
 }

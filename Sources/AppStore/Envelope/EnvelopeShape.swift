@@ -93,27 +93,24 @@ enum EnvelopeShape: CaseIterable {
         _ value: JSONValue?,
         _ root: JSONValue
     ) throws(Fault) -> Envelope? {
-        try ClaimForm.check(root)
-        return single(
-            value,
-            .transaction,
-            root,
-            ObservationClaims(unsigned: root)
-        )
+        let claims = UnsignedClaim.all(in: root)
+        try ClaimForm.check(claims)
+        return value.flatMap(Token.init).map { token in
+            Envelope(
+                items: [EnvelopeItem(token, .transaction)],
+                claims: claims,
+                clientClaims: ObservationClaims(claims)
+            )
+        }
     }
 
     private static func single(
         _ value: JSONValue?,
         _ kind: PayloadKind,
-        _ root: JSONValue,
-        _ clientClaims: ObservationClaims = ObservationClaims()
+        _ root: JSONValue
     ) -> Envelope? {
         value.flatMap(Token.init).map { token in
-            Envelope(
-                items: [EnvelopeItem(token, kind)],
-                claims: root.count > 1 ? UnsignedClaim.all(in: root) : nil,
-                clientClaims: clientClaims
-            )
+            Envelope(items: [EnvelopeItem(token, kind)], claims: UnsignedClaim.all(in: root))
         }
     }
 
@@ -185,11 +182,8 @@ enum EnvelopeShape: CaseIterable {
         _ root: JSONValue
     ) throws(Fault) -> Envelope? {
         guard let text = value?.stringBytes else { return nil }
-        try ClaimForm.check(root)
-        return Envelope(
-            items: [],
-            receipt: ReceiptText(text[...]),
-            claims: root.count > 1 ? UnsignedClaim.all(in: root) : nil
-        )
+        let claims = UnsignedClaim.all(in: root)
+        try ClaimForm.check(claims)
+        return Envelope(items: [], receipt: ReceiptText(text[...]), claims: claims)
     }
 }
