@@ -56,11 +56,14 @@ package struct OCSPAnswer: Hashable, Sendable {
         self = try unsafe OCSPAnswer(in: basic.pointer, about: identifier.pointer)
         let isFromFuture = thisUpdate > now + Self.clockSkewMax
         let isStale = (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
-        guard !isFromFuture, !isStale, thisUpdate <= nextUpdate ?? .max else {
+        guard !isFromFuture, !isStale else {
             throw OCSPError(
                 .outOfWindow,
                 isStale ? "the answer is out of date" : "the answer is from the future"
             )
+        }
+        guard thisUpdate <= nextUpdate ?? .max else {
+            throw OCSPError(.outOfWindow, "the answer is out of date before it is given")
         }
     }
 
@@ -201,7 +204,7 @@ package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
         case untrusted
         /// The answer is about other certificates.
         case aboutAnother = "about_another"
-        /// From the future, or out of date.
+        /// From the future, out of date, or out of date before it is given.
         case outOfWindow = "out_of_window"
     }
 

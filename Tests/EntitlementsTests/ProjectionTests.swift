@@ -171,6 +171,24 @@ struct ProjectionTests {
         #expect(projected.rows.first?.periods.contains(.latest) == true)
     }
 
+    @Test func `a refunded non-renewing purchase is explained as never bought`() {
+        var pass = Self.transaction("1", "2026-01-01", nil, "pass")
+        pass.type = .nonRenewing
+        for (revocation, rule) in [
+            (nil, ProjectionRule.stackedDuration),
+            (Revocation(date: Sample.date("2026-01-02")), .neverBought),
+        ] {
+            pass.revocation = revocation
+            let contributions = Projection(catalog: Catalog()).contributions(
+                of: PurchaseFacts(transactions: [pass]),
+                Self.key,
+                ownership: Self.anna,
+                stacks: NonRenewingStacks()
+            )
+            #expect(contributions.map(\.rule) == [rule])
+        }
+    }
+
     @Test func `a record without type and end grants nothing until a catalog names its product`() {
         let bought = MergedTransaction(
             transactionID: "1",

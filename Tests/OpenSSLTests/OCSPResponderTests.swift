@@ -8,7 +8,8 @@ import Simulation
     /// How asking ends, and how long it took.
     private static func ask(
         _ address: String,
-        deadlineSeconds: Int = 1
+        deadlineSeconds: Int = 1,
+        answerBytesMax: Int = 4_096
     ) throws -> (code: OCSPError.Code?, time: Duration) {
         let chain = try RevocableAuthority(port: 9).chain
         let question = try OCSPQuestion(about: chain[0], issuedBy: chain[1])
@@ -18,7 +19,7 @@ import Simulation
                 question,
                 at: address,
                 deadlineSeconds: deadlineSeconds,
-                answerBytesMax: 4_096
+                answerBytesMax: answerBytesMax
             )
             return (nil, .now - start)
         } catch {
@@ -68,6 +69,18 @@ import Simulation
         #expect(code == .unanswered)
         #expect(time < .seconds(30))
         #expect(server.connections == 1)
+    }
+
+    /// OpenSSL's client bounds the element, and hands over what came with it.
+    @Test func `what follows an answer counts towards its size`() throws {
+        let answer: [UInt8] = [0x30, 0x02, 0x05, 0x00]
+        for (rest, code) in [(0, nil), (60, nil), (61, OCSPError.Code.unanswered)] {
+            let body = answer + [UInt8](repeating: 0, count: rest)
+            let server = try ScriptedServer(.bytes(Self.head() + body))
+            defer { server.stop() }
+            let address = "http://127.0.0.1:\(server.port)/"
+            #expect(try Self.ask(address, answerBytesMax: 64).code == code, "\(rest)")
+        }
     }
 
     @Test func `no server means no answer, and only HTTP is used`() throws {

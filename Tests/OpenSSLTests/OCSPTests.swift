@@ -142,6 +142,18 @@ struct OCSPTests {
         #expect(Self.code(der, chain, at: to + skew + 1) == .outOfWindow)
     }
 
+    @Test func `an answer that is out of date before it is given is refused`() throws {
+        let mine = try RevocableAuthority(port: 9)
+        let chain = try mine.chain
+        let now = Self.now
+        for (nextUpdate, code) in [
+            (now + 60, nil), (now, nil), (now - 1, OCSPError.Code.outOfWindow),
+        ] {
+            let answer = try MintedOCSPAnswer(mine, thisUpdate: now, nextUpdate: nextUpdate)
+            #expect(Self.code(answer.der, chain, at: now) == code, "\(nextUpdate - now)")
+        }
+    }
+
     @Test func `an answer about another certificate or of another issuer is refused`() async throws
     {
         let mine = try RevocableAuthority()

@@ -58,8 +58,16 @@ extension CertificateAuthority {
         _ form: ReceiptForm
     ) throws(KeyError) -> [UInt8] {
         let digest = form.digest == .sha1 ? SHA1.digest(content) : SHA256.digest(content).bytes
-        return attribute("1.2.840.113549.1.9.3", DER.objectIdentifier(form.namedContentType))
-            + attribute("1.2.840.113549.1.9.4", DER.octetString(form.namedDigest ?? digest))
+        let type = DER.objectIdentifier(form.namedContentType)
+        let named = [
+            ("1.2.840.113549.1.9.3", type),
+            ("1.2.840.113549.1.9.4", DER.octetString(form.namedDigest ?? digest)),
+        ]
+        let attributes = named.map { oid, value in
+            let values = repeatElement(value, count: form.signedAttributeValues).joined()
+            return repeatElement(attribute(oid, Array(values)), count: form.signedAttributeCopies)
+        }
+        return Array(attributes.joined().joined())
     }
 
     private static func attribute(_ oid: String, _ value: [UInt8]) -> [UInt8] {

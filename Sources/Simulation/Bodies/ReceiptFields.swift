@@ -149,6 +149,10 @@ package struct ReceiptForm: Sendable {
     /// Replaces the content's digest in the signed attributes.
     package var namedDigest: [UInt8]?
     package var namedContentType = dataType
+    /// How often each of the signed attributes occurs.
+    package var signedAttributeCopies = 1
+    /// How many values each of the signed attributes has, all of them equal.
+    package var signedAttributeValues = 1
     package var digestAlgorithm: String?
     package var signatureAlgorithm = "1.2.840.113549.1.1.1"
     package var contentType = dataType

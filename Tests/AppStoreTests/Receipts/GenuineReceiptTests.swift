@@ -63,6 +63,20 @@ struct GenuineReceiptTests {
         }
     }
 
+    /// The chain stands in a JWS, where this root of Apple's is no custom root either.
+    @Test func `Apple's root of receipts vouches for no JWS, also where it is a custom root`()
+        throws
+    {
+        let text = String(decoding: try Self.text(), as: UTF8.self)
+        let chain = try Self.outline(try #require(Base64Decoding.standard(text))).certificates
+        #expect(try SHA256.digest(#require(chain.last)) == AppleRoots.receipts)
+        let token = AppleLibrary.unsigned(chain, signedAt: 1_766_774_387)
+        let root = try Certificate(der: SharedData.vector("roots/AppleIncRootCertificate.cer"))
+        for roots in [[], [root]] {
+            #expect(Self.verifier(roots: roots).reason(token) == .rootUntrusted)
+        }
+    }
+
     @Test func `an app with a custom root does not accept Apple's root`() throws {
         let root = try Minted.root(MintedReceipts.authority.get())
         #expect(Self.verifier(roots: [root]).reason(try Self.text()) == .rootUntrusted)

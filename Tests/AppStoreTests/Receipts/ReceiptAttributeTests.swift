@@ -176,6 +176,20 @@ struct ReceiptAttributeTests {
         }
     }
 
+    @Test func `an attribute is a type, a version and a value, and nothing else`() throws {
+        let whole = [DER.integer(9_000), DER.integer(1), DER.octetString([0])]
+        for (rest, reason) in [
+            ([], nil), ([DER.integer(1)], RefusalReason.receiptMalformed),
+            ([DER.octetString([])], .receiptMalformed), ([[0]], .receiptMalformed),
+        ] {
+            let attribute = DER.sequence(whole + rest)
+            let ofReceipt = MintedReceipts.fields { $0.further = [attribute] }
+            #expect(try MintedReceipts.reason(ofReceipt) == reason)
+            let ofRecord = MintedReceipts.record { $0.further = [attribute] }
+            #expect(try MintedReceipts.reason(ofRecord) == reason)
+        }
+    }
+
     @Test func `a receipt without records is genuine and holds nothing`() throws {
         let fields = MintedReceipts.fields { $0.records = [] }
         let result = try MintedReceipts.verifier().verify(MintedReceipts.text(fields))

@@ -91,16 +91,18 @@ struct ReceiptFormTests {
 
     @Test func `the content is data, and in the receipt`() throws {
         #expect(try Self.reason { $0.hasContent = false } == .receiptMalformed)
-        #expect(
-            try Self.reason { $0.contentType = "1.2.840.113549.1.7.5" } == .receiptMalformed
-        )
+        // Digested data, which OpenSSL reads as such, and a type that it does not know.
+        for type in ["1.2.840.113549.1.7.5", "1.2.3.4"] {
+            #expect(try Self.reason { $0.contentType = type } == .receiptMalformed, "\(type)")
+        }
     }
 
-    @Test func `signed attributes name the right content type and digest`() throws {
+    @Test func `signed attributes name the right content type and digest, each once`() throws {
         let faults: [Change] = [
             { $0.namedDigest = [UInt8](repeating: 1, count: 32) }, { $0.namedDigest = [] },
             { $0.namedContentType = "1.2.840.113549.1.7.2" },
             { $0.shownContent = MintedReceipts.fields { $0.applicationVersion = "4" }.content },
+            { $0.signedAttributeCopies = 2 }, { $0.signedAttributeValues = 2 },
         ]
         for fault in faults {
             let reason = try Self.reason {

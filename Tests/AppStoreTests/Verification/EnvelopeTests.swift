@@ -22,6 +22,13 @@ struct EnvelopeTests {
         #expect(notification[0].transaction == nil && notification[0].bundleID != nil)
     }
 
+    @Test func `a list of bodies is refused, and the detail says why`() throws {
+        let body = #"[{"signedTransaction":"\#(Self.text(try Minted.transaction()))"}]"#
+        let refusal = try Minted.verifier().refusal(Array(body.utf8))
+        #expect(refusal.reason == .bodyUnrecognized)
+        #expect(refusal.detail == "the body is not a JSON object")
+    }
+
     @Test func `whitespace around a bare JWS or an object is ignored`() throws {
         let verifier = try Minted.verifier()
         let token = try Minted.transaction()

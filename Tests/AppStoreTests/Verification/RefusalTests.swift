@@ -204,6 +204,25 @@ struct RefusalTests {
         }
     }
 
+    @Test(arguments: ["null", "{}", #""""#, "7"])
+    func `a renewal info needs its purchase, and a notification its type`(value: String) throws {
+        let verifier = try Minted.verifier()
+        let renewal = try Minted.renewal { $0.overrides["originalTransactionId"] = value }
+        #expect(verifier.reason(renewal) == .payloadMalformed)
+        var fields = NotificationFields()
+        fields.data = NotificationDataFields().json
+        #expect(verifier.reason(try Minted.sign(fields.json)) == nil)
+        fields.overrides["notificationType"] = value
+        #expect(verifier.reason(try Minted.sign(fields.json)) == .payloadMalformed)
+    }
+
+    @Test(arguments: ["[]", "7", "null", #""{}""#])
+    func `a payload that is no object is refused, and the detail says why`(json: String) throws {
+        let refusal = try Minted.verifier().refusal(Minted.sign(Array(json.utf8)))
+        #expect(refusal.reason == .payloadMalformed)
+        #expect(refusal.detail == "the payload is not a JSON object")
+    }
+
     @Test func `the app's number counts in Production only`() throws {
         let verifier = try Minted.verifier()
         for (environment, number, reason) in [

@@ -12,7 +12,6 @@ extension Rule {
                 "requiredFields", "identifierLength", "payloadForm", "identifierLengthMin",
                 "identifierLengthMax", "requiredTransactionID", "requiredOriginalTransactionID",
                 "requiredEnvironment", "requiredProduct", "requiredPurchaseDate",
-                "requiredOfRenewal", "requiredNotificationType",
             ]
         ),
         Rule(
@@ -29,6 +28,12 @@ extension Rule {
             "an absent bundle ID is found by its detail",
             ["a payload without a bundle ID is found by its detail"],
             without: ["absentBundle"]
+        ),
+        Rule(
+            "Payload 1.4",
+            "what renewal info and notifications have to have",
+            ["a renewal info needs its purchase, and a notification its type"],
+            without: ["requiredOfRenewal", "requiredNotificationType"]
         ),
         Rule(
             "Payload 2.1",

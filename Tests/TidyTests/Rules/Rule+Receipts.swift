@@ -27,7 +27,7 @@ extension Rule {
                 "the three certificates may stand in any order",
                 "an algorithm that names digest and key at once is accepted, any other is not",
                 "another key's signature, and one over other content, are refused",
-                "signed attributes name the right content type and digest",
+                "signed attributes name the right content type and digest, each once",
                 "signed attributes shown as content are no receipt",
                 "unsigned attributes are ignored",
                 "the content is data, and in the receipt",
@@ -35,13 +35,15 @@ extension Rule {
             without: [
                 "signersCount", "signerNamed", "receiptCertificateCount", "receiptAlgorithm",
                 "receiptSignature", "signedAttributes", "signerSerialNumber", "receiptDigest",
-                "attributesType", "attributesDigest",
+                "receiptContent", "attributesType", "attributesDigest", "attributesOnce",
+                "attributesOneValue",
             ]
         ),
         Rule(
             "Receipts 3.1",
             "known attributes once, unknown ones carried, records whole and not contradicting",
             [
+                "an attribute is a type, a version and a value, and nothing else",
                 "a known attribute of the receipt that is there twice refuses it",
                 "a known attribute of a record that is there twice refuses it",
                 "the receipt's own attributes go with each record, unknown ones too",
@@ -49,7 +51,7 @@ extension Rule {
                 "equal records are one, different ones of an ID refuse the receipt",
             ],
             without: [
-                "attributeTwice", "recordFields", "recordsDiffer", "receiptSetEnd",
+                "attributeTwice", "recordFields", "recordsDiffer", "receiptSetEnd", "attributeEnd",
                 "recordTransactionID", "recordOriginalTransactionID", "recordProduct",
                 "recordPurchaseDate",
             ]
@@ -165,12 +167,13 @@ extension Rule {
                 "an answer by any other signer is refused",
                 "an answer signed over a weak digest is refused",
                 "an answer counts only while it is current",
+                "an answer that is out of date before it is given is refused",
                 "an answer about another certificate or of another issuer is refused",
                 "a flipped bit, a byte more or less changes no status",
             ],
             without: [
                 "answerSigner", "answerDigest", "answerAge", "answerFuture", "answerEnd",
-                "answerStatus",
+                "answerStatus", "answerOrder",
             ]
         ),
         Rule(
@@ -190,7 +193,9 @@ extension Rule {
             [
                 "a question is put once per certificate and interval",
                 "a bad or missing answer ends within the deadline",
-            ]
+                "what follows an answer counts towards its size",
+            ],
+            without: ["answerSize"]
         ),
     ]
 }
