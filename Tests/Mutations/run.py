@@ -94,10 +94,18 @@ def tests_by_check(rules):
     """The tests of the rule that names a check, by the check's name."""
     found = {}
     for file in sorted(rules.glob("Rule+*.swift")):
-        for rule in re.split(r"\bRule\(", file.read_text()):
+        text = file.read_text()
+        # A test, or a list of them, that several rules name.
+        shared = {
+            name: re.findall('"(.*?)"', value)
+            for name, value in re.findall(r'let (\w+) =\s*("[^"]*"|\[[^]]*\])', text)
+        }
+        for rule in re.split(r"\bRule\(", text):
             shown, _, checks = rule.partition("without:")
             # The first two strings are the rule's place and its gist.
-            tests = re.findall(r'"(.*?)"', shown)[2:]
+            tests = re.findall('"(.*?)"', shown)[2:]
+            for name in re.findall(r"\w+", re.sub('".*?"', "", shown)):
+                tests += shared.get(name, [])
             checks = re.match(r"\s*\[([^]]*)\]", checks)
             for check in re.findall('"(.*?)"', checks[1]) if checks and tests else []:
                 found[check] = tests

@@ -38,6 +38,15 @@ struct RuleSentenceTests {
         #expect(verifier.reason(try Minted.sign(wide)) == .payloadMalformed)
     }
 
+    /// All else of it is in order, so the one member decides.
+    @Test(arguments: [#""a\u0000""#, #""\ud800""#, #"{"a":1,"\u0061":2}"#])
+    func `one member that the strict reader refuses refuses the payload`(value: String) throws {
+        let verifier = try Minted.verifier()
+        #expect(verifier.reason(try Minted.transaction { $0.overrides["later"] = "1" }) == nil)
+        let body = try Minted.transaction { $0.overrides["later"] = value }
+        #expect(verifier.reason(body) == .payloadMalformed)
+    }
+
     @Test(arguments: [" %", "% ", "%\\n", "\\t%", "%\\u0020"])
     func `a token inside JSON has no whitespace around it`(form: String) throws {
         let token = String(decoding: try Minted.transaction(), as: UTF8.self)

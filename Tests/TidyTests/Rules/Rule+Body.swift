@@ -125,6 +125,12 @@ extension Rule {
                 "10,000 levels in envelope, header and payload are refused",
                 "invalid UTF-8 in envelope, header and payload is refused",
                 "doubled keys are refused in header, payload and envelope",
+                "keys that are equal once decoded are doubled",
+                "an object of 100,000 members is checked in good time",
+                "invalid documents do not parse", "a depth of 64 is accepted and one more is not",
+                "what the specification leaves open is decided once",
+                "the policy refuses only what two readers could understand differently",
+                "keys and values count against the limit of nodes",
             ],
             without: [
                 "envelopeForm", "jsonDepth", "jsonDoubledKey", "jsonDoubledHashedKey", "jsonNUL",

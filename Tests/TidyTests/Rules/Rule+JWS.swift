@@ -11,6 +11,7 @@ extension Rule {
                 "r and s out of range are told apart", "high s is accepted, r or s of n is not",
                 "a forged JWS is refused for its one defect, cold and warm",
                 "every ES256 case has Wycheproof's verdict",
+                "a key gets a table after enough good signatures, and verdicts stay",
             ],
             without: [
                 "segmentCount", "unusedBits", "signatureLength", "signatureRange", "signature",
@@ -118,6 +119,7 @@ extension Rule {
                 "an intermediate of a known one's name and key but of other bytes is not believed",
                 "what one root has signed is not known of another",
                 "a chain takes two signatures, the next leaf one, a known chain none",
+                "a header that only begins like a known one is another",
             ],
             without: [
                 "knownCertificate", "knownIntermediate", "knownRoot", "knownSignature",

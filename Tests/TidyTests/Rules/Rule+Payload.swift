@@ -7,6 +7,7 @@ extension Rule {
                 "a transaction needs its fields, each of its type",
                 "an identifier of 256 bytes is absent",
                 "header and payload are read as strictly as the envelope",
+                "one member that the strict reader refuses refuses the payload",
             ],
             without: [
                 "requiredFields", "identifierLength", "payloadForm", "identifierLengthMin",

@@ -11,6 +11,7 @@ extension Rule {
             [
                 "nothing follows the receipt", "depth and number of elements are bounded",
                 "constructed octet strings are accepted up to a depth of four",
+                "bytes that are not BER of this form are refused",
                 "SHA-1 and SHA-256, with and without signed attributes, DER and BER are accepted",
             ],
             without: [
@@ -43,6 +44,7 @@ extension Rule {
             "Receipts 3.1",
             "known attributes once, unknown ones carried, records whole and not contradicting",
             [
+                "what is signed is one set of attributes, and nothing else",
                 "an attribute is a type, a version and a value, and nothing else",
                 "a known attribute of the receipt that is there twice refuses it",
                 "a known attribute of a record that is there twice refuses it",
