@@ -30,8 +30,24 @@ SKIPPED = [
 SECONDS_MAX = 600
 
 Row = namedtuple("Row", "name number tests")
-# `end` is passed, failed, crashed or timed out; `test` the one that was running then.
+# `end` is passed, failed, crashed or timed out; `test` is the one that was running then; `count`
+# says how many passed.
 Outcome = namedtuple("Outcome", "end test count")
+running = set()
+
+
+def end(process):
+    """Ends a run at once, with the servers of its tests, which are in its group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def interrupted(*_):
+    for process in list(running):
+        end(process)
+    os._exit(130)
 
 
 def run(binary, number, pattern):
@@ -48,18 +64,12 @@ def run(binary, number, pattern):
         errors="replace",
         start_new_session=True,
     )
+    running.add(process)
     late = threading.Event()
-
-    def end():
-        # The servers that a test has started are in the same group.
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def expire():
         late.set()
-        end()
+        end(process)
 
     timer = threading.Timer(SECONDS_MAX, expire)
     timer.start()
@@ -69,15 +79,16 @@ def run(binary, number, pattern):
             if match[1] != "run" and not match[1].startswith("case passing"):
                 test = match[1]
         elif match := re.match("✘ Test (.*?) recorded an issue", line):
-            outcome = Outcome("failed", match[1], 1)
+            outcome = Outcome("failed", match[1], 0)
             break
         elif match := re.match(r"✔ Test run with (\d+) test", line):
             outcome = Outcome("passed", "", int(match[1]))
             break
     timer.cancel()
-    end()
+    end(process)
     process.wait()
-    return outcome or Outcome("timed out" if late.is_set() else "crashed", test, 1)
+    running.discard(process)
+    return outcome or Outcome("timed out" if late.is_set() else "crashed", test, 0)
 
 
 def named(names):
@@ -138,6 +149,8 @@ def verdict(binary, row, of_rule):
 
 
 def main(root, binary, lines):
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, interrupted)
     start = monotonic()
     rows = [Row(*line.split("\t")) for line in lines.read_text().splitlines()]
     of_rule = tests_by_check(root / "Tests/TidyTests/Rules")
@@ -146,24 +159,20 @@ def main(root, binary, lines):
         print(f"all checks in place: {tests}: {outcome.count} tests {outcome.end}", flush=True)
         if outcome.end != "passed" or outcome.count == 0:
             sys.exit(f"the tests have to pass with all checks in place: {outcome.test}")
-    missed = []
-    done = 0
+    noticed, missed = [], []
 
     def judge(row):
-        nonlocal done
         print(f"         {row.name} ...", flush=True)
         began = monotonic()
         is_noticed, text = verdict(binary, row, of_rule.get(row.name, []))
-        done += 1
-        if not is_noticed:
-            missed.append(row.name)
-        seconds = round(monotonic() - began)
+        (noticed if is_noticed else missed).append(row.name)
+        done, seconds = len(noticed) + len(missed), round(monotonic() - began)
         print(f"{done:3}/{len(rows)}  {row.name}: {text}, {seconds} s", flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(judge, rows))
     print(
-        f"{len(rows)} rows, {len(rows) - len(missed)} noticed, {round(monotonic() - start)} s;",
+        f"{len(rows)} rows, {len(noticed)} noticed, {round(monotonic() - start)} s;",
         f"not noticed: {', '.join(sorted(missed)) or 'none'}",
     )
     sys.exit(1 if missed else 0)
