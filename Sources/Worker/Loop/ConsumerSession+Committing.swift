@@ -58,7 +58,7 @@ extension ConsumerSession {
         }
         for verdict in processed.verdicts {
             guard let refusal = verdict.refusal else { continue }
-            loop.metrics.deadLetters[refusal.reason.rawValue].increment()
+            loop.metrics.deadLettered(refusal.reason)
         }
         commitSignal.send()
     }

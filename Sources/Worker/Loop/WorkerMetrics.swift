@@ -5,7 +5,7 @@ final class WorkerMetrics: Sendable {
     let records: MetricFamily<Counter>
     let outputs: MetricFamily<Counter>
     let outboxRecords: MetricFamily<Counter>
-    let deadLetters: MetricFamily<Counter>
+    private let deadLetters: MetricFamily<Counter>
     let faults: MetricFamily<Counter>
     let commits: MetricFamily<Counter>
     let batchRecords: MetricFamily<Histogram>
@@ -31,12 +31,12 @@ final class WorkerMetrics: Sendable {
         )
         deadLetters = registry.counter(
             "dead_letters",
-            "Records dead-lettered, by reason.",
-            labels: ["reason"]
+            "Records dead-lettered, by reason and its class.",
+            labels: ["reason", "class"]
         )
         // What begins at 1 has not risen: an alert would pass over the first of its kind.
         for reason in RefusalReason.allCases {
-            deadLetters[reason.rawValue].increment(by: 0)
+            deadLetters[reason.rawValue, reason.deadLetterClass.rawValue].increment(by: 0)
         }
         faults = registry.counter(
             "infrastructure_faults",
@@ -70,6 +70,10 @@ final class WorkerMetrics: Sendable {
         byDisposition = Dictionary(
             uniqueKeysWithValues: dispositions.map { [records] in ($0, records[$0.name]) }
         )
+    }
+
+    func deadLettered(_ reason: RefusalReason) {
+        deadLetters[reason.rawValue, reason.deadLetterClass.rawValue].increment()
     }
 
     func settled(_ increment: TallyIncrement) {

@@ -33,21 +33,27 @@ extension PipelineTests {
             }
         }
 
-        @Test func `the rules of dead letters name each reason of their class, and all classes`()
-            throws
+        @Test
+        func `each class of dead letters has a rule, and each reason a series with its class`()
+            async throws
         {
             var classes: Set<DeadLetterClass> = []
             for rule in try Self.rules().components(separatedBy: "- alert: ").dropFirst() {
-                guard let name = rule.firstMatch(of: /class: ([a-z]+)/)?.output.1,
-                    let reasons = rule.firstMatch(of: /reason=~"([a-z0-9_|]+)"/)?.output.1
-                else { continue }
-                let kind = try #require(DeadLetterClass(rawValue: String(name)))
-                classes.insert(kind)
-                let named = reasons.split(separator: "|").map(String.init)
-                let meant = RefusalReason.allCases.filter { $0.deadLetterClass == kind }
-                #expect(Set(named) == Set(meant.map(\.rawValue)))
+                guard let counted = rule.firstMatch(of: /\{class="([a-z]+)"\}/)?.output.1 else {
+                    continue
+                }
+                classes.insert(try #require(DeadLetterClass(rawValue: String(counted))))
+                #expect(rule.contains("class: \(counted) }"))
             }
             #expect(classes == Set(DeadLetterClass.allCases))
+            let exposed = try await EndToEndRun.of(.mock).metrics.values.joined()
+            for reason in RefusalReason.allCases {
+                let labels =
+                    #"reason="\#(reason.rawValue)",class="\#(reason.deadLetterClass.rawValue)""#
+                #expect(
+                    exposed.contains("entitlements_dead_letters_total{stage=\"link\",\(labels)}")
+                )
+            }
         }
 
         @Test(.enabled(if: promtool != nil, "promtool is not installed"))
