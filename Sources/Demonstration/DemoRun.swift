@@ -153,7 +153,7 @@ actor DemoRun {
         let producer = try KafkaProducer(configuration: configuration)
         var publishing = DemoPublishing(
             producer,
-            topic: servers.topicPrefix + TopicLayout.raw,
+            topic: servers.topicPrefix + Topic.raw,
             unsettledBytesMax: await servers.unsettledBytesMax
         )
         progress.show("publishing")

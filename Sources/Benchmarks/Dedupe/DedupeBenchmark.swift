@@ -71,7 +71,7 @@ struct DedupeBenchmark {
             guard case .success(.items(let items)) = verifier.verify(body), let item = items.first
             else { throw BenchError("a record of the measurement is refused") }
             let source = ObservationSource(
-                topic: rig.layout.prefix + TopicLayout.raw,
+                topic: rig.layout.prefix + Topic.raw,
                 partition: 0,
                 offset: Int64(index),
                 timestamp: nil,

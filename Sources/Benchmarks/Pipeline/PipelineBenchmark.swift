@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Records
 import Simulation
 import Operations
 import Postgres
@@ -86,7 +87,7 @@ extension PipelineBenchmark {
         guard options.latencySeconds > 0 else { return nil }
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
-        let topic = rig.layout.prefix + TopicLayout.raw
+        let topic = rig.layout.prefix + Topic.raw
         // Signed beforehand: signing would disturb the rhythm.
         let records = try (first..<(first + count)).map { try record($0, topic) }
         let producer = try KafkaProducer(configuration: rig.kafka)

@@ -1,4 +1,5 @@
 import Kafka
+import Records
 import Settings
 import Worker
 
@@ -13,7 +14,7 @@ extension ToolCommand {
                 + "feed. Exit code 0 only when the cluster has every one of them.",
             operands: "[FILE]…",
             operandCount: 0...10_000,
-            options: ToolSettings.kafkaOptions + [ToolSettings.configOption] + publishOptions
+            options: CommandOption.kafka + [CommandOption.config] + publishOptions
                 + [ToolSettings.jsonOption]
         ),
         run: runPublish
@@ -42,7 +43,7 @@ extension ToolCommand {
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let headers = try arguments.values("header").map(header)
         let topic =
-            arguments.value("topic") ?? settings.topic(TopicLayout.raw)
+            arguments.value("topic") ?? settings.topic(Topic.raw)
         let bodies = BodySource(
             paths: arguments.operands.isEmpty ? ["-"] : arguments.operands,
             division: arguments.isSet("whole") ? .whole : .lines

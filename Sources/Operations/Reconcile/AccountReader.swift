@@ -1,4 +1,5 @@
 package import Kafka
+import Records
 package import Settings
 import Topology
 import Worker
@@ -49,7 +50,7 @@ package struct AccountReader: Sendable {
     private func partitions() async throws -> [String: [TopicPartition]] {
         let metadata = try await admin.metadata(deadline: Self.deadline)
         var partitions: [String: [TopicPartition]] = [:]
-        for topic in TopicLayout.flow + [TopicLayout.deadLetter] {
+        for topic in TopicLayout.flow + [Topic.deadLetter] {
             let name = settings.topic(topic)
             guard let found = metadata[topic: name], found.error == nil else {
                 throw CommandError(
@@ -106,10 +107,10 @@ package struct AccountReader: Sendable {
         }
         let deadLetters = Flow(
             writers: stages.map(\.stage),
-            topic: settings.topic(TopicLayout.deadLetter),
+            topic: settings.topic(Topic.deadLetter),
             counted: stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
-            given: sum(TopicLayout.deadLetter) { $0.high },
-            held: sum(TopicLayout.deadLetter) { $0.high - $0.low },
+            given: sum(Topic.deadLetter) { $0.high },
+            held: sum(Topic.deadLetter) { $0.high - $0.low },
             isCountedFromStart: stages.allSatisfy(\.isCountedFromStart)
         )
         return forwards + [deadLetters]

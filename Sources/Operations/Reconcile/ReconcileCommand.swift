@@ -19,9 +19,9 @@ extension ToolCommand {
                 + "removed records. A record that ended otherwise when it was read again after a "
                 + "crash, such as a duplicate in dedupe, has an output that is not counted; their "
                 + "number is reported, because each could hide a loss in the same partition.",
-            options: ToolSettings.kafkaOptions
+            options: CommandOption.kafka
                 + [
-                    ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                    ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
                     CommandOption("exact", "Read the topics and count each output once."),
                 ]
         ),

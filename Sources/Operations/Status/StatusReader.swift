@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Records
 import Settings
 import Worker
 
@@ -10,8 +11,8 @@ extension ToolCommand {
             "\(PipelineTool.name) status",
             "Shows what each stage has settled, what is waiting for it and since when.\n\n"
                 + "Reads from Kafka alone; the workers are not involved.",
-            options: ToolSettings.kafkaOptions
-                + [ToolSettings.groupOption, ToolSettings.configOption, ToolSettings.jsonOption]
+            options: CommandOption.kafka
+                + [ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption]
         ),
         run: { arguments, context in
             let settings = try ToolSettings.read(arguments, context.environment, .kafka)
@@ -43,7 +44,7 @@ struct StatusReader {
             let reconciliation = try await AccountReader(admin, settings).read()
             return (reconciliation, try await harm(admin))
         }
-        let deadLetters = settings.topic(TopicLayout.deadLetter)
+        let deadLetters = settings.topic(Topic.deadLetter)
         return StatusReport(
             reconciliation: reconciliation,
             oldestWaiting: try await oldestWaiting(reconciliation),

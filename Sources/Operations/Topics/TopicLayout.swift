@@ -12,12 +12,8 @@ package struct TopicLayout: Hashable, Sendable {
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = Topology.stages.map(\.inputTopic)
     /// What workers write besides.
-    package static let written = [deadLetter, outcomes, changed, current]
-    package static let raw = Topic.raw
-    package static let deadLetter = Topic.deadLetter
-    package static let changed = Topic.changed
-    package static let current = Topic.current
-    package static let outcomes = Topic.outcomes
+    package static let written =
+        [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
 
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.
@@ -43,36 +39,31 @@ package struct TopicLayout: Hashable, Sendable {
     }
 
     package var plans: [TopicPlan] {
-        Self.flow.map { plan($0, Self.recordBytesMax, retentionMilliseconds) }
-            + [
-                deadLetterPlan,
-                plan(Self.outcomes, Self.recordBytesMax, Self.outcomesRetentionMilliseconds),
-                plan(Self.changed, Self.recordBytesMax, retentionMilliseconds),
-                // The newest record of each user stays for ever, whatever its age.
-                plan(Self.current, Self.recordBytesMax, nil, cleanup: "compact"),
-            ]
+        (Self.flow + Self.written).map { topic in
+            switch topic {
+            case Topic.deadLetter: deadLetterPlan
+            case Topic.outcomes: plan(topic, retention: Self.outcomesRetentionMilliseconds)
+            // The newest record of each user stays for ever, whatever its age.
+            case Topic.current: plan(topic, retention: nil, cleanup: "compact")
+            default: plan(topic, retention: retentionMilliseconds)
+            }
+        }
     }
 
     private var deadLetterPlan: TopicPlan {
-        let letters = plan(
-            Self.deadLetter,
-            Self.deadLetterRecordBytesMax,
-            deadLetterRetentionMilliseconds
+        var letters = plan(
+            Topic.deadLetter,
+            bytesMax: Self.deadLetterRecordBytesMax,
+            retention: deadLetterRetentionMilliseconds
         )
-        var configuration = letters.configuration
         // Kafka counts by partition, and keeps one segment more than it is told.
         let partition = deadLetterBytesMax.map { $0 / Int(partitions) }
-        configuration["retention.bytes"] = String(partition ?? -1)
+        letters.configuration["retention.bytes"] = String(partition ?? -1)
         if let partition {
             let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
-            configuration["segment.bytes"] = String(segment)
+            letters.configuration["segment.bytes"] = String(segment)
         }
-        return TopicPlan(
-            name: letters.name,
-            partitions: letters.partitions,
-            replication: letters.replication,
-            configuration: configuration
-        )
+        return letters
     }
 
     private static let segmentBytesMin = 16 << 20
@@ -80,8 +71,8 @@ package struct TopicLayout: Hashable, Sendable {
 
     private func plan(
         _ name: String,
-        _ bytesMax: Int,
-        _ retention: Int64?,
+        bytesMax: Int = Self.recordBytesMax,
+        retention: Int64?,
         cleanup: String = "delete"
     ) -> TopicPlan {
         var configuration = [
@@ -111,5 +102,5 @@ package struct TopicPlan: Hashable, Sendable {
     /// Nil leaves it to the cluster's own default.
     package let replication: Int16?
     /// The topic's properties by Kafka's names.
-    package let configuration: [String: String]
+    package fileprivate(set) var configuration: [String: String]
 }

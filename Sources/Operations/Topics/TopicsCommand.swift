@@ -11,7 +11,7 @@ extension ToolCommand {
                 + "May be run again at any time. Existing topics stay as they are: with --alter "
                 + "their settings are changed, their partitions and copies never. Exit code 1 "
                 + "when a difference would stop the workers or lose records.",
-            options: ToolSettings.kafkaOptions + [ToolSettings.configOption] + topicOptions
+            options: CommandOption.kafka + [CommandOption.config] + topicOptions
                 + [ToolSettings.jsonOption]
         ),
         run: runTopics
@@ -60,7 +60,7 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-        let layout = try TopicLayout(arguments, prefix: settings[WorkerSettings.topicPrefix])
+        let layout = try TopicLayout(arguments, prefix: settings[KafkaSettings.topicPrefix])
         let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await TopicDeployment(admin, layout).run(isAltering: arguments.isSet("alter"))
         }

@@ -79,12 +79,12 @@ extension PipelineTests {
         ) async throws {
             let run = try await EndToEndRun.of(kind)
             let raw = Dictionary(
-                uniqueKeysWithValues: (run.topics[TopicLayout.raw] ?? []).map { record in
+                uniqueKeysWithValues: (run.topics[Topic.raw] ?? []).map { record in
                     (RecordPosition(record), record)
                 }
             )
             let letters = Dictionary(
-                uniqueKeysWithValues: (run.topics[TopicLayout.deadLetter] ?? []).map { record in
+                uniqueKeysWithValues: (run.topics[Topic.deadLetter] ?? []).map { record in
                     (RecordPosition(record), DeadLetterOriginal(record))
                 }
             )

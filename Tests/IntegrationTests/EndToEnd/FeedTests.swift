@@ -1,6 +1,6 @@
 import JSON
 import Kafka
-import Operations
+import Records
 import Testing
 import TestSupport
 import Simulation
@@ -11,7 +11,7 @@ extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))
     struct FeedTests {
         private static let topics = [
-            TopicLayout.changed, TopicLayout.current, TopicLayout.outcomes,
+            Topic.changed, Topic.current, Topic.outcomes,
         ]
 
         @Test(arguments: KafkaCluster.Kind.available, topics)
@@ -35,7 +35,7 @@ extension PipelineTests {
             let run = try await EndToEndRun.of(kind)
             var versions: [String: Int64] = [:]
             var rows: [String: String] = [:]
-            for record in run.topics[TopicLayout.changed] ?? [] {
+            for record in run.topics[Topic.changed] ?? [] {
                 let change = try JSONDocument(parsing: record.value ?? []).root
                 let user = change["userID"]?.string ?? ""
                 let version = change["version"]?.int64 ?? 0
@@ -50,7 +50,7 @@ extension PipelineTests {
         func `the newest states alone are the rows`(kind: KafkaCluster.Kind) async throws {
             let run = try await EndToEndRun.of(kind)
             var states: [String: JSONValue] = [:]
-            for record in run.topics[TopicLayout.current] ?? [] {
+            for record in run.topics[Topic.current] ?? [] {
                 let state = try JSONDocument(parsing: record.value ?? []).root
                 let user = String(decoding: record.key ?? [], as: UTF8.self)
                 let former = states.updateValue(state, forKey: user)
@@ -77,7 +77,7 @@ extension PipelineTests {
             )
             var indices: [[UInt8]: Set<Int64>] = [:]
             var counts: [[UInt8]: Int64] = [:]
-            for record in run.topics[TopicLayout.outcomes] ?? [] {
+            for record in run.topics[Topic.outcomes] ?? [] {
                 let outcome = try JSONDocument(parsing: record.value ?? []).root
                 let id = record.key ?? []
                 indices[id, default: []].insert(outcome["index"]?.int64 ?? -1)

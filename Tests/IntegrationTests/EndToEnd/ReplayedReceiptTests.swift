@@ -49,7 +49,7 @@ extension PipelineTests {
             let writer = DeadLetterWriter(
                 DeadLetterContext(
                     cluster: "cluster-1",
-                    topic: pipeline.layout.prefix + TopicLayout.deadLetter,
+                    topic: pipeline.layout.prefix + Topic.deadLetter,
                     stage: "verify",
                     readsObservations: false,
                     worker: "verify-1",
@@ -59,7 +59,7 @@ extension PipelineTests {
             )
             let original = ConsumerRecord(
                 topicPartition: TopicPartition(
-                    topic: pipeline.layout.prefix + TopicLayout.raw,
+                    topic: pipeline.layout.prefix + Topic.raw,
                     partition: 0
                 ),
                 offset: 1_000_000 + Int64(index),

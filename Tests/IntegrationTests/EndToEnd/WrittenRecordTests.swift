@@ -1,6 +1,6 @@
 import JSON
 import Kafka
-import Operations
+import Records
 import Testing
 import TestSupport
 import Simulation
@@ -32,11 +32,11 @@ extension PipelineTests {
         func `the headers of every dead letter are what the schema says`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let records = try await EndToEndRun.of(kind).topics[TopicLayout.deadLetter] ?? []
+            let records = try await EndToEndRun.of(kind).topics[Topic.deadLetter] ?? []
             #expect(records.count > 20)
             let verdict = try await TopicSchema.validate(
                 records.map(Self.added),
-                against: TopicLayout.deadLetter
+                against: Topic.deadLetter
             )
             #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
         }

@@ -25,7 +25,7 @@ extension PipelineTests {
             kind: KafkaCluster.Kind
         ) async throws {
             var setup = PipelineSetup(kind)
-            setup.recordBytesMax = [TopicLayout.raw: 12 << 20]
+            setup.recordBytesMax = [Topic.raw: 12 << 20]
             let traffic = try Self.traffic()
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let hostile = try HostileRecord.all(
@@ -50,7 +50,7 @@ extension PipelineTests {
             among items: [DemoItem],
             _ pipeline: RunningPipeline
         ) async throws {
-            let topic = pipeline.layout.prefix + TopicLayout.raw
+            let topic = pipeline.layout.prefix + Topic.raw
             let share = items.count / hostile.count
             for (index, record) in hostile.enumerated() {
                 try await pipeline.publish(items[(index * share)..<((index + 1) * share)])
@@ -88,12 +88,12 @@ extension PipelineTests {
             async throws
         {
             var setup = PipelineSetup(.real)
-            setup.recordBytesMax = [TopicLayout.deadLetter: 600_000]
+            setup.recordBytesMax = [Topic.deadLetter: 600_000]
             setup.deadLetterValueBytesMax = 590_000
             let traffic = try Self.traffic()
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 try pipeline.startAll()
-                let topic = pipeline.layout.prefix + TopicLayout.raw
+                let topic = pipeline.layout.prefix + Topic.raw
                 for (bytes, share) in [(800_000, 0.3), (300_000, 0.6), (1_000_000, 1)] {
                     let noise = HostileRecord.noise(bytes)
                     try await pipeline.publish([ProducerRecord(topic: topic, value: noise)])

@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Operations
+import Records
 import TestSupport
 import Testing
 import Simulation
@@ -18,7 +19,7 @@ extension PipelineTests {
         @Test(.needsRealKafka)
         func `bodies of 10 MB do not raise a worker for good`() async throws {
             var setup = PipelineSetup(.real)
-            setup.recordBytesMax = [TopicLayout.raw: 12 << 20]
+            setup.recordBytesMax = [Topic.raw: 12 << 20]
             let traffic = try DemoTraffic(
                 seed: 23,
                 bodyCount: 400,
@@ -32,7 +33,7 @@ extension PipelineTests {
                 try await pipeline.publish(upTo: 0.8)
                 try await pipeline.settle()
                 let before = try #require(verify.metric("resident_memory_bytes"))
-                let topic = pipeline.layout.prefix + TopicLayout.raw
+                let topic = pipeline.layout.prefix + Topic.raw
                 for _ in 0..<6 {
                     let noise = HostileRecord.noise(Self.poisonBytes)
                     try await pipeline.publish([ProducerRecord(topic: topic, value: noise)])

@@ -1,7 +1,7 @@
 import JSON
 import Kafka
-import Operations
 import Postgres
+import Records
 import Testing
 import TestSupport
 
@@ -13,7 +13,7 @@ extension RunningPipeline {
     func expectFeedComplete(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await waitUntilPublished()
         var versions: [String: Int64] = [:]
-        for record in try await records(of: TopicLayout.changed) {
+        for record in try await records(of: Topic.changed) {
             let change = try JSONDocument(parsing: record.value ?? []).root
             let user = change["userID"]?.string ?? ""
             let version = change["version"]?.int64 ?? 0
@@ -22,7 +22,7 @@ extension RunningPipeline {
             versions[user] = max(known, version)
         }
         var states: [String: Int64] = [:]
-        for record in try await records(of: TopicLayout.current) {
+        for record in try await records(of: Topic.current) {
             let state = try JSONDocument(parsing: record.value ?? []).root
             states[String(decoding: record.key ?? [], as: UTF8.self)] = state["version"]?.int64
         }

@@ -1,6 +1,7 @@
 import Demonstration
 import Kafka
 import Operations
+import Records
 import TestSupport
 import Testing
 import Simulation
@@ -40,7 +41,7 @@ extension RunningPipeline {
     func publishAgain(_ items: some Collection<DemoItem>) async throws {
         let published = published.count
         let records = items.enumerated().filter { $0.offset.isMultiple(of: 5) }.map { index, item in
-            var record = ProducerRecord(item, topic: layout.prefix + TopicLayout.raw)
+            var record = ProducerRecord(item, topic: layout.prefix + Topic.raw)
             record.headers.append(
                 KafkaHeader(name: "correlation-id", text: "again-\(published + index)")
             )

@@ -1,6 +1,7 @@
 import Demonstration
 import Foundation
 import Kafka
+import Records
 import Simulation
 import Operations
 import Postgres
@@ -52,7 +53,7 @@ final class RunningPipeline: Sendable {
         producer = try KafkaProducer(configuration: cluster.client.merging(large) { $1 })
         settings = try SettingsSchema(
             [
-                WorkerSettings.bootstrap.declaration, WorkerSettings.topicPrefix.declaration,
+                KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
                 WorkerSettings.groupPrefix.declaration,
             ]
         )
@@ -232,7 +233,7 @@ extension RunningPipeline {
     }
 
     func publish(_ items: some Collection<DemoItem>) async throws {
-        try await publish(items.map { ProducerRecord($0, topic: layout.prefix + TopicLayout.raw) })
+        try await publish(items.map { ProducerRecord($0, topic: layout.prefix + Topic.raw) })
     }
 
     /// Publishes and waits until the broker has taken everything.
@@ -282,15 +283,7 @@ extension RunningPipeline {
     func withDatabase<T>(
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
-        let connection = try await PostgresConnection.connect(database)
-        do {
-            let value = try await body(connection)
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
-        }
+        try await PostgresConnection.lend(database, body)
     }
 
     /// Ends all that is left, whatever state it is in.
