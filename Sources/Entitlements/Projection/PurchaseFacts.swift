@@ -36,6 +36,12 @@ package struct ClosedPeriods: Hashable, Sendable {
         self.before = before
         self.periodsByProduct = periodsByProduct
     }
+
+    /// Whether a renewal info may change what is closed; true where only the facts can show it.
+    package func mayDepend(on fact: RenewalFact) -> Bool {
+        guard let grace = fact.grace else { return false }
+        return grace.anchor.map { $0 <= before } ?? true
+    }
 }
 
 extension PurchaseFacts {

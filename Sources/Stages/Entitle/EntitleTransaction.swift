@@ -46,12 +46,12 @@ struct EntitleTransaction {
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedCatalog)
         pipeline.add(Locks.purchases, scopes)
-        let version = pipeline.add(CatalogTable.newestVersion)
-        let reading = FactReading(scopes, in: &pipeline)
-        let answers = try await connection.run(pipeline)
-        let catalog = try await catalogs.catalog(version: answers[version][0], connection)
-        var fold = BatchFold(scopes: scopes)
-        fold.add(reading, answers)
+        var (fold, catalog) = try await BatchFold.read(
+            scopes,
+            after: pipeline,
+            catalogs,
+            connection
+        )
         try await reopenPeriods(&fold)
         for (index, record) in records.enumerated() {
             fold.take(record, refused: refused[index])
@@ -123,11 +123,7 @@ struct EntitleTransaction {
         if !projector.isStacking {
             pipeline.add(Locks.users, unlessEmpty: Array(changes.users))
         }
-        pipeline.add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
-        pipeline.add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
-        pipeline.add(RevisionTable.add, unlessEmpty: fold.history.revisions)
-        pipeline.add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
-        pipeline.add(NotificationTable.add, unlessEmpty: fold.history.notifications)
+        pipeline.add(fold)
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
         pipeline.add(changes, catalogVersion: catalogVersion)

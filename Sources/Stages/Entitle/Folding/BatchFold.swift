@@ -208,28 +208,3 @@ extension PartVerdict {
         self == .new || self == .superseded
     }
 }
-
-extension BatchFold {
-    /// The facts that have a newer revision than the tables.
-    var changedTransactions: [TransactionFact] {
-        states.flatMap { state in
-            state.purchases.values.flatMap { purchase in
-                purchase.changed.map { purchase.transactions[$0] }
-            }
-        }
-    }
-
-    var changedRenewals: [RenewalFact] {
-        states.flatMap { state in
-            state.renewals.filter { state.changedRenewals.contains($0.key) }
-        }
-    }
-
-    var newGraces: [RenewalTable.Grace] {
-        states.flatMap { state in
-            state.newGraces.flatMap { key, graces in
-                graces.map { RenewalTable.Grace(key: key, grace: $0) }
-            }
-        }
-    }
-}

@@ -18,8 +18,7 @@ struct ClosedPurchase {
         if let fact = record.transaction, !holds(against: fact) {
             return true
         }
-        guard let fact = record.renewal, let grace = fact.grace else { return false }
-        return grace.anchor.map { $0 <= periods.before } ?? true
+        return record.renewal.map { periods.mayDepend(on: $0) } ?? false
     }
 
     /// As the store writes them: one row for each product.

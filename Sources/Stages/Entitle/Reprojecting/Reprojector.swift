@@ -82,12 +82,12 @@ package struct Reprojector: Sendable {
         pipeline.add(Locks.purchases, scopes)
         // All facts, and not what the oldest of them were found to add up to.
         pipeline.add(ClosedPeriodTable.remove, scopes)
-        let version = pipeline.add(CatalogTable.newestVersion)
-        let reading = FactReading(scopes, in: &pipeline)
-        let answers = try await connection.run(pipeline)
-        let catalog = try await catalogs.catalog(version: answers[version][0], connection)
-        var fold = BatchFold(scopes: scopes)
-        fold.add(reading, answers)
+        var (fold, catalog) = try await BatchFold.read(
+            scopes,
+            after: pipeline,
+            catalogs,
+            connection
+        )
         fold.touchAll(ChangeCause(kind))
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {

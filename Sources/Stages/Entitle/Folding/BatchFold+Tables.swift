@@ -1,0 +1,109 @@
+import Entitlements
+import Postgres
+import Store
+
+extension BatchFold {
+    /// Reads what the tables hold of some scopes, and the catalog that holds, in one round trip.
+    ///
+    /// - Parameter pipeline: what comes before, such as the locks.
+    static func read(
+        _ scopes: [PurchaseScope],
+        after pipeline: Pipeline,
+        _ catalogs: CatalogStore,
+        _ connection: PostgresConnection
+    ) async throws -> (fold: BatchFold, catalog: CatalogStore.Versioned) {
+        var pipeline = pipeline
+        let version = pipeline.add(CatalogTable.newestVersion)
+        let reading = FactReading(scopes, in: &pipeline)
+        let answers = try await connection.run(pipeline)
+        let catalog = try await catalogs.catalog(version: answers[version][0], connection)
+        var fold = BatchFold(scopes: scopes)
+        fold.add(reading, answers)
+        return (fold, catalog)
+    }
+
+    /// Puts in place what the tables hold of its scopes, before the records are added.
+    mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
+        for row in answers[reading.closedPeriods] {
+            withState(of: row.scope) { $0.add(row) }
+        }
+        for fact in answers[reading.transactions] {
+            withState(of: fact.purchaseKey.scope) { $0[fact.key.bundleID].add(fact) }
+        }
+        for fact in answers[reading.renewals] {
+            withState(of: fact.key.scope) { $0.add(fact) }
+        }
+        for row in answers[reading.graces] {
+            withState(of: row.key.scope) { $0.add(row.grace, of: row.key) }
+        }
+        for row in answers[reading.owners] {
+            withPurchase(row.key) { purchase in
+                purchase.ownership = row.owner.ownership
+                purchase.ownerChange = row.change
+            }
+        }
+        for row in answers[reading.entitlements] {
+            withPurchase(row.purchase) { $0.rows.append(row.row) }
+        }
+        for row in answers[reading.credits] {
+            withPurchase(row.purchase) { $0.credits.append(row.credit) }
+        }
+        for purchase in answers[reading.stackedPurchases] {
+            withPurchase(purchase.purchaseKey) { $0.stacked.append(purchase) }
+        }
+    }
+
+    private mutating func withPurchase(
+        _ key: PurchaseKey,
+        _ body: (inout PurchaseState) -> Void
+    ) {
+        withState(of: key.scope) { body(&$0[key.bundleID]) }
+    }
+}
+
+extension BatchFold {
+    /// The facts that have a newer revision than the tables.
+    var changedTransactions: [TransactionFact] {
+        states.flatMap { state in
+            state.purchases.values.flatMap { purchase in
+                purchase.changed.map { purchase.transactions[$0] }
+            }
+        }
+    }
+
+    fileprivate var changedRenewals: [RenewalFact] {
+        states.flatMap { state in
+            state.renewals.filter { state.changedRenewals.contains($0.key) }
+        }
+    }
+
+    fileprivate var newGraces: [RenewalTable.Grace] {
+        states.flatMap { state in
+            state.newGraces.flatMap { key, graces in
+                graces.map { RenewalTable.Grace(key: key, grace: $0) }
+            }
+        }
+    }
+}
+
+extension Pipeline {
+    /// Writes what the records of a fold have added, but for the transactions: the caller compares
+    /// how many of those were written.
+    mutating func add(_ fold: BatchFold) {
+        add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
+        add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
+        add(RevisionTable.add, unlessEmpty: fold.history.revisions)
+        add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
+        add(NotificationTable.add, unlessEmpty: fold.history.notifications)
+    }
+}
+
+extension StackedPurchase {
+    var purchaseKey: PurchaseKey {
+        PurchaseKey(
+            environment: key.environment,
+            bundleID: key.bundleID,
+            originalTransactionID: originalTransactionID
+        )
+    }
+}
