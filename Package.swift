@@ -39,10 +39,14 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+func tests(
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    exclude: [String] = []
+) -> Target {
     .testTarget(
         name: name,
-        dependencies: dependencies + ["TestSupport"],
+        dependencies: dependencies,
         exclude: exclude,
         swiftSettings: strict
     )
@@ -107,16 +111,16 @@ let package = Package(
         library(
             "DedupeStage",
             [
-                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Topology", "Worker",
+                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
+                "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Dedupe"
         ),
         library(
             "LinkStage",
             [
-                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Topology", "Worker",
+                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
+                "Store", "Topology", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
@@ -140,7 +144,7 @@ let package = Package(
 
         // Certificate authorities, signed traffic, forgeries, and servers started on this machine:
         // for the demo, the benchmarks and the tests alone.
-        library("Simulation", ["AppStore", "JSON", "Kafka", "OpenSSL", "Postgres"]),
+        library("Simulation", ["AppStore", "JSON", "OpenSSL", "Postgres"]),
         library(
             "Demonstration",
             [
@@ -166,69 +170,79 @@ let package = Package(
         executable("demo", ["Demonstration", "Operations"]),
         executable("bench", ["Benchmarks", "Settings"]),
 
-        .target(
-            name: "TestSupport",
-            dependencies: [
+        library(
+            "TestSupport",
+            [
                 "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres", "Records",
                 "Settings", "Simulation", "Store", "Worker",
             ],
-            path: "Tests/TestSupport",
-            swiftSettings: strict
+            path: "Tests/TestSupport"
         ),
-        tests("JSONTests", ["JSON"]),
-        tests("OpenSSLTests", ["JSON", "OpenSSL"], exclude: ["Signatures"]),
-        tests("KafkaTests", ["Kafka"]),
-        tests("PostgresTests", ["Postgres"]),
-        tests("StoreTests", ["Postgres", "Settings", "Store"]),
-        tests("SimulationTests", ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation"]),
-        tests("HTTPTests", ["HTTP"]),
-        tests("SettingsTests", ["Settings", "JSON"]),
+        tests("JSONTests", ["JSON", "TestSupport"]),
+        tests(
+            "OpenSSLTests",
+            ["JSON", "OpenSSL", "Simulation", "TestSupport"],
+            exclude: ["Signatures"]
+        ),
+        tests("KafkaTests", ["Kafka", "TestSupport"]),
+        tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
+        tests("StoreTests", ["Postgres", "Settings", "Store", "TestSupport"]),
+        tests(
+            "SimulationTests",
+            ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
+        ),
+        tests("HTTPTests", ["HTTP", "TestSupport"]),
+        tests("SettingsTests", ["JSON", "Settings"]),
         tests(
             "AppStoreTests",
-            ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"]
+            [
+                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Simulation",
+                "TestSupport",
+            ]
         ),
         tests(
             "EntitlementsTests",
-            ["Entitlements", "AppStore", "JSON", "OpenSSL", "Records"],
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "TestSupport"],
             exclude: ["Scenarios"]
         ),
         tests(
             "RecordsTests",
-            ["Records", "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]
+            ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "TestSupport"]
         ),
         tests(
             "WorkerTests",
             [
-                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings", "Worker",
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "TestSupport", "Worker",
             ]
         ),
         tests(
             "DeadLettersTests",
             [
                 "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records",
-                "Settings", "Simulation",
+                "Settings", "Simulation", "TestSupport",
             ]
         ),
         tests(
             "StagesTests",
             [
-                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON",
-                "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "Topology", "VerifyStage", "Worker",
+                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "JSON", "Kafka",
+                "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "TestSupport", "Topology", "VerifyStage", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
-                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Settings", "Simulation",
-                "Store", "Topology", "Worker",
+                "Kafka", "Operations", "Postgres", "Settings", "Store", "TestSupport", "Topology",
+                "Worker",
             ]
         ),
         tests(
             "DemonstrationTests",
             [
-                "AppStore", "Demonstration", "JSON", "Kafka", "Operations", "Postgres", "Settings",
-                "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "Demonstration", "JSON", "Operations", "Settings", "Simulation",
+                "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(
@@ -236,10 +250,10 @@ let package = Package(
             [
                 "AppStore", "DeadLetters", "Demonstration", "Entitlements", "JSON", "Kafka",
                 "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "Topology", "Worker",
+                "TestSupport", "Topology", "Worker",
             ]
         ),
-        tests("TidyTests", []),
+        tests("TidyTests"),
     ],
     swiftLanguageModes: [.v6]
 )

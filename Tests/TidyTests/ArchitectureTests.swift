@@ -7,9 +7,6 @@ struct ArchitectureTests {
     private static let document = Result {
         try String(contentsOf: SourceTree.root.appending(path: name), encoding: .utf8)
     }
-    private static let manifest = Result {
-        try String(contentsOf: SourceTree.root.appending(path: "Package.swift"), encoding: .utf8)
-    }
 
     @Test func `it has at most 250 lines`() throws {
         let lines = try Self.document.get().split(
@@ -50,11 +47,11 @@ struct ArchitectureTests {
         let rows = try Self.document.get().split(separator: "\n").compactMap { line in
             line.firstMatch(of: /^\| `([\w-]+)` \| ([^|]*)\|/)
         }
-        let mapped = Dictionary(rows.map { (String($0.1), Self.quoted($0.2, by: "`")) }) { $1 }
-        let targets = try Self.targets()
+        let mapped = Dictionary(rows.map { (String($0.1), Self.quoted($0.2)) }) { $1 }
+        let targets = try Manifest.targets.get().values.filter { !$0.isTest }
         #expect(targets.count > 25)
-        for (target, imports) in targets {
-            #expect(mapped[target] == imports, "\(target)")
+        for target in targets {
+            #expect(mapped[target.name] == target.dependencies, "\(target.name)")
         }
     }
 
@@ -93,20 +90,13 @@ struct ArchitectureTests {
     }
 
     private static func modules() throws -> Set<String> {
-        try targets().reduce(into: []) { $0.formUnion($1.value.union([$1.key])) }
+        try Manifest.targets.get().values.reduce(into: []) { modules, target in
+            modules.formUnion(target.dependencies.union([target.name]))
+        }
     }
 
-    /// The targets below `Sources` and what each may import.
-    private static func targets() throws -> [String: Set<String>] {
-        let calls = try manifest.get().matches(
-            of: /(?:library|executable)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?/
-        )
-        let targets = calls.filter { $0.1 != "FuzzTargets" }
-        return Dictionary(targets.map { (String($0.1), quoted($0.2 ?? "", by: "\"")) }) { $1 }
-    }
-
-    private static func quoted(_ text: Substring, by quote: Character) -> Set<String> {
-        let parts = text.split(separator: quote, omittingEmptySubsequences: false)
-        return Set(parts.indices.filter { !$0.isMultiple(of: 2) }.map { String(parts[$0]) })
+    /// What stands in back quotes in a cell.
+    private static func quoted(_ cell: Substring) -> Set<String> {
+        Set(cell.matches(of: /`([^`]+)`/).map { String($0.output.1) })
     }
 }

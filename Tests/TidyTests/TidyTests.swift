@@ -47,27 +47,11 @@ import Testing
     @Test func `what forges certificates is linked by the demo, the benchmarks and tests alone`()
         throws
     {
-        let manifest = try String(
-            contentsOf: SourceTree.root.appending(path: "Package.swift"),
-            encoding: .utf8
-        )
         let forging: Set = ["Simulation", "Demonstration", "Benchmarks", "demo", "bench"]
-        let targets = manifest.matches(
-            of: /(?:library|executable)\(\s*"([\w-]+)",\s*\[([^\]]*)\]/
-        )
+        let targets = try Manifest.targets.get().values.filter { !$0.isTest }
         #expect(targets.count > 20)
-        for target in targets where !forging.contains(String(target.1)) {
-            guard target.1 != "FuzzTargets" else { continue }
-            let dependencies = target.2.matches(of: /"([\w-]+)"/).map { String($0.1) }
-            #expect(forging.isDisjoint(with: dependencies), "\(target.1) links it")
-        }
-        for file in Self.sources {
-            let target = file.path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
-            guard !forging.contains(target) else { continue }
-            for line in file.lines where line.contains("import ") {
-                let module = line.split(separator: " ").last.map(String.init) ?? ""
-                #expect(!forging.contains(module), "\(file.path) imports \(module)")
-            }
+        for target in targets where !forging.contains(target.name) {
+            #expect(forging.isDisjoint(with: target.dependencies), "\(target.name) links it")
         }
     }
 

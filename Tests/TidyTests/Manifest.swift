@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// What `Package.swift` declares.
+enum Manifest {
+    struct Target {
+        let name: String
+        /// Relative to the package's root.
+        let folder: String
+        let dependencies: Set<String>
+
+        var isTest: Bool { folder.hasPrefix("Tests/") }
+    }
+
+    /// All targets but the C modules, by name.
+    static let targets = Result { try read() }
+
+    private static func read() throws -> [String: Target] {
+        let url = SourceTree.root.appending(path: "Package.swift")
+        let calls = try String(contentsOf: url, encoding: .utf8).matches(
+            of: /\b(library|executable|tests)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?([^()]*)\)/
+        )
+        let targets = calls.map { call in
+            let name = String(call.2)
+            let path = call.4.firstMatch(of: /path: "([^"]+)"/)?.output.1
+            return Target(
+                name: name,
+                folder: path.map(String.init) ?? (call.1 == "tests" ? "Tests/" : "Sources/") + name,
+                dependencies: Set(
+                    (call.3 ?? "").matches(of: /"([\w-]+)"/).map { String($0.output.1) }
+                )
+            )
+        }
+        return Dictionary(uniqueKeysWithValues: targets.map { ($0.name, $0) })
+    }
+}
+
+@Suite struct ManifestTests {
+    @Test func `each target depends on what its files import, and on nothing else`() throws {
+        let targets = try Manifest.targets.get()
+        #expect(targets.count > 40)
+        let modules = Set(targets.keys).union(TidyTests.cModules.keys)
+        for target in targets.values {
+            let imported = TidyTests.everything
+                .filter { $0.path.hasPrefix(target.folder + "/") }
+                .reduce(into: Set<String>()) { $0.formUnion($1.imports) }
+            #expect(imported.intersection(modules) == target.dependencies, "\(target.name)")
+        }
+    }
+}
+
+extension SourceTree.File {
+    /// The modules that the file imports, whoever may see them.
+    var imports: Set<String> {
+        Set(
+            lines.compactMap { line in
+                line.firstMatch(of: /^(?:[@\w]+ )?import (?:\w+ )?(\w+)/).map {
+                    String($0.output.1)
+                }
+            }
+        )
+    }
+}
