@@ -7,6 +7,7 @@
 /// ```
 package struct Setting<Value: Sendable>: Sendable {
     package let declaration: SettingDeclaration
+    private let kind: SettingKind<Value>
 
     /// Declares a setting; without a default it has to be given.
     package init(
@@ -34,6 +35,7 @@ package struct Setting<Value: Sendable>: Sendable {
         isSecret: Bool,
         sentence: String
     ) {
+        self.kind = kind
         declaration = SettingDeclaration(
             name: name,
             type: kind.type,
@@ -46,6 +48,17 @@ package struct Setting<Value: Sendable>: Sendable {
                 let value = try kind.read(input)
                 return .init(value: value, text: kind.render(value))
             }
+        )
+    }
+
+    /// The same setting, for a program that has a default where others ask for a value.
+    package func defaulted(to fallback: Value) -> Setting {
+        Setting(
+            declaration.name,
+            kind,
+            default: fallback,
+            isSecret: declaration.isSecret,
+            declaration.sentence
         )
     }
 

@@ -4,55 +4,36 @@ import Settings
 
 /// The settings of the tool, a few of the workers'.
 enum DeadLetterSettings {
-    static let bootstrap = Setting(
-        "kafka.bootstrap",
-        .hostPorts,
-        default: [HostPort(host: "localhost", port: 9092)],
-        "Kafka bootstrap servers."
-    )
-    static let topicPrefix = Setting(
-        "kafka.topic_prefix",
-        .string(bytes: 0...100),
-        default: "storekit.",
-        "Prefix of the topics' names."
+    /// Without a setting, the broker of this machine.
+    private static let bootstrap = KafkaSettings.bootstrap.defaulted(
+        to: [HostPort(host: "localhost", port: 9092)]
     )
 
-    static let schema = SettingsSchema(
-        [bootstrap.declaration, topicPrefix.declaration],
+    private static let schema = SettingsSchema(
+        [bootstrap.declaration, KafkaSettings.topicPrefix.declaration],
         passesOverUnknown: true
     )
 
-    static let options = [
-        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka bootstrap servers."),
-        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
-        CommandOption(
-            "config",
-            short: "c",
-            argument: "FILE",
-            "The workers' JSON file of settings."
-        ),
-    ]
+    static let options = CommandOption.kafka + [.config]
 
     /// The topic that the command line, the environment and the file name.
     static func topic(
         _ arguments: CommandArguments,
         environment: [String: String]
     ) throws -> DeadLetterTopic {
-        var environment = environment
-        for (option, setting) in [
-            ("kafka", bootstrap.declaration), ("prefix", topicPrefix.declaration),
-        ] {
-            if let value = arguments.value(option) {
-                environment[setting.environmentName] = value
-            }
-        }
-        let file = try arguments.value("config").map { try SettingsFile(path: $0) }
-        let values = try schema.read(environment: environment, file: file)
+        let values = try schema.read(
+            arguments,
+            environment: environment,
+            overrides: [
+                ("kafka", bootstrap.declaration),
+                ("prefix", KafkaSettings.topicPrefix.declaration),
+            ]
+        )
         var properties = values.kafkaProperties
         properties["bootstrap.servers"] = values[bootstrap].commaSeparated
         properties["client.id"] = "dead-letter"
         return DeadLetterTopic(
-            name: values[topicPrefix] + Topic.deadLetter,
+            name: values[KafkaSettings.topicPrefix] + Topic.deadLetter,
             configuration: properties
         )
     }

@@ -41,7 +41,7 @@ extension ToolCommand {
                 + "catalog_versions.\n\n\(formats)",
             operands: "FILE",
             operandCount: 1...1,
-            options: [withOption, ToolSettings.postgresOption, ToolSettings.configOption]
+            options: [withOption, ToolSettings.postgresOption, CommandOption.config]
         ),
         run: runApply
     )

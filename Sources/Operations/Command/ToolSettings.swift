@@ -22,7 +22,7 @@ package enum ToolSettings {
         var declarations: [SettingDeclaration] = []
         if needs.contains(.kafka) {
             declarations += [
-                WorkerSettings.bootstrap.declaration, WorkerSettings.topicPrefix.declaration,
+                KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
                 WorkerSettings.groupPrefix.declaration,
             ]
         }
@@ -36,15 +36,6 @@ package enum ToolSettings {
         )
     }
 
-    /// The options by which a command line overrides the environment and the file.
-    static let kafkaOptions = [
-        CommandOption(
-            "kafka",
-            argument: "HOST:PORT,…",
-            "Kafka's bootstrap servers (KAFKA_BOOTSTRAP)."
-        ),
-        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
-    ]
     static let groupOption = CommandOption(
         "group-prefix",
         argument: "TEXT",
@@ -56,17 +47,11 @@ package enum ToolSettings {
         "The database. Others on this machine see a command line: where the URL holds a password, "
             + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
     )
-    static let configOption = CommandOption(
-        "config",
-        short: "c",
-        argument: "FILE",
-        "A JSON file of settings, as the workers read it."
-    )
     package static let jsonOption = CommandOption("json", "Print one JSON object instead of text.")
 
     private static let overrides: [(option: String, setting: SettingDeclaration)] = [
-        ("kafka", WorkerSettings.bootstrap.declaration),
-        ("prefix", WorkerSettings.topicPrefix.declaration),
+        ("kafka", KafkaSettings.bootstrap.declaration),
+        ("prefix", KafkaSettings.topicPrefix.declaration),
         ("group-prefix", WorkerSettings.groupPrefix.declaration),
         ("postgres", DatabaseSettings.url.declaration),
     ]
@@ -77,16 +62,7 @@ package enum ToolSettings {
         _ environment: [String: String],
         _ needs: Needs
     ) throws -> SettingsValues {
-        var environment = environment
-        for (option, setting) in overrides {
-            guard let value = arguments.value(option) else { continue }
-            environment[setting.environmentName] = value
-            environment["\(setting.environmentName)_FILE"] = nil
-        }
-        let file = try arguments.value("config").map { path throws(SettingsError) in
-            try SettingsFile(path: path)
-        }
-        return try schema(needs).read(environment: environment, file: file)
+        try schema(needs).read(arguments, environment: environment, overrides: overrides)
     }
 }
 
@@ -94,7 +70,7 @@ extension SettingsValues {
     /// librdkafka's properties for a client of this tool.
     var kafkaConfiguration: [String: String] {
         kafkaProperties.merging([
-            "bootstrap.servers": self[WorkerSettings.bootstrap].commaSeparated,
+            "bootstrap.servers": self[KafkaSettings.bootstrap].commaSeparated,
             "client.id": PipelineTool.name,
         ]) { $1 }
     }

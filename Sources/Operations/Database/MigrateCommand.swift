@@ -12,7 +12,7 @@ extension ToolCommand {
                 + "schemas/postgres, found beside the executable or above it, or in the folder "
                 + "that SCHEMAS_DIR names. A migration that fails leaves nothing of its own.",
             options: [
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: runMigrate

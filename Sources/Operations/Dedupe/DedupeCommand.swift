@@ -27,7 +27,7 @@ extension ToolCommand {
                 CommandOption("environment", argument: "NAME", "Of this environment."),
                 CommandOption("all", "All IDs; with none of the above."),
                 CommandOption("yes", short: "y", "Forget them; without it they are counted."),
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: forget

@@ -35,7 +35,7 @@ extension ToolCommand {
                     argument: "DATE",
                     "With --known-at: what held at this instant; now unless given."
                 ),
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: explain

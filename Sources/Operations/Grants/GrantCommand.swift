@@ -21,7 +21,7 @@ extension ToolCommand {
                 ),
                 CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who grants it. Required."),
-                environmentOption, ToolSettings.postgresOption, ToolSettings.configOption,
+                environmentOption, ToolSettings.postgresOption, CommandOption.config,
                 ToolSettings.jsonOption,
             ]
         ),
@@ -38,7 +38,7 @@ extension ToolCommand {
             options: [
                 CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who ends it. Required."),
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: revokeGrant

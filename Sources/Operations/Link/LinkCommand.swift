@@ -41,7 +41,7 @@ extension ToolCommand {
                 CommandOption("kind", argument: "KIND", "Only of this kind."),
                 CommandOption("key", argument: "KEY", "Only of this token or ID."),
                 CommandOption("limit", argument: "N", "At most so many; 1000 unless given."),
-                ToolSettings.postgresOption, ToolSettings.configOption,
+                ToolSettings.postgresOption, CommandOption.config,
                 CommandOption("json", "One JSON object a line, as 'link add --from' reads them."),
             ]
         ),
@@ -56,7 +56,7 @@ extension ToolCommand {
                 + "For after the settings of linking have changed: until then they hold from a "
                 + "purchase's next record or link on. Access follows within seconds to minutes.",
             options: [
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: judge
@@ -96,7 +96,7 @@ extension ToolCommand {
                     "Only for this environment, such as Production; any unless given."
                 ),
                 CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         )
     }

@@ -17,7 +17,7 @@ extension ToolCommand {
                 + "code 1 when there was a difference.",
             options: [
                 CommandOption("replace", "Write what follows from the facts where rows differ."),
-                ToolSettings.postgresOption, ToolSettings.configOption, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
         run: rebuild

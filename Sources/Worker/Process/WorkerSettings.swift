@@ -3,17 +3,6 @@ package import Settings
 
 /// The settings that all workers have.
 package enum WorkerSettings {
-    package static let bootstrap = Setting(
-        "kafka.bootstrap",
-        .hostPorts,
-        "Kafka bootstrap servers."
-    )
-    package static let topicPrefix = Setting(
-        "kafka.topic_prefix",
-        .string(bytes: 0...100),
-        default: "storekit.",
-        "Prefix of the topics' names."
-    )
     package static let groupPrefix = Setting(
         "kafka.group_prefix",
         .string(bytes: 0...100),
@@ -100,8 +89,9 @@ package enum WorkerSettings {
     )
 
     package static let declarations = [
-        bootstrap.declaration, topicPrefix.declaration, groupPrefix.declaration,
-        instanceID.declaration, sessionTimeout.declaration, batchRecordsMax.declaration,
+        KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
+        groupPrefix.declaration, instanceID.declaration, sessionTimeout.declaration,
+        batchRecordsMax.declaration,
         batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
         retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,
         httpPort.declaration, stallMax.declaration, watchInterval.declaration,
@@ -146,7 +136,7 @@ extension SettingsValues {
 
     /// The name of a topic, its prefix before it.
     package func topic(_ name: String) -> String {
-        self[WorkerSettings.topicPrefix] + name
+        self[KafkaSettings.topicPrefix] + name
     }
 
     /// librdkafka's properties of a stage's consumer; what the wrapper promises is not in them.
@@ -170,7 +160,7 @@ extension SettingsValues {
     /// What all clients of a stage share, the properties passed through among them.
     package func clientProperties(_ stage: StageDescription) -> [String: String] {
         var properties = kafkaProperties
-        properties["bootstrap.servers"] = self[WorkerSettings.bootstrap].commaSeparated
+        properties["bootstrap.servers"] = self[KafkaSettings.bootstrap].commaSeparated
         properties["client.id"] = self[WorkerSettings.instanceID] ?? stage.program
         return properties
     }

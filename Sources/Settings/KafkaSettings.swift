@@ -1,0 +1,56 @@
+/// Where the topics are: the settings of every program that talks to Kafka.
+package enum KafkaSettings {
+    package static let bootstrap = Setting(
+        "kafka.bootstrap",
+        .hostPorts,
+        "Kafka bootstrap servers."
+    )
+    package static let topicPrefix = Setting(
+        "kafka.topic_prefix",
+        .string(bytes: 0...100),
+        default: "storekit.",
+        "Prefix of the topics' names."
+    )
+}
+
+extension CommandOption {
+    /// The options of the tools that read `KafkaSettings`.
+    package static let kafka = [
+        CommandOption(
+            "kafka",
+            argument: "HOST:PORT,…",
+            "Kafka bootstrap servers (KAFKA_BOOTSTRAP)."
+        ),
+        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
+    ]
+
+    package static let config = CommandOption(
+        "config",
+        short: "c",
+        argument: "FILE",
+        "The workers' JSON file of settings."
+    )
+}
+
+extension SettingsSchema {
+    /// Reads a tool's settings: the file that `--config` names, the environment, and before both
+    /// what the command line says.
+    ///
+    /// - Parameter overrides: options with the settings that they stand for.
+    package func read(
+        _ arguments: CommandArguments,
+        environment: [String: String],
+        overrides: [(option: String, setting: SettingDeclaration)]
+    ) throws(SettingsError) -> SettingsValues {
+        var environment = environment
+        for (option, setting) in overrides {
+            guard let value = arguments.value(option) else { continue }
+            environment[setting.environmentName] = value
+            environment["\(setting.environmentName)_FILE"] = nil
+        }
+        let file = try arguments.value("config").map { path throws(SettingsError) in
+            try SettingsFile(path: path)
+        }
+        return try read(environment: environment, file: file)
+    }
+}
