@@ -7,7 +7,8 @@ package enum DatabaseSettings {
         "database.url",
         .string(),
         isSecret: true,
-        "The database, as postgresql://user:password@host:port/database."
+        "The database, as postgresql://user:password@host:port/database; TLS by libpq's own "
+            + "parameters: ?sslmode=verify-full&sslrootcert=FILE."
     )
     package static let connectionsMax = Setting(
         "database.connections_max",
