@@ -3,14 +3,8 @@ package struct JSONMembers: Sequence, Sendable {
     let container: JSONValue
 
     package func makeIterator() -> Iterator {
-        guard container.kind == .object else {
-            return Iterator(storage: container.storage, index: 0, end: 0)
-        }
-        return Iterator(
-            storage: container.storage,
-            index: container.index + 1,
-            end: Int(container.node.next)
-        )
+        let nodes = container.nodes(inside: .object)
+        return Iterator(storage: container.storage, index: nodes.lowerBound, end: nodes.upperBound)
     }
 
     package struct Iterator: IteratorProtocol {
@@ -33,14 +27,8 @@ package struct JSONElements: Sequence, Sendable {
     let container: JSONValue
 
     package func makeIterator() -> Iterator {
-        guard container.kind == .array else {
-            return Iterator(storage: container.storage, index: 0, end: 0)
-        }
-        return Iterator(
-            storage: container.storage,
-            index: container.index + 1,
-            end: Int(container.node.next)
-        )
+        let nodes = container.nodes(inside: .array)
+        return Iterator(storage: container.storage, index: nodes.lowerBound, end: nodes.upperBound)
     }
 
     package struct Iterator: IteratorProtocol {
@@ -54,6 +42,13 @@ package struct JSONElements: Sequence, Sendable {
             index = Int(value.node.next)
             return value
         }
+    }
+}
+
+extension JSONValue {
+    /// The nodes of its members or elements; none where it is of another kind.
+    fileprivate func nodes(inside kind: JSONKind) -> Range<Int> {
+        self.kind == kind ? index + 1..<Int(node.next) : 0..<0
     }
 }
 

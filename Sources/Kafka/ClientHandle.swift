@@ -23,33 +23,19 @@ final class ClientHandle: @unchecked Sendable {
         _ configuration: [String: String],
         handlers: KafkaHandlers
     ) throws(KafkaError) -> ClientHandle {
-        let callbacks = ClientCallbacks(handlers: handlers)
-        let conf = try ClientConfiguration(configuration)
-        conf.setCallbacks(callbacks)
-        conf.setConsumerCallbacks()
-        let client = unsafe try conf.makeClient(RD_KAFKA_CONSUMER)
+        let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) {
+            $0.setConsumerCallbacks()
+        }
         // Everything arrives in the one queue that is polled.
-        unsafe rd_kafka_poll_set_consumer(client)
-        return unsafe ClientHandle(
-            takingOwnershipOf: client,
-            callbacks: callbacks,
-            isConsumer: true
-        )
+        unsafe rd_kafka_poll_set_consumer(client.pointer)
+        return client
     }
 
     static func producer(
         _ configuration: [String: String],
         handlers: KafkaHandlers
     ) throws(KafkaError) -> ClientHandle {
-        let callbacks = ClientCallbacks(handlers: handlers)
-        let conf = try ClientConfiguration(configuration)
-        conf.setCallbacks(callbacks)
-        conf.setProducerCallbacks()
-        return unsafe ClientHandle(
-            takingOwnershipOf: try conf.makeClient(RD_KAFKA_PRODUCER),
-            callbacks: callbacks,
-            isConsumer: false
-        )
+        try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() }
     }
 
     /// A client for questions and administration, with librdkafka's producer as its body.
@@ -57,13 +43,23 @@ final class ClientHandle: @unchecked Sendable {
         _ configuration: [String: String],
         handlers: KafkaHandlers
     ) throws(KafkaError) -> ClientHandle {
+        try make(RD_KAFKA_PRODUCER, configuration, handlers) { _ in }
+    }
+
+    private static func make(
+        _ type: rd_kafka_type_t,
+        _ configuration: [String: String],
+        _ handlers: KafkaHandlers,
+        settingCallbacks: (borrowing ClientConfiguration) -> Void
+    ) throws(KafkaError) -> ClientHandle {
         let callbacks = ClientCallbacks(handlers: handlers)
         let conf = try ClientConfiguration(configuration)
         conf.setCallbacks(callbacks)
+        settingCallbacks(conf)
         return unsafe ClientHandle(
-            takingOwnershipOf: try conf.makeClient(RD_KAFKA_PRODUCER),
+            takingOwnershipOf: try conf.makeClient(type),
             callbacks: callbacks,
-            isConsumer: false
+            isConsumer: type == RD_KAFKA_CONSUMER
         )
     }
 

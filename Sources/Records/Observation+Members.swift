@@ -7,12 +7,7 @@ import OpenSSL
 extension ObservationSource {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("topic")
-        writer.string(topic)
-        writer.key("partition")
-        writer.int(partition)
-        writer.key("offset")
-        writer.int(offset)
+        writer.position(topic: topic, partition: partition, offset: offset)
         if let timestamp {
             writer.key("timestamp")
             writer.int(timestamp.milliseconds)

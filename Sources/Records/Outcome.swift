@@ -124,12 +124,11 @@ package struct OutcomeWriter: Sendable {
         writer.int(source.count)
         writer.key("source")
         writer.object { writer in
-            writer.key("topic")
-            writer.string(source.topic)
-            writer.key("partition")
-            writer.int(source.partition)
-            writer.key("offset")
-            writer.int(source.offset)
+            writer.position(
+                topic: source.topic,
+                partition: source.partition,
+                offset: source.offset
+            )
         }
     }
 

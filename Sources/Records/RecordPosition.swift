@@ -1,3 +1,4 @@
+package import JSON
 package import Kafka
 
 /// Where a record lies: `topic/partition/offset`.
@@ -30,4 +31,16 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(topic)/\(partition)/\(offset)" }
+}
+
+extension JSONWriter {
+    /// The members that name a record.
+    package mutating func position(topic: String, partition: some BinaryInteger, offset: Int64) {
+        key("topic")
+        string(topic)
+        key("partition")
+        int(Int64(partition))
+        key("offset")
+        int(offset)
+    }
 }

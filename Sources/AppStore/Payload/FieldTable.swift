@@ -52,6 +52,22 @@ struct FieldTable<Field: PayloadField>: Sendable {
         return nil
     }
 
+    /// Hands each member of an object with a known name to `body`, in one pass.
+    ///
+    /// - Returns: how many of them were malformed.
+    func read(
+        _ object: JSONValue,
+        _ body: (Field, JSONValue, inout FieldReader) -> Void
+    ) -> Int {
+        var reader = FieldReader()
+        for (key, value) in object.members {
+            if let field = field(named: key) {
+                body(field, value, &reader)
+            }
+        }
+        return reader.malformedFields
+    }
+
     private static func hash(_ name: borrowing Span<UInt8>) -> Int {
         let first = Int(name[0])
         let middle = Int(name[name.count / 2])

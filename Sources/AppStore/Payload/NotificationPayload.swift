@@ -18,13 +18,7 @@ package struct NotificationPayload: Sendable {
 
     /// - Parameter payload: the object that Apple signed; any other value has no fields.
     package init(_ payload: JSONValue) {
-        var reader = FieldReader()
-        for (key, value) in payload.members {
-            if let field = Self.fields.field(named: key) {
-                read(field, value, &reader)
-            }
-        }
-        malformedFields = reader.malformedFields
+        malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
     }
 
     private static let fields = FieldTable<Field>()
@@ -93,13 +87,7 @@ package struct NotificationSubject: Sendable {
 
     package init(_ object: JSONValue) {
         json = object
-        var reader = FieldReader()
-        for (key, value) in object.members {
-            if let field = Self.fields.field(named: key) {
-                read(field, value, &reader)
-            }
-        }
-        malformedFields = reader.malformedFields
+        malformedFields = Self.fields.read(object) { read($0, $1, &$2) }
     }
 
     /// The environment an external purchase token belongs to: its ID begins with `SANDBOX` there.

@@ -45,13 +45,7 @@ package struct TransactionPayload: Sendable {
 
     /// - Parameter payload: the object that Apple signed; any other value has no fields.
     package init(_ payload: JSONValue) {
-        var reader = FieldReader()
-        for (key, value) in payload.members {
-            if let field = Self.fields.field(named: key) {
-                read(field, value, &reader)
-            }
-        }
-        malformedFields = reader.malformedFields
+        malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
     }
 
     private static let fields = FieldTable<TransactionField>()

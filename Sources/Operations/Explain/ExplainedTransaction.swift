@@ -3,6 +3,7 @@ import Entitlements
 import Holdings
 import JSON
 import Postgres
+import Records
 import Store
 
 /// One transaction of a purchase, with all that support staff may be asked about it.
@@ -143,9 +144,7 @@ extension ContentSource {
 
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("topic", topic)
-            writer.member("partition", partition)
-            writer.member("offset", offset)
+            writer.position(topic: topic, partition: partition, offset: offset)
             writer.member("signedDate", signedDate.milliseconds)
             writer.member("recordedAt", recordedAt.milliseconds)
             writer.member("notification", notification)

@@ -71,13 +71,7 @@ struct FeedBatch {
         guard room > 0 else { return nil }
         let list = HeldList(held[userID] ?? [], bytesMax: room)
         var writer = JSONWriter(reserving: Self.frameBytes + list.json.count)
-        writer.beginObject()
-        writer.key("schemaVersion")
-        writer.int(1)
-        writer.key("userID")
-        writer.string(userID)
-        writer.key("version")
-        writer.int(version)
+        writer.beginFeedObject(userID: userID, version: version)
         writer.key("entitlements")
         writer.raw(list.json)
         if let omission = list.omission {

@@ -1,6 +1,7 @@
 import Holdings
 import JSON
 import Postgres
+import Records
 import Store
 
 extension OutboxTable.Change {
@@ -27,13 +28,7 @@ extension OutboxTable.Change {
         omitted: (old: Int, new: Int)?
     ) -> [UInt8] {
         var writer = JSONWriter(reserving: 640 + 48 * (old.count + new.count))
-        writer.beginObject()
-        writer.key("schemaVersion")
-        writer.int(1)
-        writer.key("userID")
-        writer.string(userID)
-        writer.key("version")
-        writer.int(version)
+        writer.beginFeedObject(userID: userID, version: version)
         writer.key("changedAt")
         writer.int(changedAt.milliseconds)
         writer.key("environment")
@@ -80,14 +75,26 @@ extension OutboxTable.Change {
         if let source {
             writer.key("source")
             writer.beginObject()
-            writer.key("topic")
-            writer.string(source.topic)
-            writer.key("partition")
-            writer.int(source.partition)
-            writer.key("offset")
-            writer.int(source.offset)
+            writer.position(
+                topic: source.topic,
+                partition: source.partition,
+                offset: source.offset
+            )
             writer.endObject()
         }
         writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    /// Begins a record of the feed with the members that all have.
+    mutating func beginFeedObject(userID: String, version: Int64) {
+        beginObject()
+        key("schemaVersion")
+        int(1)
+        key("userID")
+        string(userID)
+        key("version")
+        int(version)
     }
 }
