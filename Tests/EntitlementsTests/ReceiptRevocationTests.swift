@@ -77,20 +77,12 @@ struct ReceiptRevocationTests {
         _ signedDate: Int64,
         _ revoked: Int64?
     ) -> TransactionFact {
-        TransactionFact(
-            key: TransactionKey(
-                environment: .production,
-                bundleID: Sample.bundleID,
-                transactionID: "1000"
-            ),
-            track: track,
-            revision: Sample.revision(
-                signedDate: signedDate,
-                content: "\(track) \(revoked.map { "\($0)" } ?? "silent")"
-            ),
-            trust: .apple,
-            identity: Sample.identity(purchaseDate: second),
-            revocation: revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+        Sample.transaction(
+            track,
+            signedDate: signedDate,
+            content: "\(track) \(revoked.map { "\($0)" } ?? "silent")",
+            purchaseDate: second,
+            revoked: revoked
         )
     }
 }

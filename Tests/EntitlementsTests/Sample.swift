@@ -37,6 +37,30 @@ enum Sample {
         )
     }
 
+    /// The transaction 1000 as one track states it; by default signed with that date alone.
+    static func transaction(
+        _ track: Track,
+        signedDate: Int64,
+        content: String? = nil,
+        purchaseDate: Int64,
+        expires: Int64? = nil,
+        revoked: Int64? = nil
+    ) -> TransactionFact {
+        TransactionFact(
+            key: TransactionKey(
+                environment: .production,
+                bundleID: bundleID,
+                transactionID: "1000"
+            ),
+            track: track,
+            revision: revision(signedDate: signedDate, content: content ?? track.rawValue),
+            trust: .apple,
+            identity: identity(purchaseDate: purchaseDate),
+            expiresDate: expires.map { Timestamp(milliseconds: $0) },
+            revocation: revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+        )
+    }
+
     static func json(_ text: String) throws -> JSONValue {
         try JSONDocument(parsing: Array(text.utf8)).root
     }

@@ -72,18 +72,12 @@ struct TrackMergeTests {
         expires: Int64? = nil,
         revoked: Int64? = nil
     ) -> TransactionFact {
-        TransactionFact(
-            key: TransactionKey(
-                environment: .production,
-                bundleID: Sample.bundleID,
-                transactionID: "1000"
-            ),
-            track: track,
-            revision: Sample.revision(signedDate: signedDate, content: track.rawValue),
-            trust: .apple,
-            identity: Sample.identity(purchaseDate: track == .jws ? second + 7 : second),
-            expiresDate: expires.map { Timestamp(milliseconds: $0) },
-            revocation: revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+        Sample.transaction(
+            track,
+            signedDate: signedDate,
+            purchaseDate: track == .jws ? second + 7 : second,
+            expires: expires,
+            revoked: revoked
         )
     }
 }

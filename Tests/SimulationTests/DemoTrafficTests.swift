@@ -1,6 +1,7 @@
 import AppStore
 import JSON
 import OpenSSL
+import TestSupport
 import Testing
 import Simulation
 
@@ -53,16 +54,7 @@ struct DemoTrafficTests {
 
     @Test func `the verifier refuses what is expected, for the reason expected`() throws {
         let traffic = try DemoTraffic(now: Self.now)
-        let roots = try traffic.roots.map { try Certificate(der: $0) }
-        let apps = traffic.apps.map { app in
-            ConfiguredApp(
-                bundleID: app.bundleID,
-                environment: Environment(rawValue: app.environment),
-                appAppleID: app.appAppleID,
-                roots: roots,
-                hasTestRootInProduction: true
-            )
-        }
+        let apps = try traffic.configuredApps()
         #expect(VerifierConfiguration.problems(with: apps) == [])
         let verifier = Verifier(configuration: VerifierConfiguration(apps: apps))
         for item in traffic.items {

@@ -4,7 +4,6 @@ import Kafka
 import Operations
 import Postgres
 import Records
-import Settings
 import Synchronization
 import TestSupport
 import Testing
@@ -43,21 +42,9 @@ import Worker
         }
 
         func forget(_ arguments: String...) async -> Int32 {
-            printed.withLock { $0 = "" }
-            return await PipelineTool.tool.run(
-                ["dedupe", "forget"] + arguments,
-                in: CommandContext(
-                    console: Console(
-                        isInteractive: false,
-                        output: { [self] bytes in
-                            printed.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-                        },
-                        notes: { _ in }
-                    ),
-                    environment: ["DATABASE_URL": url],
-                    executables: "/nowhere"
-                )
-            )
+            let end = await PipelineTool.run(["dedupe", "forget"] + arguments, on: url)
+            printed.withLock { $0 = end.output }
+            return end.code
         }
 
         var text: String { printed.withLock { $0 } }
@@ -155,14 +142,7 @@ import Worker
     )
     func `what is meant has to be said`(arguments: [String]) async throws {
         let rig = try await Rig()
-        let code = await PipelineTool.tool.run(
-            ["dedupe", "forget"] + arguments,
-            in: CommandContext(
-                console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
-                environment: ["DATABASE_URL": rig.url],
-                executables: "/nowhere"
-            )
-        )
+        let code = await PipelineTool.run(["dedupe", "forget"] + arguments, on: rig.url).code
         #expect(code == 64)
     }
 }

@@ -1,8 +1,6 @@
 import Entitlements
 import Operations
 import Postgres
-import Settings
-import Synchronization
 import TestSupport
 import Store
 import Testing
@@ -28,22 +26,8 @@ import Testing
     }
 
     private func rebuild(_ options: String...) async -> (code: Int32, output: String) {
-        let output = Mutex("")
-        let code = await PipelineTool.tool.run(
-            ["rebuild"] + options,
-            in: CommandContext(
-                console: Console(
-                    isInteractive: false,
-                    output: { bytes in
-                        output.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-                    },
-                    notes: { _ in }
-                ),
-                environment: ["DATABASE_URL": self.options.connectionString],
-                executables: "/nowhere"
-            )
-        )
-        return (code, output.withLock { $0 })
+        let end = await PipelineTool.run(["rebuild"] + options, on: self.options.connectionString)
+        return (end.code, end.output)
     }
 
     @Test func `a purchase that is refused is named, and the others are put right`() async throws {

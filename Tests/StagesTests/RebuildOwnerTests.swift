@@ -4,8 +4,6 @@ import Entitlements
 import LinkStage
 import Operations
 import Postgres
-import Settings
-import Synchronization
 import TestSupport
 import Testing
 import Worker
@@ -46,22 +44,8 @@ import Worker
         }
 
         func rebuild(_ options: String...) async -> (code: Int32, output: String) {
-            let output = Mutex("")
-            let code = await PipelineTool.tool.run(
-                ["rebuild"] + options,
-                in: CommandContext(
-                    console: Console(
-                        isInteractive: false,
-                        output: { bytes in
-                            output.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-                        },
-                        notes: { _ in }
-                    ),
-                    environment: ["DATABASE_URL": url],
-                    executables: "/nowhere"
-                )
-            )
-            return (code, output.withLock { $0 })
+            let end = await PipelineTool.run(["rebuild"] + options, on: url)
+            return (end.code, end.output)
         }
 
         func held() async throws -> [String] {

@@ -5,11 +5,9 @@ import JSON
 import Operations
 import Postgres
 import Records
-import Synchronization
 import TestSupport
 import Testing
 import Worker
-import Settings
 
 /// What support staff and operators see of rows that `entitle-worker` has written.
 @Suite(.timeLimit(.minutes(10))) struct SupportToolTests {
@@ -33,23 +31,8 @@ import Settings
         }
 
         func run(_ arguments: [String]) async -> (code: Int32, output: String) {
-            let output = Mutex("")
-            let console = Console(
-                isInteractive: false,
-                output: { bytes in
-                    output.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
-                },
-                notes: { text in output.withLock { $0 += text } }
-            )
-            let code = await PipelineTool.tool.run(
-                arguments,
-                in: CommandContext(
-                    console: console,
-                    environment: ["DATABASE_URL": url],
-                    executables: "/nowhere"
-                )
-            )
-            return (code, output.withLock { $0 })
+            let end = await PipelineTool.run(arguments, on: url)
+            return (end.code, end.output + end.notes)
         }
     }
 
@@ -285,15 +268,7 @@ import Settings
             ["grant", "anna", "extra", "--until", "soon", "--reason", "x", "--by", "y"],
             ["grant", "anna", "extra", "--until", "forever", "--by", "y"],
         ] {
-            let code = await PipelineTool.tool.run(
-                wrong,
-                in: CommandContext(
-                    console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
-                    environment: ["DATABASE_URL": rig.url],
-                    executables: "/nowhere"
-                )
-            )
-            #expect(code == 64)
+            #expect(await rig.run(wrong).code == 64)
         }
     }
 

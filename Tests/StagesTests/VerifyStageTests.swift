@@ -22,18 +22,8 @@ import Worker
         registry: MetricsRegistry = MetricsRegistry(),
         clock: Int64 = .max
     ) throws -> VerifyStage {
-        let roots = try traffic.roots.map { try Certificate(der: $0) }
-        let apps = traffic.apps.map { app in
-            ConfiguredApp(
-                bundleID: app.bundleID,
-                environment: Environment(rawValue: app.environment),
-                appAppleID: app.appAppleID,
-                roots: roots,
-                hasTestRootInProduction: true
-            )
-        }
-        return VerifyStage(
-            configuration: VerifierConfiguration(apps: apps),
+        try VerifyStage(
+            configuration: VerifierConfiguration(apps: traffic.configuredApps()),
             topic: "storekit.verified",
             trustsIngestUser: trustsIngestUser,
             threadsMax: threadsMax,

@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Synchronization
 
 /// Listens on 127.0.0.1 and answers each connection in one scripted way, be it none.
@@ -12,41 +13,26 @@ package final class ScriptedServer: Sendable {
         case drip([UInt8], every: Duration)
     }
 
-    package let port: UInt16
-    private let descriptor: Int32
+    private let listener: LoopbackSocket
     private let script: Script
     private let accepted = Atomic(0)
     private let open = Mutex<[Int32]>([])
-
-    package struct Failure: Error {}
 
     package init(_ script: Script) throws {
         // A client that has gone away is an error of the write alone.
         signal(SIGPIPE, SIG_IGN)
         self.script = script
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let owned = descriptor
-        let code = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(owned, generic, length) == 0 && listen(owned, 8) == 0
-                    ? getsockname(owned, generic, &length) : -1
-            }
-        }
-        guard code == 0 else { throw Failure() }
-        port = UInt16(bigEndian: address.sin_port)
+        listener = try LoopbackSocket(isListening: true)
         Thread.detachNewThread { [self] in serve() }
     }
+
+    package var port: UInt16 { listener.port }
 
     /// How many connections have come.
     package var connections: Int { accepted.load(ordering: .acquiring) }
 
     package func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
+        listener.close()
         for connection in open.withLock({ $0 }) {
             shutdown(connection, Int32(SHUT_RDWR))
         }
@@ -54,7 +40,7 @@ package final class ScriptedServer: Sendable {
 
     private func serve() {
         while true {
-            let connection = accept(descriptor, nil, nil)
+            let connection = accept(listener.descriptor, nil, nil)
             guard connection >= 0 else { return }
             accepted.add(1, ordering: .acquiringAndReleasing)
             open.withLock { $0.append(connection) }

@@ -1,34 +1,23 @@
 import Foundation
+import Simulation
 import Synchronization
 
 /// Forwards connections to a port of 127.0.0.1, until it stops to without closing any: to both ends
 /// the other one is a process that stands still.
 package final class StallingProxy: Sendable {
-    package let port: UInt16
-    private let descriptor: Int32
+    private let listener: LoopbackSocket
     private let target: UInt16
     private let isStalled = Atomic(false)
     private let open = Mutex<[Int32]>([])
 
-    package struct Failure: Error {}
-
     package init(to target: UInt16) throws {
         signal(SIGPIPE, SIG_IGN)
         self.target = target
-        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        descriptor = listening
-        var address = Self.address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listening, generic, length) == 0 && listen(listening, 8) == 0
-                    ? getsockname(listening, generic, &length) : -1
-            }
-        }
-        guard code == 0 else { throw Failure() }
-        port = UInt16(bigEndian: address.sin_port)
+        listener = try LoopbackSocket(isListening: true)
         Thread.detachNewThread { [self] in serve() }
     }
+
+    package var port: UInt16 { listener.port }
 
     /// From here on nothing is forwarded any more.
     package func stall() {
@@ -36,8 +25,7 @@ package final class StallingProxy: Sendable {
     }
 
     package func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
+        listener.close()
         for connection in open.withLock({ $0 }) {
             shutdown(connection, Int32(SHUT_RDWR))
         }
@@ -45,10 +33,10 @@ package final class StallingProxy: Sendable {
 
     private func serve() {
         while true {
-            let client = accept(descriptor, nil, nil)
+            let client = accept(listener.descriptor, nil, nil)
             guard client >= 0 else { return }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = Self.address(target)
+            var address = sockaddr_in.loopback(port: target)
             let code = withUnsafeMutablePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -79,13 +67,5 @@ package final class StallingProxy: Sendable {
                 sent += step
             }
         }
-    }
-
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return address
     }
 }

@@ -19,13 +19,7 @@ struct GenuineReceiptTests {
         _ environment: Environment = .sandbox,
         roots: [Certificate] = []
     ) -> Verifier {
-        let app = ConfiguredApp(
-            bundleID: bundleID,
-            environment: environment,
-            appAppleID: 1,
-            roots: roots
-        )
-        return Verifier(configuration: VerifierConfiguration(apps: [app]))
+        .of(bundleID, environment, roots: roots)
     }
 
     @Test func `what Apple signed is accepted, bare and posted`() throws {

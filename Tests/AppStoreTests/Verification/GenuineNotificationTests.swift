@@ -23,13 +23,7 @@ struct GenuineNotificationTests {
         environment: Environment = .sandbox,
         roots: [Certificate] = []
     ) -> Verifier {
-        let app = ConfiguredApp(
-            bundleID: bundleID,
-            environment: environment,
-            appAppleID: 1,
-            roots: roots
-        )
-        return Verifier(configuration: VerifierConfiguration(apps: [app]))
+        .of(bundleID, environment, roots: roots)
     }
 
     @Test func `what Apple signed is accepted, and its bytes are kept`() throws {

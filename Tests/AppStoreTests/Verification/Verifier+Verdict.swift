@@ -1,7 +1,23 @@
 import AppStore
+import OpenSSL
 import Testing
 
 extension Verifier {
+    /// Of one app, whose custom roots, if any, vouch for nothing but their environment.
+    static func of(
+        _ bundleID: String,
+        _ environment: Environment,
+        roots: [Certificate] = []
+    ) -> Verifier {
+        let app = ConfiguredApp(
+            bundleID: bundleID,
+            environment: environment,
+            appAppleID: 1,
+            roots: roots
+        )
+        return Verifier(configuration: VerifierConfiguration(apps: [app]))
+    }
+
     /// Why a body is refused; nil where it is accepted.
     func reason(_ body: [UInt8]?) -> RefusalReason? {
         switch verify(body) {

@@ -22,12 +22,17 @@ struct LoopBreakerTests {
         }
     }
 
-    @Test func `wrong settings empty nothing into the dead letters`() async throws {
-        let rig = try await LoopRig()
-        let worker = try rig.worker(
+    /// With a breaker that five refusals trip.
+    private func worker(_ rig: LoopRig) throws -> RunningWorker {
+        try rig.worker(
             stage(rig),
             breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
         )
+    }
+
+    @Test func `wrong settings empty nothing into the dead letters`() async throws {
+        let rig = try await LoopRig()
+        let worker = try worker(rig)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually(within: .seconds(20)) { worker.health.reason(.breaker) != nil }
@@ -80,19 +85,13 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig()
-        let first = try rig.worker(
-            stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        )
+        let first = try worker(rig)
         first.start()
         try await rig.publish([[100]])
         try await eventually { try await rig.committed()[0]?.offset == 1 }
         try await first.stop()
         try await rig.publish((0..<20).map { [UInt8($0)] })
-        let second = try rig.worker(
-            stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        )
+        let second = try worker(rig)
         second.start()
         try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
         #expect(second.health.reason(.breaker) == nil)
@@ -104,10 +103,7 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig(partitions: 2)
-        let worker = try rig.worker(
-            stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        )
+        let worker = try worker(rig)
         worker.start()
         try await rig.publish([[100]])
         try await eventually { try await rig.accepted(partitions: 2) == ["a", "a"] }
@@ -155,10 +151,7 @@ struct LoopBreakerTests {
         async throws
     {
         let rig = try await LoopRig()
-        let worker = try rig.worker(
-            stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
-        )
+        let worker = try worker(rig)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually { worker.health.reason(.breaker) != nil }

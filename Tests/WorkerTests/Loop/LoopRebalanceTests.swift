@@ -5,14 +5,22 @@ import Worker
 
 @Suite(.timeLimit(.minutes(10)))
 struct LoopRebalanceTests {
-    @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
+    /// A worker that has begun with two records, and whose stage holds them until it is opened.
+    private static func busyWorker(
+        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+    ) async throws -> (rig: LoopRig, stage: FakeStage, worker: RunningWorker) {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         stage.close()
-        let worker = try rig.worker(stage)
+        let worker = try rig.worker(stage, change)
         worker.start()
         try await rig.publish([[1], [2]])
         await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        return (rig, stage, worker)
+    }
+
+    @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
+        let (rig, stage, worker) = try await Self.busyWorker()
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
         await eventually(within: .seconds(20)) {
             rig.log.count("partitions lost, discarding batches in flight") == 1
@@ -60,13 +68,7 @@ struct LoopRebalanceTests {
     }
 
     @Test func `stopping finishes and commits what is in hand`() async throws {
-        let rig = try await LoopRig()
-        let stage = FakeStage(forwardingTo: rig.output)
-        stage.close()
-        let worker = try rig.worker(stage)
-        worker.start()
-        try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        let (rig, stage, worker) = try await Self.busyWorker()
         worker.loop.stop()
         stage.open()
         try await worker.stop()
@@ -76,13 +78,9 @@ struct LoopRebalanceTests {
     }
 
     @Test func `what is not finished within the budget is left uncommitted`() async throws {
-        let rig = try await LoopRig()
-        let stage = FakeStage(forwardingTo: rig.output)
-        stage.close()
-        let worker = try rig.worker(stage) { $0.shutdownBudget = .milliseconds(300) }
-        worker.start()
-        try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        let (rig, stage, worker) = try await Self.busyWorker {
+            $0.shutdownBudget = .milliseconds(300)
+        }
         try await worker.stop()
         #expect(try await rig.committed()[0]?.offset == nil)
         #expect(rig.log.count("batches in flight discarded, their records are read again") == 1)

@@ -1,0 +1,24 @@
+import Operations
+import Settings
+import TestSupport
+
+extension PipelineTool {
+    /// Runs `pipeline` on a database.
+    ///
+    /// - Returns: its exit code, and what it wrote to standard output and to standard error.
+    static func run(
+        _ arguments: [String],
+        on url: String
+    ) async -> (code: Int32, output: String, notes: String) {
+        let transcript = ConsoleTranscript()
+        let code = await tool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: ["DATABASE_URL": url],
+                executables: "/nowhere"
+            )
+        )
+        return (code, transcript.output, transcript.notes)
+    }
+}
