@@ -118,6 +118,28 @@ struct CertificateDefectTests {
         #expect(throws: CertificateError.self) { try Certificate(der: indefinite) }
     }
 
+    /// Each replaces bytes of a good certificate by as many; most of it OpenSSL would read.
+    @Test(
+        arguments: [
+            // A critical extension, with a BOOLEAN that is neither 00 nor FF.
+            ([0x01, 0x01, 0xFF], [0x01, 0x01, 0x01]),
+            // The serial number 384, and 1 in two bytes.
+            ([0x02, 0x02, 0x01, 0x80], [0x02, 0x02, 0x00, 0x01]),
+            // The subject: a text in pieces, a NULL with content, a primitive SEQUENCE.
+            ([0x0C, 0x04] + "Leaf".utf8, [0x2C, 0x04, 0x0C, 0x02] + "af".utf8),
+            ([0x0C, 0x04] + "Leaf".utf8, [0x05, 0x04] + "Leaf".utf8),
+            ([0x0C, 0x04] + "Leaf".utf8, [0x10, 0x04] + "Leaf".utf8),
+        ] as [([UInt8], [UInt8])]
+    )
+    func `a value in another form than DER's is refused`(good: [UInt8], bad: [UInt8]) throws {
+        var chain = try MintedChain()
+        chain.leaf.serialNumber = 384
+        var der = try chain.leafDER()
+        #expect(throws: Never.self) { try Certificate(der: der) }
+        der.replaceSubrange(try #require(der.firstRange(of: good)), with: bad)
+        #expect(throws: CertificateError.notDER) { try Certificate(der: der) }
+    }
+
     @Test(arguments: [(10, nil), (40, CertificateError.notDER)])
     func `a certificate's elements are at most 24 levels deep`(
         levels: Int,

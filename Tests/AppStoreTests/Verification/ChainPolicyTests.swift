@@ -80,6 +80,11 @@ struct ChainPolicyTests {
             blueprint.leaf.authorityKeyIdentifier = nil
             blueprint.leaf.signatureDigest = .sha256
         },
+        Defect("intermediate on P-521", .chainInvalid) { (blueprint) throws(KeyError) in
+            blueprint.intermediateKey = try .generate(.p521)
+            blueprint.intermediate.subjectKeyIdentifier = nil
+            blueprint.leaf.authorityKeyIdentifier = nil
+        },
         Defect("unknown critical extension on the leaf", .chainInvalid) {
             $0.leaf.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
         },
