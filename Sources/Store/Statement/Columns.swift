@@ -15,25 +15,19 @@ package struct Column<Element>: Sendable {
         append = { value($0).append(to: &$1) }
     }
 
+    /// The index of the row in what the statement is given, by which its answer is read.
+    package static var index: Column {
+        Column(name: "index", type: .int8) { _, array in array.append(Int64(array.count)) }
+    }
+
     private init(
-        _ name: String,
-        _ type: PostgresType,
-        _ append: @escaping @Sendable (Element, inout PostgresArray) -> Void
+        name: String,
+        type: PostgresType,
+        append: @escaping @Sendable (Element, inout PostgresArray) -> Void
     ) {
         self.name = name
         self.type = type
         self.append = append
-    }
-
-    /// The index of the row in what the statement is given, by which its answer is read.
-    package static var index: Column {
-        Column("index", .int8) { _, array in array.append(Int64(array.count)) }
-    }
-
-    fileprivate func of<Whole>(
-        _ part: @escaping @Sendable (Whole) -> Element
-    ) -> Column<Whole> {
-        Column<Whole>(name, type) { [append] in append(part($0), &$1) }
     }
 }
 
@@ -42,49 +36,80 @@ package struct Column<Element>: Sendable {
 /// The arrays of an `unnest` and the list of an `INSERT` both come from this one declaration, so
 /// that no order can differ between them.
 package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
-    let columns: [Column<Element>]
+    let names: [String]
+    let types: [PostgresType]
+    /// Appends one row to the arrays of these columns, the first of which has this index.
+    private let append: @Sendable (Element, inout [PostgresArray], _ first: Int) -> Void
 
     package init(_ columns: [Column<Element>]) {
-        self.columns = columns
+        names = columns.map(\.name)
+        types = columns.map(\.type)
+        append = { row, arrays, first in
+            for index in columns.indices {
+                columns[index].append(row, &arrays[first + index])
+            }
+        }
+    }
+
+    private init(
+        names: [String],
+        types: [PostgresType],
+        append: @escaping @Sendable (Element, inout [PostgresArray], _ first: Int) -> Void
+    ) {
+        self.names = names
+        self.types = types
+        self.append = append
     }
 
     package init(arrayLiteral elements: Column<Element>...) {
-        columns = elements
+        self.init(elements)
     }
 
     package static func + (left: Columns, right: Columns) -> Columns {
-        Columns(left.columns + right.columns)
+        let leftCount = left.names.count
+        return Columns(
+            names: left.names + right.names,
+            types: left.types + right.types,
+            append: { [append = (left.append, right.append)] row, arrays, first in
+                append.0(row, &arrays, first)
+                append.1(row, &arrays, first + leftCount)
+            }
+        )
     }
 
     /// The same columns of a part of something larger.
     package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Element) -> Columns<Whole> {
-        Columns<Whole>(columns.map { $0.of(part) })
+        Columns<Whole>(
+            names: names,
+            types: types,
+            append: { [append] in append(part($0), &$1, $2) }
+        )
     }
 
     /// `a, b`, or `known.a, known.b`.
     package func names(of relation: String? = nil) -> String {
         let prefix = relation.map { "\($0)." } ?? ""
-        return columns.map { prefix + $0.name }.joined(separator: ", ")
+        return names.map { prefix + $0 }.joined(separator: ", ")
     }
 
     /// `a = excluded.a, b = excluded.b`, of an `ON CONFLICT DO UPDATE SET`.
     package var excluded: String {
-        columns.map { "\($0.name) = excluded.\($0.name)" }.joined(separator: ", ")
+        names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     }
 
     /// `left.a = right.a AND left.b = right.b`.
     package func equal(_ left: String, _ right: String) -> String {
-        columns.map { "\(left).\($0.name) = \(right).\($0.name)" }.joined(separator: " AND ")
+        names.map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
     /// One array for each column.
+    ///
+    /// Row by row, so that a row and each part of it is copied once, not once for each column.
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
-        columns.map { column in
-            var array = PostgresArray(of: column.type, bytesExpected: rows.count * 16)
-            for row in rows {
-                column.append(row, &array)
-            }
-            return .array(array)
+        var arrays = types.map { PostgresArray(of: $0, bytesExpected: rows.count * 16) }
+        for row in rows {
+            append(row, &arrays, 0)
         }
+        return arrays.map { .array($0) }
     }
 }

@@ -53,8 +53,8 @@ package struct Parameter<Input>: Sendable {
     ) -> Parameter {
         Parameter(
             name: name,
-            types: columns.columns.map { ParameterType(element: $0.type, isArray: true) },
-            columnNames: columns.columns.map(\.name),
+            types: columns.types.map { ParameterType(element: $0, isArray: true) },
+            columnNames: columns.names,
             bind: { columns.arrays(rows($0)) }
         )
     }
