@@ -125,18 +125,21 @@ final class JSONStorage: Sendable {
 
 extension JSONStorage {
     func hasString(at index: Int, equalTo expected: UnsafeBufferPointer<UInt8>) -> Bool {
-        let content = nodes[index].content
-        guard !nodes[index].hasEscapes else {
-            guard !nodes[index].hasLoneSurrogate else { return false }
+        let node = nodes[index]
+        guard !node.hasEscapes else {
+            guard !node.hasLoneSurrogate else { return false }
             let bytes = bytes
-            return StringContent.equals(bytes.span, content, expected)
+            return StringContent.equals(bytes.span, node.content, expected)
         }
+        let content = node.content
         guard content.count == expected.count else { return false }
-        let start = content.lowerBound
-        for offset in 0..<expected.count where bytes[start + offset] != expected[offset] {
-            return false
+        return bytes.withUnsafeBufferPointer { bytes in
+            let start = content.lowerBound
+            for offset in expected.indices where bytes[start + offset] != expected[offset] {
+                return false
+            }
+            return true
         }
-        return true
     }
 
     /// A string's content with its escapes replaced.

@@ -68,7 +68,7 @@ extension JSONValue {
     /// The number where it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
     /// are integers.
     package var int64: Int64? {
-        decimal?.int64(roundsDown: false)
+        shortInteger ?? decimal?.int64(roundsDown: false)
     }
 
     /// The greatest integer that is not above the number, where 64 bits hold it.
@@ -81,6 +81,20 @@ extension JSONValue {
         guard kind == .number else { return nil }
         let value = Double(String(decoding: rawBytes, as: UTF8.self))
         return value.flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    /// The number where it is written as up to 18 digits and nothing else, as nearly all are.
+    private var shortInteger: Int64? {
+        let range = range
+        guard kind == .number, range.count <= 18 else { return nil }
+        let bytes = storage.bytes
+        var number: Int64 = 0
+        for index in range {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            number = number &* 10 &+ Int64(digit)
+        }
+        return number
     }
 
     private var decimal: Decimal? {

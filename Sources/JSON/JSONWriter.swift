@@ -85,7 +85,11 @@ package struct JSONWriter: Sendable {
 
     package mutating func int(_ value: some BinaryInteger) {
         prepareValue()
-        bytes.append(contentsOf: String(value).utf8)
+        guard let magnitude = UInt64(exactly: value) else {
+            bytes.append(contentsOf: String(value).utf8)
+            return
+        }
+        DecimalDigits.append(magnitude, to: &bytes)
     }
 
     /// Writes a number that has to be finite: JSON has no other.
@@ -151,7 +155,7 @@ package struct JSONWriter: Sendable {
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
         var written = 0
-        var index = 0
+        var index = Self.plainCount(text)
         while index < text.count {
             let byte = text[index]
             let isUpperControl =
@@ -170,6 +174,19 @@ package struct JSONWriter: Sendable {
         }
         bytes.append(contentsOf: text[written...])
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// How many bytes at the beginning need no escape, as nearly all texts as a whole.
+    private static func plainCount(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""),
+                byte != UInt8(ascii: "\\")
+            else { break }
+            index += 1
+        }
+        return index
     }
 
     /// What one byte of a string becomes at most.

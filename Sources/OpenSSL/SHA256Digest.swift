@@ -11,14 +11,21 @@ package struct SHA256Digest: Hashable, Sendable {
     package static let byteCount = 32
 
     /// Nil unless there are exactly 32 bytes.
-    package init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: [UInt8]) {
+        self.init(bytes.span)
+    }
+
+    /// Nil unless there are exactly 32 bytes.
+    package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
-        self.init()
-        var offset = 0
-        for byte in bytes {
-            set(byte, at: offset)
-            offset += 1
+        var words = InlineArray<4, UInt64>(repeating: 0)
+        for index in words.indices {
+            words[index] = unsafe bytes.bytes.unsafeLoadUnaligned(
+                fromByteOffset: index * 8,
+                as: UInt64.self
+            )
         }
+        self.init(words: words)
     }
 
     /// Reads 64 hexadecimal digits in either case; nil for anything else.
@@ -31,9 +38,11 @@ package struct SHA256Digest: Hashable, Sendable {
     package init?(hex digits: Span<UInt8>) {
         guard digits.count == Self.byteCount * 2 else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)
-        for offset in digits.indices {
-            guard let value = Self.value(ofHexDigit: digits[offset]) else { return nil }
-            words[offset / 16] = words[offset / 16] << 4 | UInt64(value)
+        for index in words.indices {
+            guard let high = HexDigits.value(ofEight: digits, from: index * 16),
+                let low = HexDigits.value(ofEight: digits, from: index * 16 + 8)
+            else { return nil }
+            words[index] = UInt64(high) << 32 | UInt64(low)
         }
         (first, second, third, fourth) = (words[0], words[1], words[2], words[3])
     }
@@ -52,7 +61,7 @@ package struct SHA256Digest: Hashable, Sendable {
     }
 
     /// The digest's 32 bytes as they lie in memory.
-    var words: InlineArray<4, UInt64> {
+    package var words: InlineArray<4, UInt64> {
         [first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian]
     }
 
@@ -63,10 +72,13 @@ package struct SHA256Digest: Hashable, Sendable {
     /// Lower-case, 64 digits.
     package var hex: String {
         unsafe String(unsafeUninitializedCapacity: Self.byteCount * 2) { buffer in
-            for offset in 0..<Self.byteCount {
-                let byte = self[offset]
-                unsafe buffer[offset * 2] = Self.hexDigit(byte >> 4)
-                unsafe buffer[offset * 2 + 1] = Self.hexDigit(byte & 15)
+            let digits = UnsafeMutableRawBufferPointer(buffer)
+            for index in 0..<4 {
+                let word = word(index)
+                let high = HexDigits.text(of: UInt32(truncatingIfNeeded: word >> 32))
+                let low = HexDigits.text(of: UInt32(truncatingIfNeeded: word))
+                unsafe digits.storeBytes(of: high, toByteOffset: index * 16, as: UInt64.self)
+                unsafe digits.storeBytes(of: low, toByteOffset: index * 16 + 8, as: UInt64.self)
             }
             return Self.byteCount * 2
         }
@@ -90,28 +102,46 @@ package struct SHA256Digest: Hashable, Sendable {
         }
     }
 
-    private mutating func set(_ byte: UInt8, at offset: Int) {
-        let bits = UInt64(byte) << UInt64(56 - offset % 8 * 8)
-        switch offset / 8 {
-        case 0: first |= bits
-        case 1: second |= bits
-        case 2: third |= bits
-        case 3: fourth |= bits
-        default: preconditionFailure("a SHA-256 has 32 bytes")
+}
+
+/// Eight hexadecimal digits at a time, each in a byte of one word.
+private enum HexDigits {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let lowerHalves: UInt64 = 0x0F0F_0F0F_0F0F_0F0F
+
+    /// Nil where one of the eight bytes is no hexadecimal digit of either case.
+    static func value(ofEight digits: Span<UInt8>, from start: Int) -> UInt32? {
+        let text = UInt64(
+            bigEndian: unsafe digits.bytes.unsafeLoadUnaligned(
+                fromByteOffset: start,
+                as: UInt64.self
+            )
+        )
+        // Of the characters meant, letters alone have bit 6; nine more than its lower half is
+        // what a letter stands for.
+        let letters = (text >> 6) & ones
+        let nibbles = (text & lowerHalves) &+ letters &* 9
+        guard nibbles & ~lowerHalves == 0, characters(of: nibbles) == text | (letters << 5) else {
+            return nil
         }
+        // Neighbours are joined: digits to bytes, bytes to halves, halves to the whole.
+        let bytes = (nibbles | (nibbles >> 4)) & 0x00FF_00FF_00FF_00FF
+        let halves = (bytes | (bytes >> 8)) & 0x0000_FFFF_0000_FFFF
+        return UInt32(truncatingIfNeeded: halves | (halves >> 16))
     }
 
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    /// The eight digits in lower case, as their characters lie in memory.
+    static func text(of value: UInt32) -> UInt64 {
+        let whole = UInt64(value)
+        let halves = (whole | (whole << 16)) & 0x0000_FFFF_0000_FFFF
+        let bytes = (halves | (halves << 8)) & 0x00FF_00FF_00FF_00FF
+        let nibbles = (bytes | (bytes << 4)) & lowerHalves
+        return characters(of: nibbles).bigEndian
     }
 
-    private static func value(ofHexDigit digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    private static func characters(of nibbles: UInt64) -> UInt64 {
+        let letters = ((nibbles &+ ones &* 6) >> 4) & ones
+        return nibbles &+ ones &* 0x30 &+ letters &* 0x27
     }
 }
 

@@ -142,6 +142,9 @@ struct BinaryField {
 
     /// All bytes as one big-endian signed integer of 1, 2, 4 or 8 bytes.
     var integer: Int64 {
+        if unsafe bytes.count == 8 {
+            return Int64(bigEndian: unsafe bytes.loadUnaligned(as: Int64.self))
+        }
         let isNegative = unsafe (bytes.first ?? 0) & 0x80 != 0
         return unsafe bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }
     }

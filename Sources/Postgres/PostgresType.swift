@@ -47,13 +47,18 @@ package struct PostgresType: Hashable, Sendable {
     }
 
     var isInteger: Bool {
-        [.int8, .int4, .int2, .objectID].contains(self)
+        switch self {
+        case .int8, .int4, .int2, .objectID: true
+        default: false
+        }
     }
 
     /// True where the binary form is the text itself; user-defined enums are sent so too.
     var isTextual: Bool {
-        let texts: [PostgresType] = [.text, .varchar, .name, .json, .unknown, .fixedLengthText]
-        return texts.contains(self) || oid >= Self.firstUserDefined
+        switch self {
+        case .text, .varchar, .name, .json, .unknown, .fixedLengthText: true
+        default: oid >= Self.firstUserDefined
+        }
     }
 
     private static let firstUserDefined: UInt32 = 16_384
@@ -132,6 +137,16 @@ package struct PostgresArray: Sendable {
         )
         guard let value else { return appendNull() }
         append(contents: value)
+    }
+
+    /// Appends raw bytes where they lie.
+    package mutating func append(raw value: RawSpan) {
+        precondition(elementType == .bytea, "bytes go into an array of bytea")
+        elements.append(bigEndian: Int32(truncatingIfNeeded: value.byteCount))
+        unsafe value.withUnsafeBytes { bytes in
+            unsafe elements.append(contentsOf: bytes)
+        }
+        count += 1
     }
 
     package mutating func append(_ value: [PostgresPeriod]?) {

@@ -32,6 +32,26 @@ struct SHA256Tests {
         #expect(SHA256Digest([1, 2, 3]) == nil)
     }
 
+    /// The digits are read eight at a time: no byte may pass for one by its neighbours or its bits.
+    @Test func `exactly the hexadecimal digits are read, at each position`() {
+        let digits = Array("0123456789abcdefABCDEF".utf8)
+        for position in 0..<64 {
+            for byte in UInt8.min...UInt8.max {
+                var text = Array(repeating: UInt8(ascii: "7"), count: 64)
+                text[position] = byte
+                let digest = SHA256Digest(hex: text.span)
+                guard digits.contains(byte) else {
+                    #expect(digest == nil)
+                    continue
+                }
+                let spelt = String(decoding: text, as: UTF8.self)
+                #expect(digest?.hex == spelt.lowercased())
+                let value = UInt8(spelt.dropFirst(position & ~1).prefix(2), radix: 16)
+                #expect(digest?.bytes[position / 2] == value)
+            }
+        }
+    }
+
     @Test func `digests compare as their bytes do`() throws {
         let digests = (0..<100).map { SHA256.digest([UInt8($0)]) }
         let byBytes = digests.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }

@@ -42,28 +42,25 @@ package struct AccountToken: Hashable, Comparable, Sendable {
 
     /// Nil when the text is not a UUID of the form 8-4-4-4-12.
     package init?(_ text: String) {
-        self.init(bytes: Array(text.utf8))
-    }
-
-    init?(_ text: PayloadText) {
-        guard text.byteCount == Self.length else { return nil }
-        self.init(bytes: text.bytes)
-    }
-
-    private init?(bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        var lowercased = bytes
-        for (index, byte) in bytes.enumerated() {
+        let utf8 = text.utf8
+        guard utf8.count == Self.length else { return nil }
+        var isLowerCase = true
+        for (index, byte) in utf8.enumerated() {
             switch byte {
             case UInt8(ascii: "-") where Self.isHyphen(index): break
             case _ where Self.isHyphen(index): return nil
             case UInt8(ascii: "0")...UInt8(ascii: "9"): break
             case UInt8(ascii: "a")...UInt8(ascii: "f"): break
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): lowercased[index] = byte | 0x20
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): isLowerCase = false
             default: return nil
             }
         }
-        canonical = String(decoding: lowercased, as: UTF8.self)
+        canonical = isLowerCase ? text : text.lowercased()
+    }
+
+    init?(_ text: PayloadText) {
+        guard text.byteCount == Self.length else { return nil }
+        self.init(text.string)
     }
 
     package static func < (left: AccountToken, right: AccountToken) -> Bool {

@@ -130,11 +130,14 @@ package struct ByteString: ColumnValue, Hashable, Sendable {
 
 extension SHA256Digest: ColumnValue {
     package static var columnType: PostgresType { .bytea }
-    package func append(to array: inout PostgresArray) { array.append(bytes) }
+    package func append(to array: inout PostgresArray) {
+        let words = words
+        array.append(raw: words.span.bytes)
+    }
     package var parameter: PostgresValue { .bytea(bytes) }
 
     package static func read(_ row: PostgresRow, _ position: Int) -> SHA256Digest {
-        guard let digest = SHA256Digest(row.bytes(position)) else {
+        guard let digest = row.withBytes(position, { SHA256Digest($0) }).flatMap(\.self) else {
             preconditionFailure("the schema lets no digest be other than 32 bytes")
         }
         return digest

@@ -158,7 +158,7 @@ final class SignatureComparison {
     }
 
     private func compare(_ claim: Claim, _ pair: Pair, isValid: Bool = false) {
-        guard let digest = SHA256Digest(claim.digest.bytes[...]) else {
+        guard let digest = SHA256Digest(claim.digest.bytes) else {
             preconditionFailure("a digest has 32 bytes")
         }
         let signature = claim.r.bytes + claim.s.bytes
