@@ -65,7 +65,7 @@ extension ConsumerSession {
             }
             do {
                 let start = ContinuousClock.now
-                let verdicts = try await loop.stage.process(rest.records)
+                var verdicts = try await loop.stage.process(rest.records)
                 precondition(
                     (1...rest.records.count).contains(verdicts.count),
                     "a stage has to give one verdict for each record, or for the first of them"
@@ -73,7 +73,8 @@ extension ConsumerSession {
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
-                return processed(rest, InputPosition.marking(verdicts, of: rest.records))
+                InputPosition.mark(&verdicts, of: rest.records)
+                return processed(rest, verdicts)
             } catch {
                 loop.faults.failed(.process, error)
                 await loop.checkOutdated(by: error)

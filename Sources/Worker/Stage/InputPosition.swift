@@ -1,3 +1,4 @@
+import JSON
 package import Kafka
 import Records
 
@@ -29,28 +30,32 @@ package struct InputPosition: Hashable, Sendable {
         self.init(partition: partition, offset: offset, index: index)
     }
 
-    /// Verdicts whose outputs name the record they were made of; a header that an output has copied
-    /// from its input is replaced.
-    static func marking(_ verdicts: [Verdict], of records: [ConsumerRecord]) -> [Verdict] {
-        zip(verdicts, records).map { verdict, record in
-            var verdict = verdict
-            for index in verdict.outputs.indices {
+    /// Has the outputs name the record they were made of; a header that an output has copied from
+    /// its input is replaced.
+    static func mark(_ verdicts: inout [Verdict], of records: [ConsumerRecord]) {
+        for (place, record) in zip(verdicts.indices, records) {
+            for index in verdicts[place].outputs.indices {
                 let position = InputPosition(
                     partition: record.topicPartition.partition,
                     offset: record.offset,
                     index: index
                 )
-                verdict.outputs[index].headers.removeAll { $0.nameBytes == RecordHeader.input }
-                verdict.outputs[index].headers.append(position.header)
+                verdicts[place].outputs[index].headers.removeAll {
+                    $0.nameBytes == RecordHeader.input
+                }
+                verdicts[place].outputs[index].headers.append(position.header)
             }
-            return verdict
         }
     }
 
     private var header: KafkaHeader {
-        KafkaHeader(
-            nameBytes: RecordHeader.input,
-            value: Array("\(partition)/\(offset)/\(index)".utf8)
-        )
+        var value: [UInt8] = []
+        value.reserveCapacity(32)
+        DecimalDigits.append(UInt64(partition), to: &value)
+        value.append(UInt8(ascii: "/"))
+        DecimalDigits.append(UInt64(offset), to: &value)
+        value.append(UInt8(ascii: "/"))
+        DecimalDigits.append(UInt64(index), to: &value)
+        return KafkaHeader(nameBytes: RecordHeader.input, value: value)
     }
 }
