@@ -79,7 +79,7 @@ extension Observation {
             owner.write(to: &writer)
         }
         writer.endObject()
-        return EncodedObservation(self, head: writer.bytes.dropLast())
+        return EncodedObservation(self, head: Array(writer.bytes[..<(writer.bytes.count - 1)]))
     }
 
     /// The record that a stage writes.
