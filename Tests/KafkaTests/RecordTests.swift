@@ -82,10 +82,11 @@ struct RecordTests {
         let consumer = try KafkaConsumer(configuration: cluster.consumer())
         let clock = ContinuousClock()
         let start = clock.now
-        async let result = consumer.poll(recordsMax: 1, bytesMax: 1, wait: .seconds(60))
+        async let result = consumer.poll(recordsMax: 1, bytesMax: 1, wait: .seconds(600))
         consumer.wake()
         #expect(try await result.records.isEmpty)
-        #expect(clock.now - start < .seconds(20))
+        // Far from both, whatever else the machine does: being woken and waiting to the end.
+        #expect(clock.now - start < .seconds(300))
         await consumer.close(deadline: .seconds(2))
     }
 
