@@ -41,9 +41,8 @@ enum Manifest {
         #expect(targets.count > 40)
         let modules = Set(targets.keys).union(TidyTests.cModules.keys)
         for target in targets.values {
-            let imported = TidyTests.everything
-                .filter { $0.path.hasPrefix(target.folder + "/") }
-                .reduce(into: Set<String>()) { $0.formUnion($1.imports) }
+            let files = TidyTests.everything.filter { $0.path.hasPrefix(target.folder + "/") }
+            let imported = files.reduce(into: Set<String>()) { $0.formUnion($1.imports) }
             #expect(imported.intersection(modules) == target.dependencies, "\(target.name)")
         }
     }
@@ -54,9 +53,10 @@ extension SourceTree.File {
     var imports: Set<String> {
         Set(
             lines.compactMap { line in
-                line.firstMatch(of: /^(?:[@\w]+ )?import (?:\w+ )?(\w+)/).map {
-                    String($0.output.1)
-                }
+                guard let first = line.utf8.first, first != UInt8(ascii: " ") else { return nil }
+                let words = line.split(separator: " ")
+                guard words.prefix(2).contains("import") else { return nil }
+                return words.last.map(String.init)
             }
         )
     }
