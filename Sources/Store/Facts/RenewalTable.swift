@@ -73,14 +73,8 @@ package enum RenewalTable {
 
     private static let revisionReader = RowReader<RenewalFact> { columns in
         let key = RenewalKey.declare(&columns)
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
-        return { row in
-            RenewalFact(
-                key: key(row),
-                revision: Revision(signedDate: row[signedDate], contentHash: row[contentHash])
-            )
-        }
+        let revision = Revision.declare(&columns)
+        return { row in RenewalFact(key: key(row), revision: revision(row)) }
     }
 
     private static let graceReader = RowReader<Grace> { columns in

@@ -139,28 +139,55 @@ package enum TransactionTable {
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
-        let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
-        let track = columns("track", Track.self)
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
-        let trust = columns("trust", Trust.self)
+        let common = TransactionFact.declareCommon(&columns)
         let productID = columns("product_id", String.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let type = columns("product_type", ProductType?.self)
         let quantity = columns("quantity", Int32?.self)
-        let expiresDate = columns("expires_date_ms", Timestamp?.self)
-        let revocation = declareRevocation(&columns)
-        let revoking = TransactionFact.declareRevoking(&columns)
+        let percentage = columns("revocation_percentage", Int32?.self)
+        let reason = columns("revocation_reason", Int32?.self)
+        let revocationType = columns("revocation_type", String?.self)
         let isUpgraded = columns("is_upgraded", Bool?.self)
         let isFamilyShared = columns("is_family_shared", Bool.self)
         let group = columns("subscription_group_id", String?.self)
-        let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
         let items = columns("items", JSONText?.self)
         return { row in
+            var fact = common(row)
+            fact.identity.productID = row[productID]
+            fact.identity.quantity = row[quantity]
+            fact.revocation?.percentage = row[percentage]
+            fact.revocation?.reason = row[reason]
+            fact.revocation?.type = row[revocationType]
+            fact.isUpgraded = row[isUpgraded]
+            fact.isFamilyShared = row[isFamilyShared]
+            fact.subscriptionGroupID = row[group]
+            fact.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
+            return fact
+        }
+    }
+}
+
+extension TransactionFact {
+    /// Declares the columns that each table of transactions has.
+    ///
+    /// What only some of them have is empty: the product among it, and of a revocation all but its
+    /// date.
+    static func declareCommon(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> TransactionFact {
+        let purchase = PurchaseKey.declare(&columns)
+        let transactionID = columns("transaction_id", String.self)
+        let track = columns("track", Track.self)
+        let revision = Revision.declare(&columns)
+        let trust = columns("trust", Trust.self)
+        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
+        let type = columns("product_type", ProductType?.self)
+        let expiresDate = columns("expires_date_ms", Timestamp?.self)
+        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
+        let revoking = declareRevoking(&columns)
+        let token = columns("account_token", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        return { row in
             let purchase = purchase(row)
-            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
+            let revision = revision(row)
             return TransactionFact(
                 key: TransactionKey(
                     environment: purchase.environment,
@@ -172,40 +199,48 @@ package enum TransactionTable {
                 trust: row[trust],
                 identity: TransactionIdentity(
                     originalTransactionID: purchase.originalTransactionID,
-                    productID: row[productID],
+                    productID: "",
                     purchaseDate: row[purchaseDate],
-                    type: row[type],
-                    quantity: row[quantity]
+                    type: row[type]
                 ),
                 expiresDate: row[expiresDate],
-                revocation: revocation(row),
+                revocation: row[revocationDate].map { Revocation(date: $0) },
                 olderRevoking: revoking(row, revision),
-                isUpgraded: row[isUpgraded],
-                isFamilyShared: row[isFamilyShared],
-                subscriptionGroupID: row[group],
                 appAccountToken: row[token].flatMap { AccountToken($0) },
-                appTransactionID: row[appTransactionID],
-                items: row[items].map { CommerceItem.items(stored: $0) } ?? []
+                appTransactionID: row[appTransactionID]
             )
         }
     }
 
-    private static func declareRevocation(
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision brings and lifts
+    /// it.
+    var revokingReceipt: Revision? {
+        track == .receipt ? revoking : nil
+    }
+
+    /// Declares the columns of `revokingReceipt`.
+    ///
+    /// - Returns: reads it; nil also where it is the newest revision, which is given.
+    private static func declareRevoking(
         _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> Revocation? {
-        let date = columns("revocation_date_ms", Timestamp?.self)
-        let percentage = columns("revocation_percentage", Int32?.self)
-        let reason = columns("revocation_reason", Int32?.self)
-        let type = columns("revocation_type", String?.self)
-        return { row in
-            row[date].map { date in
-                Revocation(
-                    date: date,
-                    percentage: row[percentage],
-                    reason: row[reason],
-                    type: row[type]
-                )
+    ) -> @Sendable (PostgresRow, Revision) -> Revision? {
+        let signedDate = columns("revoked_signed_date_ms", Timestamp?.self)
+        let contentHash = columns("revoked_content_hash", SHA256Digest?.self)
+        return { row, newest in
+            guard let signedDate = row[signedDate], let contentHash = row[contentHash] else {
+                return nil
             }
+            let revoking = Revision(signedDate: signedDate, contentHash: contentHash)
+            return revoking == newest ? nil : revoking
         }
+    }
+}
+
+extension Revision {
+    /// Declares the columns of the newest revision.
+    static func declare(_ columns: inout RowColumns) -> @Sendable (PostgresRow) -> Revision {
+        let signedDate = columns("signed_date_ms", Timestamp.self)
+        let contentHash = columns("content_hash", SHA256Digest.self)
+        return { row in Revision(signedDate: row[signedDate], contentHash: row[contentHash]) }
     }
 }

@@ -1,6 +1,5 @@
 import AppStore
 package import Entitlements
-import OpenSSL
 import Postgres
 
 /// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: what signed payloads
@@ -199,57 +198,19 @@ extension OwnershipFactTables {
     )
 
     /// The part of a transaction that says whose it is; its product plays no role in that.
-    private static let factReader = RowReader<TransactionFact> { columns in
-        let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
-        let track = columns("track", Track.self)
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
-        let trust = columns("trust", Trust.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let type = columns("product_type", ProductType?.self)
-        let expiresDate = columns("expires_date_ms", Timestamp?.self)
-        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
-        let revoking = TransactionFact.declareRevoking(&columns)
-        let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
-        return { row in
-            let purchase = purchase(row)
-            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
-            return TransactionFact(
-                key: TransactionKey(
-                    environment: purchase.environment,
-                    bundleID: purchase.bundleID,
-                    transactionID: row[transactionID]
-                ),
-                track: row[track],
-                revision: revision,
-                trust: row[trust],
-                identity: TransactionIdentity(
-                    originalTransactionID: purchase.originalTransactionID,
-                    productID: "",
-                    purchaseDate: row[purchaseDate],
-                    type: row[type]
-                ),
-                expiresDate: row[expiresDate],
-                revocation: row[revocationDate].map { Revocation(date: $0) },
-                olderRevoking: revoking(row, revision),
-                appAccountToken: row[token].flatMap { AccountToken($0) },
-                appTransactionID: row[appTransactionID]
-            )
-        }
+    private static let factReader = RowReader<TransactionFact> {
+        TransactionFact.declareCommon(&$0)
     }
 
     private static let renewalReader = RowReader<RenewalFact> { columns in
         let key = RenewalKey.declare(&columns)
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
+        let revision = Revision.declare(&columns)
         let token = columns("account_token", String?.self)
         let appTransactionID = columns("app_transaction_id", String?.self)
         return { row in
             RenewalFact(
                 key: key(row),
-                revision: Revision(signedDate: row[signedDate], contentHash: row[contentHash]),
+                revision: revision(row),
                 appAccountToken: row[token].flatMap { AccountToken($0) },
                 appTransactionID: row[appTransactionID]
             )
@@ -278,31 +239,6 @@ extension OwnershipFactTables {
                     userID: row[userID]
                 )
             )
-        }
-    }
-}
-
-extension TransactionFact {
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision brings and lifts
-    /// it.
-    var revokingReceipt: Revision? {
-        track == .receipt ? revoking : nil
-    }
-
-    /// Declares the columns of `revokingReceipt`.
-    ///
-    /// - Returns: reads it; nil also where it is the newest revision, which is given.
-    static func declareRevoking(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow, Revision) -> Revision? {
-        let signedDate = columns("revoked_signed_date_ms", Timestamp?.self)
-        let contentHash = columns("revoked_content_hash", SHA256Digest?.self)
-        return { row, newest in
-            guard let signedDate = row[signedDate], let contentHash = row[contentHash] else {
-                return nil
-            }
-            let revoking = Revision(signedDate: signedDate, contentHash: contentHash)
-            return revoking == newest ? nil : revoking
         }
     }
 }
