@@ -44,6 +44,13 @@ package enum BenchCommand {
 
 /// Numbers on the command line of the measurements.
 enum BenchOptions {
+    static func kafka(_ options: CommandArguments) throws(UsageError) -> String {
+        guard let kafka = options.value("kafka") else {
+            throw UsageError("--kafka: expected the bootstrap servers to measure on")
+        }
+        return kafka
+    }
+
     static func number(
         _ options: CommandArguments,
         _ name: String,

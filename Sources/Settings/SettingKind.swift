@@ -58,16 +58,11 @@ extension SettingKind where Value == Int {
 
     /// A size in bytes, written with its unit: `512KiB`, `1MiB`.
     package static func bytes(_ bounds: ClosedRange<Int>) -> SettingKind {
-        SettingKind(
-            type: "size",
-            expected: "a size from \(UnitText.bytes(bounds.lowerBound)) to "
-                + "\(UnitText.bytes(bounds.upperBound)), with its unit: B, KiB, MiB or GiB",
-            read: { input throws(SettingMismatch) in
-                guard let value = input.string.flatMap(UnitText.bytes(parsing:)),
-                    bounds.contains(value)
-                else { throw .whole }
-                return value
-            },
+        measured(
+            "size",
+            bounds,
+            units: "B, KiB, MiB or GiB",
+            parsing: UnitText.bytes(parsing:),
             render: { UnitText.bytes($0) }
         )
     }
@@ -76,17 +71,36 @@ extension SettingKind where Value == Int {
 extension SettingKind where Value == Duration {
     /// A length of time, written with its unit: `500ms`, `2s`.
     package static func duration(_ bounds: ClosedRange<Duration>) -> SettingKind {
+        measured(
+            "duration",
+            bounds,
+            units: "ms, s, m, h or d",
+            parsing: UnitText.duration(parsing:),
+            render: { UnitText.duration($0) }
+        )
+    }
+}
+
+extension SettingKind where Value: Comparable {
+    /// A number with its unit.
+    private static func measured(
+        _ type: String,
+        _ bounds: ClosedRange<Value>,
+        units: String,
+        parsing parse: @escaping @Sendable (String) -> Value?,
+        render: @escaping @Sendable (Value) -> String
+    ) -> SettingKind {
         SettingKind(
-            type: "duration",
-            expected: "a duration from \(UnitText.duration(bounds.lowerBound)) to "
-                + "\(UnitText.duration(bounds.upperBound)), with its unit: ms, s, m, h or d",
+            type: type,
+            expected: "a \(type) from \(render(bounds.lowerBound)) to "
+                + "\(render(bounds.upperBound)), with its unit: \(units)",
             read: { input throws(SettingMismatch) in
-                guard let value = input.string.flatMap(UnitText.duration(parsing:)),
-                    bounds.contains(value)
-                else { throw .whole }
+                guard let value = input.string.flatMap(parse), bounds.contains(value) else {
+                    throw .whole
+                }
                 return value
             },
-            render: { UnitText.duration($0) }
+            render: render
         )
     }
 }
@@ -225,12 +239,12 @@ extension SettingKind where Value == [AppSetting] {
 package struct SettingMismatch: Error, Equatable, Sendable {
     package struct Fault: Equatable, Sendable {
         /// Where inside the value, such as `[0].environment`; empty for the whole.
-        package let place: String
+        package let path: String
         /// What is wrong there and what was expected; never the value itself.
         package let message: String
 
-        package init(place: String = "", message: String) {
-            self.place = place
+        package init(path: String = "", message: String) {
+            self.path = path
             self.message = message
         }
     }

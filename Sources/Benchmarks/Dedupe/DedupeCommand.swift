@@ -36,7 +36,7 @@ enum DedupeCommand {
     }
 }
 
-/// What `bench dedupe` is told.
+/// The options of `bench dedupe`.
 struct DedupeOptions {
     let kafka: String
     let recordCount: Int
@@ -61,10 +61,7 @@ struct DedupeOptions {
     )
 
     init(_ options: CommandArguments) throws(UsageError) {
-        guard let kafka = options.value("kafka") else {
-            throw UsageError("--kafka: expected the bootstrap servers to measure on")
-        }
-        self.kafka = kafka
+        kafka = try BenchOptions.kafka(options)
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 100_000
         distinctCount = try BenchOptions.number(options, "distinct", in: 1...1_000_000) ?? 10_000
         partitions = try BenchOptions.number(options, "partitions", in: 1...1_000) ?? 4

@@ -42,7 +42,7 @@ enum PipelineCommand {
     }
 }
 
-/// What `bench pipeline` is told.
+/// The options of `bench pipeline`.
 struct PipelineOptions {
     /// One measurement of the whole pipeline.
     struct Setup: Hashable {
@@ -83,10 +83,7 @@ struct PipelineOptions {
     )
 
     init(_ options: CommandArguments) throws(UsageError) {
-        guard let kafka = options.value("kafka") else {
-            throw UsageError("--kafka: expected the bootstrap servers to measure on")
-        }
-        self.kafka = kafka
+        kafka = try BenchOptions.kafka(options)
         postgres = options.value("postgres")
         brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304)
             .map { Int32($0) }
