@@ -122,7 +122,7 @@ import Worker
         #expect(try await worker.told() == ["1=nobody"])
     }
 
-    @Test func `another policy holds for all purchases once they are judged anew`() async throws {
+    @Test func `another policy holds for all purchases once it is applied again`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
@@ -131,11 +131,11 @@ import Worker
         ])
         let next = try await LinkWorker(OwnershipRules(policy: .keep), on: worker.client)
         #expect(try await next.told().isEmpty)
-        #expect(try await worker.client.query("SELECT judge_owners_anew()")[0].int8(0) == 2)
+        #expect(try await worker.client.query("SELECT reapply_ownership_rules()")[0].int8(0) == 2)
         #expect(try await next.told() == ["1=anna"])
     }
 
-    @Test func `what was not acknowledged is told again`() async throws {
+    @Test func `what was not acknowledged is sent again`() async throws {
         struct Refusal: Error {}
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
@@ -161,13 +161,14 @@ import Worker
         await outbox.close()
     }
 
-    @Test func `a link that is written while its purchase is judged is not missed`() async throws {
+    @Test func `a link that is written while its purchase is processed is not missed`() async throws
+    {
         let worker = try await LinkWorker()
         let client = worker.client
-        // Somebody judges by the links as they are; their purchase is not committed yet.
-        let judging = try await client.connect()
-        _ = try await judging.query("BEGIN")
-        _ = try await judging.run(Locks.sharedLinks)
+        // Another worker has read the links as they are; its transaction is not committed yet.
+        let reading = try await client.connect()
+        _ = try await reading.query("BEGIN")
+        _ = try await reading.run(Locks.sharedLinks)
         try await worker.link("account_token", Self.anna, "anna")
         async let told = worker.told()
         try await eventually {
@@ -179,7 +180,7 @@ import Worker
                 """
             )[0].int8(0) == 1
         }
-        _ = try await judging.query(
+        _ = try await reading.query(
             """
             INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
                 transaction_id, track, signed_date_ms, content_hash, trust, purchase_date_ms,
@@ -189,9 +190,9 @@ import Worker
             """,
             [.text(Self.anna)]
         )
-        _ = try await judging.query("COMMIT")
+        _ = try await reading.query("COMMIT")
         #expect(try await told == ["1=anna"])
-        await judging.close()
+        await reading.close()
     }
 
     @Test func `many links at once, by several workers, leave nobody out`() async throws {

@@ -140,7 +140,7 @@ CREATE TABLE notifications (
     bundle_id text COLLATE "C",
     type text COLLATE "C" NOT NULL,
     subtype text COLLATE "C",
-    -- What type and subtype mean here; "unknown_..." asks for somebody's attention.
+    -- What type and subtype mean here; "unknown_..." needs an operator's attention.
     meaning text COLLATE "C" NOT NULL,
     signed_date_ms bigint,
     original_transaction_id text COLLATE "C",

@@ -129,7 +129,7 @@ COMMENT ON TABLE owner_changes IS
     'Purchases whose owner has changed and that have not been projected since. Written by '
     'link-worker, removed by entitle-worker.';
 
--- By whose rules others judge beside the workers, such as `pipeline rebuild`.
+-- The rules by which others find owners beside the workers, such as `pipeline rebuild`.
 CREATE TABLE linking_rules (
     -- There is one row at most.
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -252,7 +252,7 @@ CREATE TRIGGER emptied BEFORE TRUNCATE ON account_links
 -- they are: the same as if each had a link of its own that has changed.
 --
 -- Returns how many purchases there are.
-CREATE FUNCTION judge_owners_anew() RETURNS bigint
+CREATE FUNCTION reapply_ownership_rules() RETURNS bigint
     LANGUAGE plpgsql AS
 $$
 DECLARE

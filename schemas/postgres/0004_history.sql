@@ -1,4 +1,4 @@
--- How that came to change, and how those who follow it hear of it.
+-- The history of changes, and the outbox of the feed that publishes them.
 
 CREATE TABLE user_versions (
     user_id text COLLATE "C" PRIMARY KEY,

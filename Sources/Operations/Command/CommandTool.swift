@@ -210,7 +210,8 @@ package enum PipelineTool {
         ],
         commands: [
             .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-            .linkJudge, .dedupeForget, .grant, .revokeGrant, .explain, .rebuild, .publish, .status,
+            .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .rebuild, .publish,
+            .status,
             .reconcile,
         ]
     )

@@ -8,11 +8,11 @@ extension ToolCommand {
     static let linkAdd = ToolCommand(
         syntax: linkSyntax(
             "add",
-            "Says who is behind purchases; running workers entitle them within a second.\n\n"
+            "Links purchases to users; running workers entitle them within a second.\n\n"
                 + "KIND is account_token, app_transaction_id or original_transaction_id. With "
                 + "--from, links come from a file, or from standard input for \"-\": each line is "
                 + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
-                + "that stands already is changed to the new user.",
+                + "that exists already is changed to the new user.",
             operands: "KIND KEY USER"
         ),
         run: { try await change($0, $1, operandCount: 3, "written", AccountLinkTable.add) }
@@ -22,10 +22,10 @@ extension ToolCommand {
     static let linkRemove = ToolCommand(
         syntax: linkSyntax(
             "remove",
-            "Takes links back; purchases pass on, or to nobody, within a second.\n\n"
+            "Removes links; their purchases pass to another user, or to none, within a second.\n\n"
                 + "KIND is account_token, app_transaction_id or original_transaction_id. With "
-                + "--from, links come from a file as for 'link add', with or without a user; one "
-                + "that names another user than the line stays.",
+                + "--from, links come from a file as for 'link add'; where a line names a user, a "
+                + "link to another user stays.",
             operands: "KIND KEY"
         ),
         run: { try await change($0, $1, operandCount: 2, "removed", AccountLinkTable.remove) }
@@ -35,12 +35,16 @@ extension ToolCommand {
     static let linkList = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) link list",
-            "Shows links, those of one user, kind or key where asked.",
+            "Lists links, all of them or those of one user, kind or key.",
             options: [
                 CommandOption("user", argument: "USER", "Only of this user."),
                 CommandOption("kind", argument: "KIND", "Only of this kind."),
                 CommandOption("key", argument: "KEY", "Only of this token or ID."),
-                CommandOption("limit", argument: "N", "At most so many; 1000 unless given."),
+                CommandOption(
+                    "limit",
+                    argument: "N",
+                    "Maximum number of links; 1000 unless given."
+                ),
                 ToolSettings.postgresOption, CommandOption.config,
                 CommandOption("json", "One JSON object a line, as 'link add --from' reads them."),
             ]
@@ -48,21 +52,22 @@ extension ToolCommand {
         run: list
     )
 
-    /// `pipeline link judge`.
-    static let linkJudge = ToolCommand(
+    /// `pipeline link reapply`.
+    static let linkReapply = ToolCommand(
         syntax: CommandSyntax(
-            "\(PipelineTool.name) link judge",
-            "Has running workers find the owner of every purchase anew.\n\n"
-                + "For after the settings of linking have changed: until then they hold from a "
-                + "purchase's next record or link on. Access follows within seconds to minutes.",
+            "\(PipelineTool.name) link reapply",
+            "Applies the rules of linking again to every purchase.\n\n"
+                + "Run it after a change of the settings linking.*, which otherwise count from a "
+                + "purchase's next record or link on. Running link-workers do the work; access "
+                + "follows within seconds to minutes.",
             options: [
                 ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),
-        run: judge
+        run: reapply
     )
 
-    private static func judge(
+    private static func reapply(
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
@@ -73,7 +78,7 @@ extension ToolCommand {
         context.console.print(
             arguments.isSet("json")
                 ? "{\"purchases\":\(count)}"
-                : "\(Quantity.counted(count, "purchase")) to be judged by the workers"
+                : "\(Quantity.counted(count, "purchase")) queued for link-worker"
         )
         return ExitCode.success
     }

@@ -142,7 +142,7 @@ package enum LinkChangeTable {
     /// Has the owner of every purchase found again; answers how many purchases there are.
     package static let addAll = Statement<Void, Int64>(
         returning: RowReader("purchases"),
-        "SELECT judge_owners_anew() AS purchases"
+        "SELECT reapply_ownership_rules() AS purchases"
     )
 }
 

@@ -36,7 +36,7 @@ extension PipelineTests {
                 isOver.raise()
                 try await publishing.value
                 _ = try await pipeline.withDatabase {
-                    try await $0.query("SELECT judge_owners_anew()")
+                    try await $0.query("SELECT reapply_ownership_rules()")
                 }
                 // With the copy still standing still.
                 try await pipeline.settle(within: .seconds(90))
