@@ -18,8 +18,8 @@ extension ToolCommand {
     static let catalogCheck = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog check",
-            "Says whether a product catalog can be used, and names all that is wrong.\n\n"
-                + "\(formats)\n\nExit code 65 when it cannot.",
+            "Checks a product catalog and lists all its problems.\n\n"
+                + "\(formats)\n\nExit code 65 when there is one.",
             operands: "FILE",
             operandCount: 1...1,
             options: [withOption]
@@ -35,8 +35,8 @@ extension ToolCommand {
     static let catalogApply = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) catalog apply",
-            "Makes a product catalog the one that holds, after checking it.\n\n"
-                + "The workers take it up by themselves, also for what was bought before. The "
+            "Checks a product catalog and puts it into force.\n\n"
+                + "The workers apply it by themselves, also to what was bought before. The "
                 + "same catalog once more changes nothing; former versions stay in "
                 + "catalog_versions.\n\n\(formats)",
             operands: "FILE",

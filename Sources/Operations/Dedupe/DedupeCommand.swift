@@ -7,15 +7,15 @@ extension ToolCommand {
     static let dedupeForget = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) dedupe forget",
-            "Has the deduplication forget IDs, so that what is published again goes on.\n\n"
-                + "For when a topic behind dedupe-worker has lost records: what was marked as sent "
-                + "on is dropped as a duplicate when it comes again. Forget what was marked since "
-                + "then, and publish the raw bodies again. What is forgotten needlessly costs work "
-                + "and changes nothing: facts count once, whatever is repeated.\n\n"
-                + "Counts what would be forgotten, and forgets it with --yes, in small steps "
-                + "beside the running workers. What is marked while it runs stays. With "
-                + "--bundle-id, what names no app (renewal infos and notifications) is forgotten "
-                + "too.",
+            "Makes dedupe-worker forget IDs, so that bodies are processed again.\n\n"
+                + "Run it when a topic behind dedupe-worker has lost records: what dedupe-worker "
+                + "has forwarded once it drops as a duplicate when it is published again. Let it "
+                + "forget what was marked since the loss, and publish the raw bodies again. To "
+                + "forget too much costs work and changes nothing: a fact counts once, however "
+                + "often it is repeated.\n\n"
+                + "Without --yes it only counts. With --yes it deletes in small steps beside the "
+                + "running workers; what is marked while it runs stays. With --bundle-id, IDs "
+                + "that name no app (renewal infos and notifications) are forgotten too.",
             options: [
                 CommandOption(
                     "since",

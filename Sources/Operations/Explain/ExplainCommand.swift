@@ -8,14 +8,14 @@ extension ToolCommand {
     static let explain = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) explain",
-            "Says what a user may use and why, for support staff.\n\n"
-                + "Every entitlement with the transactions behind it, the rule by which each of "
-                + "them counts, the notification and the raw record that brought it, who is the "
-                + "owner by which rule, manual grants, the balance, and every change with its "
-                + "cause. With --transaction: the same of one purchase, by the ID of any of its "
-                + "transactions, also where nobody owns it; of an order number Apple's server API "
-                + "knows the transactions. With --known-at: only what was known of the user at "
-                + "that instant.",
+            "Shows what a user may use and why, for support staff.\n\n"
+                + "Of every entitlement: the transactions behind it, the rule by which each "
+                + "counts, the notification and the raw record that brought it, the owner and the "
+                + "rule of ownership. Besides: manual grants, the balance, and every change with "
+                + "its cause. --transaction explains one purchase, by the ID of any of its "
+                + "transactions, also one without an owner; Apple's server API lists the "
+                + "transactions of an order number. --known-at shows only what was known of the "
+                + "user at that instant.",
             operands: "[USER]",
             operandCount: 0...1,
             options: [
@@ -28,7 +28,7 @@ extension ToolCommand {
                 CommandOption(
                     "known-at",
                     argument: "DATE",
-                    "Go by what was known then, such as 2026-03-02T12:00:00Z."
+                    "Show what was known then, such as 2026-03-02T12:00:00Z."
                 ),
                 CommandOption(
                     "at",

@@ -8,9 +8,9 @@ extension ToolCommand {
     static let grant = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) grant",
-            "Lets a user use something that nobody bought.\n\n"
-                + "It holds from now on and at once, in a table of its own beside what Apple says, "
-                + "and stands in the same history and feed. Prints the grant's number.",
+            "Grants a user an entitlement that was not bought.\n\n"
+                + "It takes effect at once. Grants have a table of their own, and are in the same "
+                + "history and feed as purchases. Prints the grant's number.",
             operands: "USER KEY",
             operandCount: 2...2,
             options: [
@@ -32,7 +32,7 @@ extension ToolCommand {
     static let revokeGrant = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) revoke-grant",
-            "Ends a grant now; what it gave until then stays in the history.",
+            "Ends a grant now; the time until now stays in the history.",
             operands: "NUMBER",
             operandCount: 1...1,
             options: [

@@ -7,14 +7,14 @@ extension ToolCommand {
     static let rebuild = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) rebuild",
-            "Judges and projects all facts again and shows where rows differ, which must be "
-                + "nowhere.\n\n"
-                + "From the facts follows whose each purchase is, by the rules that link-worker "
-                + "works by and the links as they are, and from that what its users may use. Runs "
-                + "beside the workers: each purchase is compared under the locks that they take. "
-                + "Nothing is written unless --replace is given. Owners differ after the settings "
-                + "of linking have changed, until they are replaced here or by 'link judge'. Exit "
-                + "code 1 when there was a difference.",
+            "Computes owners and entitlements again from the stored facts and lists each row that "
+                + "differs; no row should.\n\n"
+                + "Owners follow from the facts, the links and link-worker's rules, entitlements "
+                + "from the facts, the owners and the catalog. Runs beside the workers: each "
+                + "purchase is compared under the workers' locks. Nothing is written unless "
+                + "--replace is given. After a change of the settings of linking, owners differ "
+                + "until they are replaced here or by 'link reapply'. Exit code 1 when there was a "
+                + "difference.",
             options: [
                 CommandOption("replace", "Write what follows from the facts where rows differ."),
                 ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,

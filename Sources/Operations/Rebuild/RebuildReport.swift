@@ -7,7 +7,7 @@ import LinkStage
 /// What a rebuild has found, all in all.
 struct RebuildReport {
     let isReplaced: Bool
-    /// Whether owners were judged too: not before a link-worker has said by which rules.
+    /// Whether owners were compared too: not before a link-worker has written down its rules.
     let isOfOwners: Bool
     var purchaseCount = 0
     var differenceCount = 0
@@ -37,7 +37,7 @@ struct RebuildReport {
             writer.member("differences", differenceCount)
             writer.member("refused", refusedCount)
             writer.member("replaced", isReplaced)
-            writer.member("ownersJudged", isOfOwners)
+            writer.member("ownersCompared", isOfOwners)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -10,7 +10,7 @@ struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
     private let reprojector: Reprojector
-    /// Nil while nobody knows by which rules owners are judged.
+    /// Nil until a link-worker has written down its rules.
     private let review: OwnerReview?
     private let size: TransactionSize
 
@@ -29,7 +29,7 @@ struct Rebuilding {
             .map { OwnerReview(client: client, rules: $0) }
     }
 
-    /// - Parameter found: told of each part's differences, and how many purchases were compared.
+    /// - Parameter found: gets each part's differences, and how many purchases were compared.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
         var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
         var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")

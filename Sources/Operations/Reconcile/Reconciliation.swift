@@ -107,7 +107,7 @@ extension Reconciliation {
         ] + withoutRecords
     }
 
-    /// Stages that passed over offsets, as a person has to hear who asks whether anything is lost.
+    /// Stages that passed over offsets, which matters to whether anything is lost.
     private var withoutRecords: [String] {
         stages.compactMap { stage in
             guard let count = stage.counts[.skipped] else { return nil }

@@ -79,7 +79,7 @@ package struct PartitionAccount: Hashable, Sendable {
     package enum Standing: Hashable, Sendable {
         /// The group has committed nothing.
         case notBegun
-        /// An offset without a tally: somebody else committed it, or reset the group.
+        /// An offset without a tally: another program committed it, or reset the group.
         case withoutTally(committed: Int64)
         case counted(committed: Int64, tally: StageTally)
     }

@@ -13,7 +13,7 @@ package struct TopicDeployment: Sendable {
         self.layout = layout
     }
 
-    /// Creates what is missing, compares what exists, and changes settings only when told to.
+    /// Creates what is missing, compares what exists, and changes settings only where asked to.
     ///
     /// Partitions and copies are never changed: more partitions would move a purchase's history to
     /// another one.
@@ -30,7 +30,7 @@ package struct TopicDeployment: Sendable {
         return report
     }
 
-    /// The brokers take a moment to tell each other what was changed.
+    /// The brokers need a moment to pass on what was changed.
     private func waitUntilAltered(
         _ plans: [TopicPlan],
         _ report: inout TopicReport
@@ -61,7 +61,7 @@ package struct TopicDeployment: Sendable {
             },
             deadline: Self.deadline
         )
-        // Somebody else may be creating them at this moment.
+        // Another program may be creating them at this moment.
         let failed = failures.filter { $0.value.code != .topicAlreadyExists }
         if let first = failed.min(by: { $0.key < $1.key }) {
             throw first.value.naming(topic: first.key)
@@ -70,7 +70,7 @@ package struct TopicDeployment: Sendable {
         return missing.map(\.name).filter { failures[$0] == nil }
     }
 
-    /// The controller creates a topic, and the brokers hear of it a moment later.
+    /// The controller creates a topic, and the brokers know it a moment later.
     private func waitUntilKnown() async throws {
         let end = ContinuousClock.now + Self.deadline
         while true {

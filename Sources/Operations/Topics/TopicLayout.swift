@@ -56,7 +56,7 @@ package struct TopicLayout: Hashable, Sendable {
             bytesMax: Self.deadLetterRecordBytesMax,
             retention: deadLetterRetentionMilliseconds
         )
-        // Kafka counts by partition, and keeps one segment more than it is told.
+        // Kafka counts by partition, and keeps one segment more than is configured.
         let partition = deadLetterBytesMax.map { $0 / Int(partitions) }
         letters.configuration["retention.bytes"] = String(partition ?? -1)
         if let partition {

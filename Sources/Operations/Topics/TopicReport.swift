@@ -6,7 +6,7 @@ package struct TopicReport: Hashable, Sendable {
     package var existing: [String] = []
     package var altered: [String] = []
     package var differences: [TopicDifference] = []
-    /// Why the settings of existing topics were not compared, where the broker does not tell them.
+    /// Why the settings of existing topics were not compared, where the broker reports none.
     package var unanswered: String?
 
     package init() {}
