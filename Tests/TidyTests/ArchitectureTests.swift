@@ -29,6 +29,20 @@ struct ArchitectureTests {
         }
     }
 
+    @Test func `each folder of the README's source map exists, and none is missing`() throws {
+        let url = SourceTree.root.appending(path: "README.md")
+        let named = try String(contentsOf: url, encoding: .utf8)
+            .matches(of: /`Sources\/(?:\{([\w,]+)\}|(\w+))`/)
+            .flatMap { ($0.1 ?? $0.2 ?? "").split(separator: ",").map(String.init) }
+        let folders = try FileManager.default
+            .contentsOfDirectory(atPath: SourceTree.root.appending(path: "Sources").path)
+            .filter { name in
+                name.first?.isUppercase == true && !name.hasSuffix(".md")
+                    && TidyTests.cModules[name] == nil
+            }
+        #expect(Set(named) == Set(folders))
+    }
+
     @Test func `each type that it names is declared`() throws {
         let known = try Self.declarations().union(Self.modules())
         let names = try Self.names().filter { name in
