@@ -1,7 +1,7 @@
 import Settings
 import Simulation
 
-/// What somebody wants of a demo.
+/// The options of a demo.
 struct DemoOptions: Sendable {
     static let bodyCountMax = 200_000
 

@@ -5,7 +5,7 @@ import Topology
 import Worker
 import Store
 
-/// What a demo has found, to be shown and judged.
+/// What a demo has found, to be shown and checked.
 struct DemoResult: Sendable {
     let runName: String
     let items: [DemoItem]
@@ -19,7 +19,7 @@ struct DemoResult: Sendable {
     let credits: [EntitlementDetails.Credited]
     /// The users whose holdings are shown, in order.
     let shownUserIDs: [String]
-    /// Workers that did not end as they should when they were told to.
+    /// Workers that did not stop as they should.
     let failedWorkers: [String]
 
     /// How many bodies went in, by kind, in the order of the kinds.

@@ -3,7 +3,7 @@ import Settings
 import Topology
 import Worker
 
-/// What became of every record, told so that a reader can add it up.
+/// What became of every record, written so that a reader can add it up.
 enum DemoStageStory {
     static func lines(of reconciliation: Reconciliation) -> [String] {
         var lines = ["2. What became of every record, stage by stage", ""]
@@ -43,7 +43,7 @@ enum DemoStageStory {
         }
     }
 
-    /// A duplicate stops here, unless an ingestion service waits to hear what became of it.
+    /// A duplicate stops here, unless an ingestion service waits for its outcome.
     private static func answered(_ stage: StageAccount) -> String {
         let news: [Disposition] = [.forwarded, .refreshed, .superseded]
         let answered = stage.forwarded - news.reduce(0) { $0 + (stage.counts[$1] ?? 0) }

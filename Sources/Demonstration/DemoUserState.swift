@@ -19,7 +19,7 @@ package struct DemoUserState: Hashable, Sendable {
         self.coins = coins
     }
 
-    /// What somebody has to end up with.
+    /// What a user has to have at the end.
     package init(_ user: DemoUser) {
         self.init(
             entitlements: user.entitlements,

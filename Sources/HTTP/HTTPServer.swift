@@ -95,7 +95,7 @@ final class HTTPService: Sendable {
         case refused(HTTPResponse)
     }
 
-    /// Judges a request by its head, before its body is read.
+    /// Decides on a request by its head, before its body is read.
     func begin(_ connection: borrowing HTTPConnection, method: String, path: String) -> Beginning {
         connections.headRead(connection.socket)
         switch router.match(method: method, path: path) {

@@ -83,7 +83,7 @@ package actor KafkaAdmin {
             ?? configuration["bootstrap.servers"] ?? ""
     }
 
-    /// - Parameter topic: nil asks for all. A topic that does not exist is told by its error, and
+    /// - Parameter topic: nil asks for all. A topic that does not exist has its error, and
     ///   created by the request where the brokers are set up so: a reader asks for all.
     package nonisolated func metadata(
         topic: String? = nil,

@@ -73,7 +73,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// The partition's watermarks as the last fetch has told them, without asking the broker.
+    /// The partition's watermarks as the last fetch has reported them, without asking the broker.
     package nonisolated func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
         shared.client?.cachedWatermarks(partition)
     }

@@ -43,7 +43,7 @@ package struct KafkaError: Error, Sendable {
 
     /// The record itself is at fault: the broker will not take it, however often it is sent.
     ///
-    /// Sure only for a record that was sent alone, because the broker judges whole batches.
+    /// Sure only for a record that was sent alone, because the broker refuses whole batches.
     /// Everything else is the infrastructure's fault and is retried.
     package var isRecordFault: Bool {
         switch code {

@@ -167,7 +167,7 @@ actor KafkaRequests {
         return unsafe String(cString: text)
     }
 
-    /// - Parameter topic: nil asks for all topics; one that does not exist is told by its error.
+    /// - Parameter topic: nil asks for all topics; one that does not exist has its error.
     func metadata(topic: String?, deadline: Duration) throws(KafkaError) -> ClusterMetadata {
         let client = try opened()
         var handle: OpaquePointer?

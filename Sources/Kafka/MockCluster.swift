@@ -121,7 +121,7 @@ package enum MockError: Int32, Sendable {
     case outOfOrderSequence = 45
 }
 
-/// The requests that a mock cluster can be told to fail, by their number in Kafka's protocol.
+/// The requests that a mock cluster can be made to fail, by their number in Kafka's protocol.
 package enum MockRequest: Int16, Sendable {
     case produce = 0
     case fetch = 1

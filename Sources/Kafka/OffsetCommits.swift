@@ -81,7 +81,7 @@ final class PendingCommits: Sendable {
         }
     }
 
-    /// Waits for the report; nil when `resolve(_:with:)` was told to give up.
+    /// Waits for the report; nil when `resolve(_:with:)` gave up.
     func outcome(of number: Int) async -> CommitOutcome? {
         await withCheckedContinuation { continuation in
             let early: CommitOutcome?? = state.withLock { state in

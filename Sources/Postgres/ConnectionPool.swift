@@ -73,7 +73,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Tries until the deadline; an operator's fault is thrown at once, as somebody has to act.
+    /// Tries until the deadline; a fault that an operator has to mend is thrown at once.
     private func connect(
         until deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> PostgresConnection {

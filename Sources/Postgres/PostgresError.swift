@@ -58,7 +58,7 @@ package struct PostgresError: Error, Hashable, Sendable {
         }
     }
 
-    /// True when the same call may succeed later, with or without somebody's help.
+    /// True when the same call may succeed later, with or without an operator's help.
     package var isRetriable: Bool {
         fault != .record
     }
@@ -130,7 +130,7 @@ package enum PostgresFault: Hashable, Sendable {
     /// A value that PostgreSQL will never take, however often it is sent.
     case record
 
-    /// A missing table, a missing permission, a wrong password: somebody has to act, and until then
+    /// A missing table, a missing permission, a wrong password: an operator acts, and until then
     /// waiting is right, because no record is to blame.
     case `operator`
 

@@ -64,7 +64,7 @@ extension Session {
         showing shown: Set<String>
     ) throws(PostgresError) {
         let connection = try unsafe open()
-        // Only the verbose form tells the SQLSTATE of a refusal, which has no result to ask.
+        // Only the verbose form holds the SQLSTATE of a refusal, which has no result to ask.
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         var status =
             unsafe PQstatus(connection) == CONNECTION_BAD

@@ -23,10 +23,10 @@ struct AppSettingsReader {
         return apps
     }
 
-    private mutating func app(_ value: JSONValue, at place: String) -> AppSetting? {
+    private mutating func app(_ value: JSONValue, at path: String) -> AppSetting? {
         guard value.kind == .object else {
             let members = AppMember.names.joined(separator: ", ")
-            report(place, "expected an object of \(members), found \(Self.article(value.kind))")
+            report(path, "expected an object of \(members), found \(Self.article(value.kind))")
             return nil
         }
         for (key, _) in value.members {
@@ -34,17 +34,17 @@ struct AppSettingsReader {
             if !AppMember.names.contains(name) {
                 let hint = Spelling.hint(for: name, among: AppMember.names)
                 report(
-                    "\(place).\(name)",
+                    "\(path).\(name)",
                     "there is no such member\(hint.isEmpty ? "." : hint) The members are "
                         + AppMember.names.joined(separator: ", ")
                 )
             }
         }
-        let bundleID = text(.bundleID, of: value, at: place)
-        let environment = environment(of: value, at: place)
-        let appAppleID = appAppleID(of: value, at: place)
-        let roots = roots(value["roots"], at: place)
-        let isTest = isTestRootInProduction(of: value, at: place)
+        let bundleID = text(.bundleID, of: value, at: path)
+        let environment = environment(of: value, at: path)
+        let appAppleID = appAppleID(of: value, at: path)
+        let roots = roots(value["roots"], at: path)
+        let isTest = isTestRootInProduction(of: value, at: path)
         guard let bundleID, let environment else { return nil }
         let app = AppSetting(
             bundleID: bundleID,
@@ -53,30 +53,30 @@ struct AppSettingsReader {
             rootFiles: roots,
             isTestRootInProduction: isTest
         )
-        checkTogether(app, hasRoots: value["roots"] != nil, at: place)
+        checkTogether(app, hasRoots: value["roots"] != nil, at: path)
         return app
     }
 
-    private mutating func checkTogether(_ app: AppSetting, hasRoots: Bool, at place: String) {
+    private mutating func checkTogether(_ app: AppSetting, hasRoots: Bool, at path: String) {
         let isProduction = app.environment == "Production"
         if isProduction, app.appAppleID == nil {
-            report("\(place).app_apple_id", "required in Production: expected the app's Apple ID")
+            report("\(path).app_apple_id", "required in Production: expected the app's Apple ID")
         }
         if isProduction, hasRoots, !app.isTestRootInProduction {
             report(
-                "\(place).roots",
+                "\(path).roots",
                 "custom roots in Production need test_root_in_production: true beside them"
             )
         }
         if app.isTestRootInProduction, !isProduction || !hasRoots {
             report(
-                "\(place).test_root_in_production",
+                "\(path).test_root_in_production",
                 "only stands beside roots and environment Production"
             )
         }
         if Self.localEnvironments.contains(app.environment), !hasRoots {
             report(
-                "\(place).roots",
+                "\(path).roots",
                 "required for \(app.environment): expected the certificate exported from Xcode"
             )
         }
@@ -85,23 +85,23 @@ struct AppSettingsReader {
     private mutating func text(
         _ member: AppMember,
         of app: JSONValue,
-        at place: String
+        at path: String
     ) -> String? {
         let value = app[member.rawValue]
         guard let text = value?.string, (1...255).contains(text.utf8.count) else {
-            mismatch(member, value, at: place)
+            mismatch(member, value, at: path)
             return nil
         }
         return text
     }
 
     /// One that Apple adds later is taken as it comes, a slip in one that is known is not.
-    private mutating func environment(of app: JSONValue, at place: String) -> String? {
-        guard let text = text(.environment, of: app, at: place) else { return nil }
+    private mutating func environment(of app: JSONValue, at path: String) -> String? {
+        guard let text = text(.environment, of: app, at: path) else { return nil }
         let known = AppMember.environments
         if !known.contains(text), let meant = Spelling.suggestion(for: text, among: known) {
             report(
-                "\(place).environment",
+                "\(path).environment",
                 "there is no such environment, did you mean \(meant)? Apple's are "
                     + known.joined(separator: ", ")
             )
@@ -109,44 +109,44 @@ struct AppSettingsReader {
         return text
     }
 
-    private mutating func appAppleID(of app: JSONValue, at place: String) -> Int64? {
+    private mutating func appAppleID(of app: JSONValue, at path: String) -> Int64? {
         guard let value = app[AppMember.appAppleID.rawValue], !value.isNull else { return nil }
         guard let number = value.int64, number > 0 else {
-            mismatch(.appAppleID, value, at: place)
+            mismatch(.appAppleID, value, at: path)
             return nil
         }
         return number
     }
 
-    private mutating func roots(_ value: JSONValue?, at place: String) -> [String] {
+    private mutating func roots(_ value: JSONValue?, at path: String) -> [String] {
         guard let value else { return [] }
         guard value.kind == .array, value.count > 0 else {
-            mismatch(.roots, value, at: place)
+            mismatch(.roots, value, at: path)
             return []
         }
         return value.elements.enumerated().compactMap { index, element in
             guard let path = element.string, FileBytes.isReadable(path) else {
-                report("\(place).roots[\(index)]", "expected the path of a file that can be read")
+                report("\(path).roots[\(index)]", "expected the path of a file that can be read")
                 return nil
             }
             return path
         }
     }
 
-    private mutating func isTestRootInProduction(of app: JSONValue, at place: String) -> Bool {
+    private mutating func isTestRootInProduction(of app: JSONValue, at path: String) -> Bool {
         let member = AppMember.isTestRootInProduction
         guard let value = app[member.rawValue], !value.isNull else { return false }
         guard let flag = value.bool else {
-            mismatch(member, value, at: place)
+            mismatch(member, value, at: path)
             return false
         }
         return flag
     }
 
     /// Says what was expected, and of what type the value is; never the value.
-    private mutating func mismatch(_ member: AppMember, _ value: JSONValue?, at place: String) {
+    private mutating func mismatch(_ member: AppMember, _ value: JSONValue?, at path: String) {
         let found = value.map { Self.article($0.kind) } ?? "nothing"
-        report("\(place).\(member.rawValue)", "expected \(member.expected), found \(found)")
+        report("\(path).\(member.rawValue)", "expected \(member.expected), found \(found)")
     }
 
     private static func article(_ kind: JSONKind) -> String {
@@ -160,7 +160,7 @@ struct AppSettingsReader {
         }
     }
 
-    private mutating func report(_ place: String, _ message: String) {
-        faults.append(SettingMismatch.Fault(place: place, message: message))
+    private mutating func report(_ path: String, _ message: String) {
+        faults.append(SettingMismatch.Fault(path: path, message: message))
     }
 }

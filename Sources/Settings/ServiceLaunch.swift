@@ -10,7 +10,7 @@ package enum ServiceLaunch: Sendable {
     ///   - program: the executable's name.
     ///   - summary: what the executable does, in a sentence.
     ///   - arguments: without the executable's own path.
-    ///   - problems: judges what only the whole of the settings shows; called once they are all
+    ///   - problems: checks what only all settings together show; called once they are all
     ///     of the right type.
     package static func read(
         program: String,

@@ -62,10 +62,10 @@ struct SettingsReader {
             if let fallback = declaration.fallback {
                 return .init(declaration: declaration, read: fallback, origin: nil)
             }
-            let places = declaration.isSecret ? " or \(declaration.environmentName)_FILE" : ""
+            let alternative = declaration.isSecret ? " or \(declaration.environmentName)_FILE" : ""
             report(
                 declaration.name,
-                "environment \(declaration.environmentName)\(places)",
+                "environment \(declaration.environmentName)\(alternative)",
                 "required: expected \(declaration.expected)"
             )
             return nil
@@ -127,7 +127,7 @@ struct SettingsReader {
     ) {
         guard mismatch.faults.isEmpty else {
             for fault in mismatch.faults {
-                report("\(declaration.name)\(fault.place)", origin, fault.message)
+                report("\(declaration.name)\(fault.path)", origin, fault.message)
             }
             return
         }

@@ -10,7 +10,7 @@ package struct SettingsSource: Sendable {
 
     /// - Parameters:
     ///   - filePath: the JSON file, if there is one.
-    ///   - problems: judges what only the whole of the settings shows; called once they are all
+    ///   - problems: checks what only all settings together show; called once they are all
     ///     of the right type.
     package init(
         schema: SettingsSchema,
@@ -24,7 +24,7 @@ package struct SettingsSource: Sendable {
         self.problems = problems
     }
 
-    /// The settings as they stand there now, judged as a whole.
+    /// The settings as they are there now, checked as a whole.
     ///
     /// - Throws: everything that is wrong with them, at once.
     package func read() throws(SettingsError) -> SettingsValues {

@@ -11,7 +11,7 @@ package enum RecordFaults {
     /// and halves the size of the next parts: the batch is given again, and comes to fit.
     ///
     /// - Parameters:
-    ///   - size: how many records `body` is given at most; it learns from how long that takes.
+    ///   - size: how many records `body` is given at most; it follows from how long that took.
     ///   - body: gives one answer per record; where it throws it must have had no effect.
     ///   - refused: the answer for a record that is refused by itself.
     package static func isolating<Record, Answer>(

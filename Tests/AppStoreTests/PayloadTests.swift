@@ -187,7 +187,7 @@ struct PayloadTests {
     }
 
     @Test(arguments: [("SANDBOX_1", Environment.sandbox), ("b2-1", .production)])
-    func `an external purchase token tells its environment by its ID`(
+    func `an external purchase token has its environment in its ID`(
         id: String,
         environment: Environment
     ) throws {

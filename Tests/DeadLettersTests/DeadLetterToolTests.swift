@@ -174,7 +174,8 @@ import Testing
         #expect(runs[6].exitCode == 64)
     }
 
-    @Test func `show keeps a terminal safe and tells null, omitted and binary apart`() async throws
+    @Test func `show keeps a terminal safe and distinguishes null, omitted and binary`()
+        async throws
     {
         let runs = try await Self.run([
             ["show", "storekit.raw/3/2"], ["show", "storekit.raw/3/4"],
@@ -207,7 +208,7 @@ import Testing
         #expect(runs[3].exitCode == 1 && runs[3].bytes.isEmpty)
     }
 
-    @Test func `a terminal gets the original only where somebody insists`() async throws {
+    @Test func `a terminal gets the original only with the option`() async throws {
         let show = ["show", "storekit.raw/3/2", "--original"]
         let runs = try await Self.run([show, show + ["--force"]], isOutputTerminal: true)
         #expect(runs[0].exitCode == 1 && runs[0].bytes.isEmpty)
@@ -222,13 +223,13 @@ import Testing
             (["count", "--help"], 0), (["list", "--config=/nowhere"], 78),
         ] as [([String], Int32)]
     )
-    func `wrong command lines are told at once`(arguments: [String], exitCode: Int32) async {
+    func `wrong command lines are reported at once`(arguments: [String], exitCode: Int32) async {
         let run = await ToolRun(arguments)
         #expect(run.exitCode == exitCode)
         #expect(!(run.result + run.notes).isEmpty)
     }
 
-    @Test func `a wrong librdkafka property is told in its own words`() async {
+    @Test func `a wrong librdkafka property is reported in its own words`() async {
         let run = await ToolRun(["list"], environment: ["RDKAFKA_NO_SUCH_THING": "1"])
         #expect(run.exitCode == 78)
         #expect(run.notes.contains("no.such.thing"))

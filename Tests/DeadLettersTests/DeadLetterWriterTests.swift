@@ -22,7 +22,7 @@ import Testing
             (nil, nil), ([], []), ([0, 255], Array("{\"é\":1}".utf8)), (nil, []), ([], nil),
         ] as [([UInt8]?, [UInt8]?)]
     )
-    func `key and value stay as they came, null and empty told apart`(
+    func `key and value stay as they came, null and empty distinguished`(
         key: [UInt8]?,
         value: [UInt8]?
     ) {
@@ -126,7 +126,7 @@ import Testing
         #expect(letter.text("dlq.unverified.transaction-id") == nil)
     }
 
-    @Test func `an omitted value is told from a null`() {
+    @Test func `an omitted value differs from a null`() {
         let original = Sample.original()
         let letter = letter(original, value: .omitted)
         #expect(letter.value == nil)

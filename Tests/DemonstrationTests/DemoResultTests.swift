@@ -74,7 +74,7 @@ import Operations
         #expect(result.lines.contains("The demo FAILED:"))
     }
 
-    @Test func `somebody who has something without a purchase is a problem`() throws {
+    @Test func `a user who has something without a purchase is a problem`() throws {
         let result = try result { states, _ in
             states["forger"] = DemoUserState(entitlements: ["pro"])
         }
@@ -94,7 +94,7 @@ import Operations
         #expect(result.problems.count == result.expectedLetters.count)
     }
 
-    @Test func `customers with different stories are told of`() throws {
+    @Test func `customers with different stories are listed`() throws {
         let traffic = try Self.traffic.get()
         #expect(traffic.tellingUserIDs.count >= 6)
         #expect(Set(traffic.tellingUserIDs).count == traffic.tellingUserIDs.count)

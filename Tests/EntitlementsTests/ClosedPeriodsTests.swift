@@ -58,7 +58,7 @@ struct ClosedPeriodsTests {
         #expect(rows.first?.periods.periods.last?.end == Self.day(33))
     }
 
-    @Test func `what only all facts can tell is not closed`() {
+    @Test func `what only all facts can decide is not closed`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
         let vague = GracePeriod(expiresDate: Self.day(33))
         #expect(

@@ -16,7 +16,7 @@ struct DedupeDecisionTests {
         ("other content, older date", "B", 4, .superseded),
         ("other content, newer date", "B", 6, .new),
     ])
-    func `a part is judged by content, then by date`(
+    func `a part is compared by content, then by date`(
         name: String,
         content: String,
         signedDate: Int64,
@@ -134,7 +134,7 @@ struct DedupeDecisionTests {
         #expect(decision.goesOn == [.forwarded, .refreshed, .superseded].contains(expected))
     }
 
-    @Test func `what no ID can tell apart is never a duplicate`() {
+    @Test func `what has no ID is never a duplicate`() {
         #expect(DedupeDecision([], hasUnidentified: true) == .forwarded)
     }
 

@@ -5,7 +5,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(10)))
 struct AdminTests {
     @Test(.needsRealKafka)
-    func `topics are created with their settings, and told when they exist`() async throws {
+    func `topics are created with their settings, and reported when they exist`() async throws {
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)
         let topic = NewTopic(
@@ -128,7 +128,9 @@ struct AdminTests {
         await admin.close()
     }
 
-    @Test(.needsRealKafka) func `a topic that does not exist is told by its error`() async throws {
+    @Test(.needsRealKafka) func `a topic that does not exist is reported by its error`()
+        async throws
+    {
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)
         let name = cluster.name("absent")

@@ -55,7 +55,7 @@ struct CommitTests {
         await member.consumer.close(deadline: .seconds(2))
     }
 
-    @Test func `a fenced commit is told as one`() async throws {
+    @Test func `a fenced commit is reported as one`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("fenced")
         let member = try GroupMember(cluster.consumer())

@@ -19,7 +19,7 @@ struct CertificateTests {
         #expect(try chain.parsedRoot().pathLengthMax == 3)
     }
 
-    @Test func `a forged signature and a foreign key are told from a name that differs`() throws {
+    @Test func `a forged signature and a foreign key differ from a name that differs`() throws {
         let chain = try MintedChain()
         let impostor = try MintedChain()
         let leaf = try chain.parsedLeaf()

@@ -67,7 +67,8 @@ struct OCSPTests {
         #expect(try Certificate(der: silent.leaf).ocspResponders.isEmpty)
     }
 
-    @Test func `good, revoked and unknown are told apart, and a change is noticed`() async throws {
+    @Test func `good, revoked and unknown are distinguished, and a change is noticed`() async throws
+    {
         let mine = try RevocableAuthority()
         let server = try await mine.leafResponder(.good)
         let good = try Self.read(Self.ask(server, mine.chain), mine.chain)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpenSSL
 
-/// A signature is judged alike by OpenSSL's own verification and by a table of the key.
+/// A signature is verified alike by OpenSSL's own verification and by a table of the key.
 struct P256KeyTableTests {
     /// Both ways of one key.
     struct Pair {

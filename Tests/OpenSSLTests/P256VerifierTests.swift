@@ -26,7 +26,7 @@ struct P256VerifierTests {
     }
 
     @Test(arguments: [(zero, one), (one, zero), (order, one), (one, order), (highest, one)])
-    func `r and s out of range are told apart`(r: [UInt8], s: [UInt8]) throws {
+    func `r and s out of range have an error of their own`(r: [UInt8], s: [UInt8]) throws {
         let key = try PrivateKey.generate(.p256)
         let verifier = try P256Verifier(key: #require(key.p256PublicKey))
         #expect(verifier.verify(signature: r + s, over: []) == .outOfRange)

@@ -71,7 +71,7 @@ struct SignedMessageTests {
         #expect(Self.error(DER.sequence(Array(many.dropFirst()))) == nil)
     }
 
-    @Test func `BER that is no SignedData is told apart`() throws {
+    @Test func `BER that is no SignedData has an error of its own`() throws {
         for ber in [
             DER.sequence([]), Self.message([]),
             DER.sequence([DER.objectIdentifier("1.2.840.113549.1.7.1")]),

@@ -42,7 +42,7 @@ import Worker
         )
     }
 
-    @Test func `positions are told apart by offset and index`() throws {
+    @Test func `positions differ by offset and index`() throws {
         var positions = PositionSet(1_000..<2_000)
         let inserted: [(Int64, Int)] = [
             (1_000, 0), (1_000, 1), (1_999, 0), (1_000, 0), (1_000, 1), (1_999, 1),

@@ -75,7 +75,8 @@ import Testing
         _ = try await records(count: 2)
     }
 
-    @Test func `what was read before a file that is not there is published and told`() async throws
+    @Test func `what was read before a file that is not there is published and reported`()
+        async throws
     {
         let path = try file("one\n")
         #expect(await publish([path, "/nowhere/bodies"]) == 66)

@@ -81,7 +81,7 @@ import Worker
         #expect(flow(counted: 10, given: 12).problem == nil)
     }
 
-    @Test func `what is beyond the count is told only where the count began at the start`() {
+    @Test func `what is beyond the count is reported only where the count began at the start`() {
         #expect(flow(counted: 10, given: 12).beyond == 2)
         #expect(flow(counted: 10, given: 10).beyond == 0)
         #expect(flow(counted: 10, given: 12, fromStart: false).beyond == nil)

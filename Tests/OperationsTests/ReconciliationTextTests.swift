@@ -60,7 +60,8 @@ import Worker
         )
     }
 
-    @Test func `what retention removed before it was read is told, also before the first commit`() {
+    @Test
+    func `what retention removed before it was read is reported, also before the first commit`() {
         let tally = StageTally(began: 0, counts: [.skipped: 1_781, .ignored: 19])
         let stage = StageAccount(
             stage: .verify,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct StatusCommandTests {
-    @Test func `what waits is told with its age, and what the mock does not answer once`()
+    @Test func `what waits is reported with its age, and what the mock does not answer once`()
         async throws
     {
         let cluster = try MockCluster()

@@ -11,7 +11,7 @@ import Settings
         #expect(Quantity.grouped(number) == text)
     }
 
-    @Test func `one is told from many`() {
+    @Test func `one and many have their own words`() {
         #expect(Quantity.counted(1, "body", "bodies") == "1 body")
         #expect(Quantity.counted(0, "body", "bodies") == "0 bodies")
         #expect(Quantity.counted(2_000, "record") == "2,000 records")
@@ -24,18 +24,18 @@ import Settings
             (180_000_000, "2 d 2 h"),
         ] as [(Int64, String)]
     )
-    func `a span is told by its two greatest units`(milliseconds: Int64, text: String) {
+    func `a span is written with its two greatest units`(milliseconds: Int64, text: String) {
         #expect(Quantity.span(milliseconds: milliseconds) == text)
     }
 
     @Test(arguments: [
         (12, "12 B"), (1_024, "1 KiB"), (5_600, "5.4 KiB"), (2_097_152, "2 MiB"),
     ])
-    func `bytes are told in binary units`(count: Int, text: String) {
+    func `bytes are written in binary units`(count: Int, text: String) {
         #expect(Quantity.bytes(count) == text)
     }
 
-    @Test func `dates are told in UTC`() {
+    @Test func `dates are written in UTC`() {
         #expect(CalendarDate.instant(milliseconds: 1_767_225_600_123) == "2026-01-01T00:00:00Z")
         #expect(CalendarDate.day(milliseconds: 1_767_225_599_999) == "2025-12-31")
     }

@@ -22,7 +22,7 @@ import Testing
         #expect(changed.configuration["cleanup.policy"] == "delete")
     }
 
-    @Test func `dead letters are kept for 400 days and 32 GiB unless told otherwise`() throws {
+    @Test func `dead letters are kept for 400 days and 32 GiB by default`() throws {
         let letters = try plan("storekit.dead-letter").configuration
         #expect(letters["retention.ms"] == String(400 * 86_400_000))
         #expect(letters["retention.bytes"] == String((32 << 30) / 8))

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
-    func `topics are created once, then compared, and altered when told to`() async throws {
+    func `topics are created once, then compared, and altered only with the option`() async throws {
         let cluster = try await KafkaCluster(.real)
         #expect(await topics(cluster, "--partitions=2") == 0)
         #expect(transcript.output.matches(of: /created +/).count == 8)

@@ -91,7 +91,7 @@ import Testing
         #expect(error.isRetriable == (fault != .record))
     }
 
-    @Test func `a wrong password is told apart`() async throws {
+    @Test func `a wrong password has an error of its own`() async throws {
         let port = try await PostgresServer.shared.server().port
         let wrong = options("postgresql://postgres:wrong-4711@127.0.0.1:\(port)/postgres")
         let error = await #expect(throws: PostgresError.self) {
@@ -103,7 +103,7 @@ import Testing
         #expect(error.map { "\($0)".contains("4711") } == false)
     }
 
-    @Test func `a missing database is told apart`() async throws {
+    @Test func `a missing database has an error of its own`() async throws {
         let server = try await PostgresServer.shared.server()
         let error = await #expect(throws: PostgresError.self) {
             try await PostgresConnection.connect(

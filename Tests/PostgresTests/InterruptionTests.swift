@@ -91,7 +91,7 @@ import Testing
         #expect(error?.isRetriable == true)
     }
 
-    @Test func `a statement cancelled by somebody else leaves the connection`() async throws {
+    @Test func `a statement that another session cancels leaves the connection`() async throws {
         let id = try await connection.query("SELECT pg_backend_pid()")[0].int8(0)
         let task = Task { [connection] in
             try await connection.query("SELECT pg_sleep(60)")

@@ -38,7 +38,7 @@ import Testing
         #expect(row.text(7) == "raw")
     }
 
-    @Test func `nulls are told from empty values`() async throws {
+    @Test func `a null differs from an empty value`() async throws {
         let rows = try await connection.query(
             "SELECT $1::text, $2::text, $3::bytea, $4::bytea",
             [.null, .text(""), .null, .bytea([])]

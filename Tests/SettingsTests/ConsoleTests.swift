@@ -59,7 +59,7 @@ import Testing
         #expect(value.elements.compactMap(\.string).first == Self.hostile)
     }
 
-    @Test func `bytes as they are reach no terminal unless somebody insists`() throws {
+    @Test func `raw bytes reach no terminal without the option`() throws {
         let terminal = try PseudoTerminal()
         let console = Console(output: terminal.descriptor, notes: terminal.descriptor)
         #expect(console.isOutputTerminal)

@@ -36,7 +36,7 @@ import Testing
         #expect(second.names(differingFrom: first) == ["batch.records_max"])
     }
 
-    @Test func `settings are judged as a whole, each time`() throws {
+    @Test func `settings are checked as a whole, each time`() throws {
         let file = try TemporaryFile(#"{"batch": {"records_max": 9}}"#)
         let source = source(file)
         _ = try source.read()

@@ -66,7 +66,7 @@ import Worker
         #expect(try await reader.settle(samples) == [.duplicate, .duplicate, .duplicate])
     }
 
-    @Test func `a notification is told by its UUID, without case`() async throws {
+    @Test func `a notification is recognized by its UUID, without case`() async throws {
         let reader = try await Reader()
         func notified(_ uuid: String?) -> Sample {
             Sample.transaction("1").with {

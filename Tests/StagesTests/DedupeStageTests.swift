@@ -167,7 +167,7 @@ import Worker
         #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
     }
 
-    @Test func `a duplicate that somebody waits for travels on, marked`() async throws {
+    @Test func `a duplicate that a request waits for goes on, marked`() async throws {
         let reader = try await Reader()
         _ = try await reader.settle([.transaction("1")])
         let waiting = Sample.transaction("1").with {
@@ -194,7 +194,7 @@ import Worker
         Refusal(reason: .payloadTooLarge, detail: "test")
     )
 
-    @Test func `what was dead-lettered after it was judged is not remembered`() async throws {
+    @Test func `a record that is dead-lettered after all is not remembered`() async throws {
         let reader = try await Reader()
         let samples = [Sample.transaction("1"), .transaction("2"), .transaction("3")]
         var (records, verdicts) = try await reader.process(samples)

@@ -86,7 +86,7 @@ struct EntitleCatalogTests {
         #expect(try await worker.keys() == ["pro"])
     }
 
-    @Test func `whoever takes over goes on where another stopped`() async throws {
+    @Test func `another copy continues where the first one stopped`() async throws {
         let worker = try await EntitleWorker()
         let originals = (0..<6).map { "\($0)" }
         for original in originals {

@@ -56,7 +56,7 @@ import Worker
         )
     }
 
-    @Test func `a record that comes again after a crash is told what it was told`() async throws {
+    @Test func `a record that is read again after a crash gets the same answer`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         var first = try Signed.transaction("1", signed: 5)

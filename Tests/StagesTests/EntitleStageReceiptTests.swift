@@ -60,7 +60,7 @@ struct EntitleStageReceiptTests {
         #expect(try await worker.count("revisions") == 2)
     }
 
-    @Test func `an older receipt that comes late takes back what was closed`() async throws {
+    @Test func `an older receipt that comes late revokes what was closed`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         let renewals = try (1...30).map { number in

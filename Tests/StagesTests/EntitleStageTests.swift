@@ -10,7 +10,7 @@ import Topology
 import Worker
 
 struct EntitleStageTests {
-    @Test func `each record is told what became of it`() async throws {
+    @Test func `each record gets a verdict on what became of it`() async throws {
         let worker = try await EntitleWorker()
         let first = try Signed.transaction("1", signed: 1)
         var marked = first

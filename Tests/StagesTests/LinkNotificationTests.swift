@@ -40,7 +40,7 @@ import Worker
         _ = await running.result
     }
 
-    @Test func `without any sweep the notification alone has each link judged`() async throws {
+    @Test func `without any sweep the notification alone has each link applied`() async throws {
         let worker = try await LinkWorker(sweepInterval: Self.never)
         try await worker.settle((1...5).map { .purchase("\($0)", account: "A\($0)") })
         try await Self.running(worker) { told in

@@ -27,7 +27,7 @@ import Worker
         )
     }
 
-    @Test func `purchases that were nobody's are told of when their account gets a user`()
+    @Test func `purchases without an owner are sent when their account gets a user`()
         async throws
     {
         let worker = try await LinkWorker()
@@ -105,7 +105,7 @@ import Worker
         #expect(owners == ["anna", "2=anna"])
     }
 
-    @Test func `a change that was not told of is told by whichever worker comes next`()
+    @Test func `a change that was not sent is sent by the next worker`()
         async throws
     {
         let worker = try await LinkWorker()

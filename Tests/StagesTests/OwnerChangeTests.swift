@@ -16,7 +16,7 @@ import Worker
     private static func owned(_ id: String = "1") async throws -> LinkedPath {
         let path = try await LinkedPath()
         try await path.write("original_transaction_id", [(id, "anna")])
-        #expect(try await path.tellInVain() == 0)
+        #expect(try await path.emptyOutboxInVain() == 0)
         try await path.post([.purchase(id, until: 9_000_000_000_000)])
         return path
     }
@@ -32,7 +32,7 @@ import Worker
 
     @Test func `a new purchase costs no link observation beside its record`() async throws {
         let path = try await Self.owned()
-        #expect(try await path.tellInVain() == 0)
+        #expect(try await path.emptyOutboxInVain() == 0)
         #expect(try await Self.changeCount(path) == 1)
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
@@ -52,15 +52,15 @@ import Worker
         try await path.post([.purchase("1", until: 9_000_000_000_000)])
         try await path.project()
         try await path.write("original_transaction_id", [("1", "anna")])
-        #expect(try await path.tellInVain() == 1)
+        #expect(try await path.emptyOutboxInVain() == 1)
         // Not at once: what was sent may be on its way.
-        #expect(try await path.tellInVain() == 0)
+        #expect(try await path.emptyOutboxInVain() == 0)
         for _ in 1...3 {
             try await Self.makeDue(path)
-            #expect(try await path.tellInVain() == 1)
+            #expect(try await path.emptyOutboxInVain() == 1)
         }
         try await Self.makeDue(path)
-        try await path.tell()
+        try await path.emptyOutbox()
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
         #expect(try await Self.changeCount(path) == 0)
@@ -74,9 +74,9 @@ import Worker
         // The next record finds the owner, and is all that would have it projected.
         try await path.post([.purchase("1", signed: 2, until: 9_000_000_000_000)])
         path.loseLinked()
-        #expect(try await path.tellInVain() == 0)
+        #expect(try await path.emptyOutboxInVain() == 0)
         try await Self.makeDue(path)
-        try await path.tell()
+        try await path.emptyOutbox()
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
     }
@@ -95,7 +95,7 @@ import Worker
         #expect(try await Self.changeCount(path) == 0)
     }
 
-    @Test func `who waits for a duplicate is told what the new owner holds by it`() async throws {
+    @Test func `the answer to a duplicate holds what the new owner has by it`() async throws {
         let path = try await LinkedPath()
         let purchase = Sample.purchase("1", until: 9_000_000_000_000)
         try await path.post([purchase])
@@ -128,7 +128,7 @@ import Worker
         await linking.close()
         #expect(try await Self.changeCount(path) == 1)
         try await Self.makeDue(path)
-        try await path.tell()
+        try await path.emptyOutbox()
         try await path.project()
         #expect(try await path.held() == ["1 bob"])
         #expect(try await Self.changeCount(path) == 0)
@@ -171,13 +171,13 @@ import Worker
             FROM generate_series(1, \(count)) AS n
             """
         )
-        #expect(try await path.tellInVain() == OwnerChangeTable.onItsWayCountMax)
-        #expect(try await path.tellInVain() == 0)
+        #expect(try await path.emptyOutboxInVain() == OwnerChangeTable.onItsWayCountMax)
+        #expect(try await path.emptyOutboxInVain() == 0)
         // What has not been projected for long no longer counts.
         _ = try await path.client.query(
             "UPDATE owner_changes SET sent_at = sent_at - interval '1 hour'"
         )
-        #expect(try await path.tellInVain() == 700)
+        #expect(try await path.emptyOutboxInVain() == 700)
     }
 
     @Test func `the delays between link observations grow up to a bound`() {
@@ -195,7 +195,7 @@ import Worker
             VALUES ('Production', 'com.example.pro', '1', now(), now() - interval '1 hour')
             """
         )
-        try await path.tell()
+        try await path.emptyOutbox()
         let text = String(decoding: path.registry.exposition(), as: UTF8.self)
         #expect(text.contains("link_unprojected_purchases 1"), "\(text)")
         let line = text.split(separator: "\n").last { $0.contains("unprojected_seconds") }

@@ -18,7 +18,7 @@ import Worker
     }
 
     private enum Step: CaseIterable {
-        case link, postAgain, tell, project
+        case link, postAgain, emptyOutbox, project
     }
 
     /// How a purchase comes again.
@@ -81,7 +81,7 @@ import Worker
             }
         )
         try await path.post(customers.map(\.purchase))
-        try await path.tell()
+        try await path.emptyOutbox()
         try await path.project()
     }
 
@@ -122,11 +122,11 @@ import Worker
                 case .link: try await Self.relink(path, customers)
                 case .postAgain:
                     try await path.post(customers.map { $0.repetition.sample($0.purchase) })
-                case .tell: try await path.tell()
+                case .emptyOutbox: try await path.emptyOutbox()
                 case .project: try await path.project()
                 }
             }
-            try await path.tell()
+            try await path.emptyOutbox()
             try await path.project()
         }
         try await Self.expectHeld(path, all)
@@ -164,7 +164,7 @@ import Worker
         try await withThrowingTaskGroup(of: Void.self) { group in
             let working = Task {
                 while !Task.isCancelled {
-                    try await path.tell()
+                    try await path.emptyOutbox()
                     try await path.project()
                 }
             }
@@ -174,7 +174,7 @@ import Worker
             working.cancel()
             _ = await working.result
         }
-        try await path.tell()
+        try await path.emptyOutbox()
         try await path.project()
     }
 
@@ -205,7 +205,7 @@ import Worker
     }
 
     private enum AccountStep: CaseIterable {
-        case link, postFirst, postSecond, tell, project
+        case link, postFirst, postSecond, emptyOutbox, project
     }
 
     @Test func `purchases whose owners name each other follow the link of one, in any order`()
@@ -223,12 +223,12 @@ import Worker
                 }
             )
             try await path.post(accounts.flatMap(\.samples))
-            try await path.tell()
+            try await path.emptyOutbox()
             try await path.project()
             for step in order {
                 try await Self.perform(step, accounts, path)
             }
-            try await path.tell()
+            try await path.emptyOutbox()
             try await path.project()
         }
         let held = Set(try await path.held())
@@ -259,7 +259,7 @@ import Worker
             )
         case .postFirst: try await postAgain(0)
         case .postSecond: try await postAgain(1)
-        case .tell: try await path.tell()
+        case .emptyOutbox: try await path.emptyOutbox()
         case .project: try await path.project()
         }
     }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// `pipeline rebuild` judges whose purchases are, and not only what they grant.
+/// `pipeline rebuild` compares owners, and not only what they hold.
 @Suite(.timeLimit(.minutes(10))) struct RebuildOwnerTests {
     /// Both workers on one database, and the tool beside them.
     private struct Rig {

@@ -89,7 +89,7 @@ import Worker
         #expect(periods.map(\.end?.wholeSeconds) == [(Self.start + 2 * Self.day) / 1000])
     }
 
-    @Test func `what a receipt alone tells of entitles whoever is linked to it`() async throws {
+    @Test func `a purchase that a receipt alone names entitles the linked user`() async throws {
         let path = try await ReceiptPath()
         try await path.link.link("original_transaction_id", "1", "veteran")
         let renewal = Self.purchase("2") {
@@ -146,7 +146,8 @@ import Worker
         #expect(Set(all).count == 1)
     }
 
-    @Test func `what a receipt took back stays so for whoever asks, in any order`() async throws {
+    @Test func `what a receipt revoked stays revoked for every reader, in any order`() async throws
+    {
         let receipts = ([(3, 2), (5, 4), (9, nil)] as [(Int64, Int64?)]).map { at, revoked in
             let purchase = Self.purchase { fields in
                 fields.revocationDate = revoked.map { Self.start + $0 * Self.day }

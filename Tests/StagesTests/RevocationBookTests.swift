@@ -95,7 +95,7 @@ import VerifyStage
         #expect(try Self.status(book, at: 7_202) == .unknown)
     }
 
-    @Test func `a revocation stays until it is taken back`() throws {
+    @Test func `a revocation stays until it is lifted`() throws {
         var book = try Self.book()
         let since = Self.start / 1_000 - 60
         let change = try Self.note(&book, Self.answer(.revoked(since: since)), at: 0)
@@ -123,7 +123,7 @@ import VerifyStage
         _ = former.due(at: Self.time(0))
         _ = try Self.note(&former, Self.answer(.revoked(since: 5)), at: 0)
         var book = RevocationBook(interval: .seconds(60))
-        book.takeOver(former)
+        book.resume(former)
         #expect(try Self.status(book, at: 1) == .revoked(since: 5))
         #expect(book.due(at: Self.time(1)).count == 1)
     }

@@ -67,7 +67,7 @@ import Worker
         let stopped = try await Self.stopped(worker.client, holding: Locks.sharedLinks)
         try await worker.link("account_token", LinkWorker.anna, "anna")
         let outbox = worker.stage.outboxes[0]
-        let telling = Task { try await outbox.empty { _ in } }
+        let emptying = Task { try await outbox.empty { _ in } }
         try await Self.waitForWaiting(worker.client)
         let isDone = Flag()
         let stage = other.stage
@@ -78,7 +78,7 @@ import Worker
         }
         await eventually(within: .seconds(10), "the record does not wait") { isDone.isRaised }
         await stopped.close()
-        try await telling.value
+        try await emptying.value
         try await processing.value
         await outbox.close()
     }

@@ -285,7 +285,7 @@ import Worker
         #expect(now.output.contains("pro: held at 1970-01-01T00:00:01Z"), "\(now.output)")
     }
 
-    @Test func `a rebuild finds no difference, and mends one only when told to`() async throws {
+    @Test func `a rebuild finds no difference, and mends one only with the option`() async throws {
         let rig = try await Self.rig()
         let clean = await rig.run("rebuild")
         #expect(clean.code == 0, "\(clean.output)")

@@ -136,10 +136,10 @@ import Worker
     }
 
     @Test(arguments: [1, 4])
-    func `a batch that brings out much is judged in parts`(threadsMax: Int) async throws {
+    func `a batch with large outputs is processed in parts`(threadsMax: Int) async throws {
         let stage = try Self.stage(threadsMax: threadsMax)
         var rest = Self.records(Array(repeating: try Self.receipt(450), count: 100))
-        var judged: [Verdict] = []
+        var processed: [Verdict] = []
         while !rest.isEmpty {
             let verdicts = try await stage.process(rest)
             // Each thread may have one body in hand when it is enough.
@@ -149,10 +149,10 @@ import Worker
                 #expect(sources.allSatisfy { $0?.offset == record.offset })
             }
             rest.removeFirst(verdicts.count)
-            judged += verdicts
+            processed += verdicts
         }
-        #expect(judged.count == 100)
-        #expect(Self.bytes(judged) > 24 << 20)
-        #expect(judged.allSatisfy { $0.outputs.count == 450 })
+        #expect(processed.count == 100)
+        #expect(Self.bytes(processed) > 24 << 20)
+        #expect(processed.allSatisfy { $0.outputs.count == 450 })
     }
 }

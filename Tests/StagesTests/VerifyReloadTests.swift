@@ -34,7 +34,7 @@ struct VerifyReloadTests {
         Array(authority.rootPEM.utf8)
     }
 
-    @Test func `a bad root file leaves the old trust and says so, a good one is taken up`()
+    @Test func `a bad root file leaves the old trust and is logged, a good one is read`()
         async throws
     {
         let (first, second) = (try Self.first.get(), try Self.second.get())
@@ -106,7 +106,7 @@ struct VerifyReloadTests {
         try await rig.stop()
     }
 
-    @Test func `what only a restart takes up is named, and all else is taken up`() async throws {
+    @Test func `settings that need a restart are named, and all others are applied`() async throws {
         let (first, second) = (try Self.first.get(), try Self.second.get())
         let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
         try rig.replace("root.pem", Self.pem(second))

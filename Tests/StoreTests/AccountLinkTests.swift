@@ -60,7 +60,7 @@ import Testing
         )
     }
 
-    @Test func `every change is noted, and told to who listens`() async throws {
+    @Test func `every change is recorded, and its listeners are notified`() async throws {
         let listener = try await PostgresConnection.connect(options)
         try await listener.listen(to: "account_links")
         let statements = [
@@ -81,7 +81,7 @@ import Testing
         #expect(noted[4...] == ["account_token b"])
     }
 
-    @Test func `a new catalog is told to who listens`() async throws {
+    @Test func `the listeners are notified of a new catalog`() async throws {
         let listener = try await PostgresConnection.connect(options)
         try await listener.listen(to: "catalog")
         try await connection.execute(

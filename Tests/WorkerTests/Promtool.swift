@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prometheus' own judge of metrics.
+/// Prometheus' own check of metrics.
 enum Promtool {
     static let path = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first {
         FileManager.default.isExecutableFile(atPath: $0)

@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// Why one record is refused, and what an auditor needs to judge it: from the rule that it broke to
+/// Why one record is refused, and what an auditor has to know: from the rule that it broke to
 /// the headers of its dead letter.
 package struct Refusal: Error, Sendable {
     package let reason: RefusalReason

@@ -59,7 +59,7 @@ package enum RefusalReason: String, Sendable, CaseIterable {
 
 /// The classes of refusals, in the header `dlq.class`.
 package enum DeadLetterClass: String, Sendable, CaseIterable {
-    /// Not signed by whom it says: somebody tries, or a test root is missing in the settings.
+    /// Not signed by Apple: an attempt, or a test root that is missing in the settings.
     case forged
     /// Not what Apple or the app produced: truncated, re-encoded, of no known form.
     case corrupt

@@ -1,7 +1,7 @@
 import JSON
 import OpenSSL
 
-/// The JWS of the item in hand, or the receipt, and what has been learned of each, for the refusal
+/// The JWS of the item in hand, or the receipt, and what was found of each, for the refusal
 /// if one breaks a rule.
 struct VerificationTrail {
     private struct Step {

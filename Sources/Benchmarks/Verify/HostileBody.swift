@@ -1,6 +1,6 @@
 import AppStore
 
-/// A body that somebody posts to make the worker work, and the good one that it is measured by.
+/// A body that an attacker posts to cost the worker time, and the good one that it is measured by.
 struct HostileBody: Sendable {
     /// What a good body of about the same size and kind costs.
     enum Yardstick: String, Sendable {

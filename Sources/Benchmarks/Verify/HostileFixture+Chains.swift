@@ -94,7 +94,7 @@ extension HostileFixture {
         )
     }
 
-    /// The genuine chain under another header each time, and the signature somebody else's.
+    /// The genuine chain under another header each time, and the signature of another key.
     private static func otherHeaders(
         _ authority: CertificateAuthority,
         _ payload: [UInt8]

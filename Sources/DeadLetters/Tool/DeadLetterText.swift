@@ -163,7 +163,7 @@ extension DeadLetterText {
     }
 }
 
-/// Bytes as somebody can read or copy them.
+/// Bytes as people can read or copy them.
 enum BinaryText {
     /// A word for what `body` gives: `text`, `hex` or `base64`.
     static func form(_ bytes: [UInt8]) -> String {

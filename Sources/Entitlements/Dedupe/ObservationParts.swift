@@ -73,7 +73,7 @@ package struct ObservedPart: Hashable, Sendable {
         self.revision = revision
     }
 
-    /// Judges the part against what is known of its ID.
+    /// Compares the part with what is known of its ID.
     ///
     /// Beside a transaction the first record that names a user says it all, and an earlier one of
     /// the same user matters only for who was first.

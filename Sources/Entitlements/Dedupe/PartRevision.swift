@@ -17,7 +17,7 @@ package struct PartRevision: Hashable, Sendable {
 }
 
 extension PartRevision {
-    /// Judges a part against what is known of its ID.
+    /// Compares a part with what is known of its ID.
     ///
     /// - Parameter known: the revisions of this ID in any order: those remembered, those in hand
     ///   and those earlier in the batch, of either track. None means that the ID is new.

@@ -53,7 +53,7 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case unknownSubtype = "unknown_subtype"
     case unknownType = "unknown_type"
 
-    /// Whether somebody should look: Apple has begun to send what this table does not know.
+    /// Whether an operator should look: Apple has begun to send what this table does not know.
     package var isUnknown: Bool {
         switch self {
         case .unexpectedSubtype, .unknownSubtype, .unknownType: true

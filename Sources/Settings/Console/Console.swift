@@ -4,7 +4,7 @@ import Foundation
 ///
 /// What is written may hold what strangers wrote. It is made printable here, whatever the caller
 /// did: no control character reaches a terminal but those of this file, and no text breaks a line
-/// that is one. Bytes as they are go to a terminal only where somebody insists.
+/// that is one. Raw bytes go to a terminal only where an option asks for them.
 ///
 /// Values instead of global functions, so that tests read what a newcomer would.
 package struct Console: Sendable {

@@ -21,7 +21,7 @@ package actor PrivatePostgres {
         package init() {}
     }
 
-    /// How the server is told to stop (manual, "Shutting Down the Server").
+    /// How the server is stopped (manual, "Shutting Down the Server").
     package enum StopMode: Sendable {
         /// Ends all connections and writes everything out.
         case fast

@@ -2,90 +2,91 @@ import Entitlements
 import Records
 import Store
 
-/// One batch under judgement: the IDs it names, what is known of each, and what it says itself.
+/// One batch in work: the IDs that it names and what is known of each, from the memory and from its
+/// own records.
 ///
-/// Each ID is looked up once and has a place in it, so that a record costs one look-up per part.
+/// Each ID is looked up once and has an index, so that a record costs one look-up per part.
 struct DedupeBatch {
     struct Record {
         let parts: ObservationParts
-        /// The places of `parts.parts`, in their order.
-        fileprivate let places: [Int]
-        fileprivate let notificationPlace: Int?
+        /// The indexes of the IDs of `parts.parts`, in their order.
+        fileprivate let indexes: [Int]
+        fileprivate let notificationIndex: Int?
     }
 
-    /// The IDs named so far, each at its place.
+    /// The IDs named so far, each at its index.
     private(set) var keys: [PartKey] = []
-    private var places: [PartKey: Int] = [:]
+    private var indexes: [PartKey: Int] = [:]
     private var known: [[PartRevision]] = []
     private var isKnown: [Bool] = []
 
     init(recordsExpected: Int) {
         keys.reserveCapacity(recordsExpected)
-        places.reserveCapacity(recordsExpected)
+        indexes.reserveCapacity(recordsExpected)
         known.reserveCapacity(recordsExpected)
         isKnown.reserveCapacity(recordsExpected)
     }
 
-    /// Takes up the IDs that a record names, and gives it back ready to be judged.
+    /// Adds the IDs that a record names.
     mutating func add(_ parts: ObservationParts) -> Record {
         Record(
             parts: parts,
-            places: parts.parts.map { place(of: $0.key) },
-            notificationPlace: parts.notification.map { place(of: $0) }
+            indexes: parts.parts.map { index(of: $0.key) },
+            notificationIndex: parts.notification.map { index(of: $0) }
         )
     }
 
-    private mutating func place(of key: PartKey) -> Int {
-        if let place = places[key] { return place }
-        let place = keys.count
-        places[key] = place
+    private mutating func index(of key: PartKey) -> Int {
+        if let index = indexes[key] { return index }
+        let index = keys.count
+        indexes[key] = index
         keys.append(key)
         known.append([])
         isKnown.append(false)
-        return place
+        return index
     }
 
-    /// Takes up what is remembered or in hand of the ID at a place.
-    mutating func learn(_ revision: PartRevision?, at place: Int) {
-        isKnown[place] = true
+    /// Adds what is remembered or in flight of the ID at an index.
+    mutating func add(_ revision: PartRevision?, at index: Int) {
+        isKnown[index] = true
         if let revision {
-            known[place].append(revision)
+            known[index].append(revision)
         }
     }
 
-    /// What becomes of a record, and why: a verdict on each of its parts.
-    struct Judgement {
+    /// What becomes of a record, and the verdict on each of its parts.
+    struct Decided {
         let decision: DedupeDecision
         fileprivate let verdicts: [PartVerdict]
     }
 
-    /// Judges one record against all that is known.
-    func judge(_ record: Record) -> Judgement {
-        let verdicts = zip(record.parts.parts, record.places).map { part, place in
-            part.verdict(against: known[place])
+    /// Decides on one record by all that is known.
+    func decide(_ record: Record) -> Decided {
+        let verdicts = zip(record.parts.parts, record.indexes).map { part, index in
+            part.verdict(against: known[index])
         }
         let decision = DedupeDecision(
             verdicts,
-            isNotificationKnown: record.notificationPlace.map { isKnown[$0] },
+            isNotificationKnown: record.notificationIndex.map { isKnown[$0] },
             hasUnidentified: record.parts.hasUnidentified
         )
-        return Judgement(decision: decision, verdicts: verdicts)
+        return Decided(decision: decision, verdicts: verdicts)
     }
 
-    /// Lets the next records know one that goes on, and returns what is to be remembered of it.
+    /// Adds a record that goes on to what is known, and returns what is to be remembered of it.
     ///
     /// A record that does not go on leaves no trace: of a conflict none of the parts is believed.
-    mutating func takeUp(_ record: Record, _ judgement: Judgement) -> [DedupeMemory.Mark] {
-        guard judgement.decision.goesOn else { return [] }
+    mutating func add(_ record: Record, _ decided: Decided) -> [DedupeMemory.Mark] {
+        guard decided.decision.goesOn else { return [] }
         let parts = record.parts.parts
         var marks: [DedupeMemory.Mark] = []
-        for (index, verdict) in judgement.verdicts.enumerated() where verdict.raisesMemory {
-            learn(parts[index].revision, at: record.places[index])
+        for (index, verdict) in decided.verdicts.enumerated() where verdict.raisesMemory {
+            add(parts[index].revision, at: record.indexes[index])
             marks.append(DedupeMemory.Mark(key: parts[index].key, revision: parts[index].revision))
         }
-        if let place = record.notificationPlace, !isKnown[place] {
-            learn(nil, at: place)
-            marks.append(DedupeMemory.Mark(key: keys[place], revision: nil))
+        if let index = record.notificationIndex, !isKnown[index] {
+            add(nil, at: index)
+            marks.append(DedupeMemory.Mark(key: keys[index], revision: nil))
         }
         return marks
     }

@@ -25,10 +25,10 @@ package final class DedupeStage: Stage {
     private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
 
     /// - Parameters:
-    ///   - uniqueTopic: where to the observations go on.
+    ///   - uniqueTopic: the topic of the observations that go on.
     ///   - retention: how long an ID is remembered.
-    ///   - pruneInterval: how often the memory is gone through for what is past that.
-    ///   - limits: what cannot go on for its size is not taken for forwarded by the records after
+    ///   - pruneInterval: how often what is older is deleted.
+    ///   - limits: a record that is too large to go on does not count as forwarded for those after
     ///     it; nil leaves that to the loop.
     package init(
         client: PostgresClient,
@@ -59,7 +59,7 @@ package final class DedupeStage: Stage {
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
         let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
-            try await judge(records)
+            try await decide(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
         }
@@ -117,16 +117,16 @@ package final class DedupeStage: Stage {
 }
 
 extension DedupeStage {
-    private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+    private func decide(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
         let readings = try records.map { record in
             try record.observation().map { batch.add($0.parts) }
         }
-        // What is in hand is looked up before PostgreSQL is asked: what is marked meanwhile and
-        // leaves the one is seen in the other.
-        learnInFlight(&batch)
+        // What is in flight is read before PostgreSQL is asked: what is marked in between is no
+        // longer in flight and is found there.
+        addInFlight(&batch)
         for remembered in try await memory.recall(batch.keys) {
-            batch.learn(remembered.revision, at: remembered.index)
+            batch.add(remembered.revision, at: remembered.index)
         }
         return inFlight.withLock { inFlight in
             zip(records, readings).map { record, reading in
@@ -135,12 +135,12 @@ extension DedupeStage {
         }
     }
 
-    private func learnInFlight(_ batch: inout DedupeBatch) {
+    private func addInFlight(_ batch: inout DedupeBatch) {
         inFlight.withLock { inFlight in
             guard !inFlight.isEmpty else { return }
-            for (place, key) in batch.keys.enumerated() {
+            for (index, key) in batch.keys.enumerated() {
                 for revision in inFlight.values(of: key) {
-                    batch.learn(revision, at: place)
+                    batch.add(revision, at: index)
                 }
             }
         }
@@ -156,11 +156,11 @@ extension DedupeStage {
         case .failure(let error):
             return Verdict.observationMalformed(error)
         case .success(let reading):
-            let judgement = batch.judge(reading)
-            var verdict = Verdict(judgement.decision, on: record, uniqueTopic: uniqueTopic)
+            let decided = batch.decide(reading)
+            var verdict = Verdict(decided.decision, on: record, uniqueTopic: uniqueTopic)
             if let limits { verdict = verdict.within(limits) }
             guard verdict.refusal == nil else { return verdict }
-            for mark in batch.takeUp(reading, judgement) {
+            for mark in batch.add(reading, decided) {
                 inFlight.append(
                     mark.revision,
                     of: mark.key,

@@ -3,9 +3,9 @@ import Kafka
 /// What this worker has forwarded and not yet marked in PostgreSQL.
 ///
 /// What is known to be too large to go on is not in it. Where a broker refuses a record against all
-/// that it said before, its dead letter holds what the duplicates judged meanwhile said as well.
+/// that it reported before, its dead letter stands for the duplicates that were dropped too.
 ///
-/// Batches overlap, so each is judged against the memory in PostgreSQL and against this. An entry
+/// Batches overlap, so each is compared with the memory in PostgreSQL and with this. An entry
 /// belongs to the record that brought it. It leaves when that record is marked, when its partition
 /// is given up, and when the record is read again, for then it was not forwarded after all: a
 /// record must never be a duplicate of itself. The batches in hand bound its size.
@@ -16,18 +16,18 @@ struct InFlight<Key: Hashable, Value> {
         let value: Value
     }
 
-    private struct Place {
+    private struct Position {
         let offset: Int64
         let key: Key
     }
 
     private var entries: [Key: [Entry]] = [:]
     /// By ascending offset, as a partition is read in order.
-    private var places: [TopicPartition: [Place]] = [:]
+    private var positions: [TopicPartition: [Position]] = [:]
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// What records in hand say of the key, in the order in which they were judged.
+    /// The values of the key from records in flight, in the order in which they were processed.
     func values(of key: Key) -> [Value] {
         entries[key]?.map(\.value) ?? []
     }
@@ -43,9 +43,9 @@ struct InFlight<Key: Hashable, Value> {
         entries[key, default: []].append(
             Entry(partition: partition, offset: offset, value: value)
         )
-        let last = places[partition]?.last?.offset ?? .min
+        let last = positions[partition]?.last?.offset ?? .min
         precondition(last <= offset, "a partition goes back without being forgotten")
-        places[partition, default: []].append(Place(offset: offset, key: key))
+        positions[partition, default: []].append(Position(offset: offset, key: key))
     }
 
     /// The entries that the record brought.
@@ -53,43 +53,43 @@ struct InFlight<Key: Hashable, Value> {
         by partition: TopicPartition,
         at offset: Int64
     ) -> [(key: Key, value: Value)] {
-        guard let list = places[partition] else { return [] }
-        return list[range(of: offset...offset, in: list)].flatMap { place in
-            (entries[place.key] ?? [])
+        guard let list = positions[partition] else { return [] }
+        return list[range(of: offset...offset, in: list)].flatMap { position in
+            (entries[position.key] ?? [])
                 .filter { $0.offset == offset && $0.partition == partition }
-                .map { (place.key, $0.value) }
+                .map { (position.key, $0.value) }
         }
     }
 
     /// Forgets what the partition's records in the range brought.
     mutating func forget(_ partition: TopicPartition, offsets: ClosedRange<Int64>) {
-        guard var list = places.removeValue(forKey: partition) else { return }
+        guard var list = positions.removeValue(forKey: partition) else { return }
         let range = range(of: offsets, in: list)
-        for place in list[range] {
-            drop(place, of: partition)
+        for position in list[range] {
+            drop(position, of: partition)
         }
         list.removeSubrange(range)
         if !list.isEmpty {
-            places[partition] = list
+            positions[partition] = list
         }
     }
 
-    private mutating func drop(_ place: Place, of partition: TopicPartition) {
-        guard var found = entries.removeValue(forKey: place.key) else { return }
-        found.removeAll { $0.offset == place.offset && $0.partition == partition }
+    private mutating func drop(_ position: Position, of partition: TopicPartition) {
+        guard var found = entries.removeValue(forKey: position.key) else { return }
+        found.removeAll { $0.offset == position.offset && $0.partition == partition }
         if !found.isEmpty {
-            entries[place.key] = found
+            entries[position.key] = found
         }
     }
 
-    private func range(of offsets: ClosedRange<Int64>, in list: [Place]) -> Range<Int> {
+    private func range(of offsets: ClosedRange<Int64>, in list: [Position]) -> Range<Int> {
         let start = Self.partitionPoint(of: list) { $0.offset >= offsets.lowerBound }
         let end = Self.partitionPoint(of: list) { $0.offset > offsets.upperBound }
         return start..<end
     }
 
     /// The first index from which on the claim holds, in a list where it stays true.
-    private static func partitionPoint(of list: [Place], _ claim: (Place) -> Bool) -> Int {
+    private static func partitionPoint(of list: [Position], _ claim: (Position) -> Bool) -> Int {
         var low = 0
         var high = list.count
         while low < high {

@@ -100,13 +100,13 @@ package final class EntitleStage: Stage {
     @concurrent
     private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         try await RecordFaults.isolating(records, size: size) { records in
-            try await judge(records)
+            try await settle(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
         }
     }
 
-    private func judge(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+    private func settle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         let readings = try records.map { record in
             try record.observation().map { EntitleRecord($0) }
         }
@@ -120,16 +120,16 @@ package final class EntitleStage: Stage {
             readable.append(entitling)
         }
         let settled = try await settle(readable, awaited)
-        var place = 0
+        var index = 0
         return zip(records, readings).map { record, reading in
             switch reading {
             case .failure(let error):
                 return .observationMalformed(error)
             case .success(let entitling):
-                defer { place += 1 }
-                var verdict = verdict(on: record, settled.outcomes[place])
-                verdict.outcome = settled.answers[place]?.outcome(
-                    settled.outcomes[place],
+                defer { index += 1 }
+                var verdict = verdict(on: record, settled.outcomes[index])
+                verdict.outcome = settled.answers[index]?.outcome(
+                    settled.outcomes[index],
                     isAboutPurchase: entitling.scope != nil
                 )
                 return verdict

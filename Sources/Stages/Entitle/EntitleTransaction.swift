@@ -22,7 +22,7 @@ struct EntitleTransaction {
     private let catalogs: CatalogStore
     /// Purchases that are projected whatever the records say.
     private let reprojected: [PurchaseScope]
-    /// The places of the records that somebody waits for.
+    /// The indexes of the records that requests wait for.
     private let awaited: [Int]
 
     init(
@@ -54,7 +54,7 @@ struct EntitleTransaction {
         )
         try await reopenPeriods(&fold)
         for (index, record) in records.enumerated() {
-            fold.take(record, refused: refused[index])
+            fold.add(record, refused: refused[index])
         }
         fold.touch(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
         fold.touchThoseOfOtherOwners()
@@ -88,7 +88,7 @@ struct EntitleTransaction {
         fold.replace(whole.states)
     }
 
-    /// What those are told who wait; one round trip, where somebody does.
+    /// The answers for the requests that wait; one round trip, where there are any.
     private func readAnswers(_ fold: BatchFold) async throws -> [Int: Answer] {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(

@@ -4,7 +4,7 @@ import Entitlements
 struct SettledBatch {
     /// One for each record, in order.
     var outcomes: [EntitleOutcome]
-    /// What those are told who wait for a record, by its place.
+    /// The answers for the requests that wait for records, by the records' indexes.
     var answers: [Int: Answer] = [:]
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0

@@ -5,11 +5,11 @@ extension Outcome {
     /// An outcome is one record; what is not of the user's entitlements fits in the rest.
     private static let heldBytesMax = 1_900_000
 
-    /// Tells whose the record's purchase is, and what they hold in its environment.
+    /// Adds the user behind the record's purchase, and what they hold in its environment.
     ///
     /// - Parameter held: nil for an observation that is not the last of its body. A list in each
     ///   outcome would make the answers grow with the square of what a body brings.
-    package mutating func tell(_ userID: String, holds held: [HeldEntitlement]?) {
+    package mutating func add(_ userID: String, holds held: [HeldEntitlement]?) {
         self.userID = userID
         guard let held else { return }
         let list = HeldList(held, bytesMax: Self.heldBytesMax)

@@ -5,10 +5,9 @@ import Records
 import Store
 package import Worker
 
-/// Tells those who wait for a record that a stage refuses what its user holds all the same.
+/// Answers the requests that wait for a record that a stage refuses with what its user holds.
 ///
-/// Who sends a purchase again, or one that contradicts what is known, is a customer with a screen
-/// that has to show something.
+/// A repeated or contradicting purchase comes from a customer whose app shows what they hold.
 package struct RefusalAnswers: Sendable {
     private let client: PostgresClient
 
@@ -17,7 +16,7 @@ package struct RefusalAnswers: Sendable {
     }
 
     /// Adds the user, and to the last observation of a body what they hold, to the verdicts on
-    /// refused records that somebody waits for; costs nothing where there is none.
+    /// refused records that a request waits for; costs nothing where there is none.
     ///
     /// - Parameter verdicts: on `records`, in their order.
     package func complete(
@@ -30,13 +29,13 @@ package struct RefusalAnswers: Sendable {
                 record.correlationID != nil
             else { continue }
             var outcome = Outcome(.deadLettered, reason: refusal.reason.rawValue)
-            try await tell(&outcome, of: record)
+            try await add(to: &outcome, of: record)
             verdicts[index].outcome = outcome
         }
         return verdicts
     }
 
-    private func tell(_ outcome: inout Outcome, of record: ConsumerRecord) async throws {
+    private func add(to outcome: inout Outcome, of record: ConsumerRecord) async throws {
         guard let observation = try? Observation(record),
             let original = observation.originalTransactionID
         else { return }
@@ -48,7 +47,7 @@ package struct RefusalAnswers: Sendable {
             )
             guard let user = owners.first else { return }
             let isLast = observation.source?.isLast ?? true
-            outcome.tell(user, holds: isLast ? try await held(by: user, in: environment) : nil)
+            outcome.add(user, holds: isLast ? try await held(by: user, in: environment) : nil)
         } catch let error as PostgresError where error.isRecordFault {
             // What PostgreSQL cannot even be asked about belongs to nobody it knows.
         }

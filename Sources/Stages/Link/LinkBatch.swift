@@ -28,18 +28,18 @@ struct LinkBatch {
     private(set) var groups: Set<AppTransactionGroup> = []
     /// How often its records name different users beside one transaction.
     private(set) var contradictionCount = 0
-    private let takesIngestUsers: Bool
+    private let trustsIngestUsers: Bool
 
-    /// - Parameter takesIngestUsers: whether users are taken up whom the ingestion service names.
-    init(takesIngestUsers: Bool) {
-        self.takesIngestUsers = takesIngestUsers
+    /// - Parameter trustsIngestUsers: whether users count whom the ingestion service names.
+    init(trustsIngestUsers: Bool) {
+        self.trustsIngestUsers = trustsIngestUsers
     }
 
-    /// A batch that says nothing new of these purchases, and has them judged all the same.
-    init(judging scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
+    /// A batch without facts, for which the owners of these purchases are found again.
+    init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
-        takesIngestUsers = false
+        trustsIngestUsers = false
     }
 
     /// Whether nothing in it is about a purchase or an account.
@@ -71,7 +71,7 @@ struct LinkBatch {
         let key = FactKey(transaction: fact.key, track: fact.track)
         transactions[key] = transactions[key]?.joined(with: fact) ?? fact
         scopes.insert(fact.purchaseKey.scope)
-        if takesIngestUsers, let claim {
+        if trustsIngestUsers, let claim {
             add(claim, of: fact)
         }
     }

@@ -7,12 +7,13 @@ import Records
 import Synchronization
 import Worker
 
-/// What `link-worker` does without a record: it judges purchases anew whose links became different,
-/// and sends link observations of purchases whose owner has changed, until they are projected.
+/// What `link-worker` does without a record: it finds the owners again of purchases whose links
+/// have changed, and sends link observations of purchases whose owner has changed, until they are
+/// projected.
 ///
 /// A connection of its own listens. One copy of the worker works at a time, under a lock of that
 /// connection's session: another takes over as soon as the server misses it, and what was not
-/// finished is found in the tables. It also says by which rules this copy judges.
+/// finished is found in the tables. It also writes down the rules of this copy.
 actor LinkOutbox: Outbox {
     private let linking: Linking
     private let topic: String
@@ -20,12 +21,12 @@ actor LinkOutbox: Outbox {
     private let log: Log
     private var backlog: LinkBacklogMetrics
     private var connection: PostgresConnection?
-    /// Whether to look at once, because the tables were not empty or somebody else was at it.
+    /// Whether to look at once, because the tables were not empty or another copy held the lock.
     private var isDue = true
 
     /// How long to wait for a notification before the tables are looked at all the same.
     private let sweepInterval: Duration
-    /// How many purchases are judged in one transaction.
+    /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
     private let size: TransactionSize
 
@@ -82,14 +83,14 @@ extension LinkOutbox {
         var isMore = true
         while isMore {
             try Task.checkCancellation()
-            let isJudged = try await judgeChanges(connection)
+            let isApplied = try await applyChanges(connection)
             let isSent = try await send(connection, deliver)
-            isMore = isJudged || isSent
+            isMore = isApplied || isSent
         }
     }
 
-    /// Judges the purchases of the oldest changes of links; false where there was none.
-    private func judgeChanges(_ connection: PostgresConnection) async throws -> Bool {
+    /// Applies the oldest changes of links to their purchases; false where there was none.
+    private func applyChanges(_ connection: PostgresConnection) async throws -> Bool {
         let changes = Array(try await connection.run(LinkChangeTable.oldest))
         guard !changes.isEmpty else { return false }
         var pipeline = Pipeline()
@@ -98,7 +99,7 @@ extension LinkOutbox {
         var rest = Array(try await connection.run(pipeline)[concerned])[...]
         var refused: [PurchaseScope] = []
         while !rest.isEmpty {
-            refused += try await judge(rest.prefix(Self.purchasesMax))
+            refused += try await review(rest.prefix(Self.purchasesMax))
             rest = rest.dropFirst(Self.purchasesMax)
         }
         var applied = Pipeline()
@@ -123,12 +124,12 @@ extension LinkOutbox {
         }
     }
 
-    /// Judges purchases in one transaction; where PostgreSQL refuses one, the others without it.
+    /// Finds the owners of purchases in one transaction; without those that PostgreSQL refuses.
     ///
     /// - Returns: those that are refused.
-    private func judge(_ scopes: ArraySlice<PurchaseScope>) async throws -> [PurchaseScope] {
+    private func review(_ scopes: ArraySlice<PurchaseScope>) async throws -> [PurchaseScope] {
         try await RecordFaults.isolating(scopes, size: size) { part in
-            _ = try await linking.settle(LinkBatch(judging: part, and: []), hasRecords: false)
+            _ = try await linking.settle(LinkBatch(reviewing: part, and: []), hasRecords: false)
             return part.map { _ in PurchaseScope?.none }
         } refused: { scope, error in
             metrics.refusedPurchase()

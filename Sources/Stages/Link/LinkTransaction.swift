@@ -4,11 +4,11 @@ import Postgres
 import Store
 import Records
 
-/// One transaction that takes up what a batch says and finds out whose purchases are.
+/// One transaction that adds the facts of a batch and finds the owners of its purchases.
 ///
 /// The locks come first: of the Apple Accounts concerned, then of the purchases. Every change of a
 /// purchase's owner holds the lock of its account, so that the purchases of one account, which may
-/// name each other's owner, are never judged by two workers at once.
+/// name each other's owner, are never processed by two workers at once.
 struct LinkTransaction {
     private let connection: PostgresConnection
     private let batch: LinkBatch
@@ -96,7 +96,7 @@ struct LinkTransaction {
         let answers = try await connection.run(pipeline)
         links = questions.links(answers[found])
         siblings = Self.siblings(answers[owners])
-        judgeDirectly(purchases.keys)
+        decideDirectly(purchases.keys)
     }
 
     /// The accounts of the batch, of its purchases as they are now, and as they were.
@@ -130,7 +130,7 @@ struct LinkTransaction {
         return questions
     }
 
-    private mutating func judgeDirectly(_ keys: some Sequence<PurchaseKey>) {
+    private mutating func decideDirectly(_ keys: some Sequence<PurchaseKey>) {
         for key in keys {
             guard let facts = facts[key] else { continue }
             direct[key] = rules.directOwnership(of: facts, links: links[key.app] ?? AccountLinks())
@@ -139,29 +139,29 @@ struct LinkTransaction {
 }
 
 extension LinkTransaction {
-    /// Adds what the batch's purchases say to what was known of their accounts.
+    /// Adds the users of the batch's purchases to what was known of their accounts.
     ///
     /// - Returns: the accounts of which something else is known now.
     private mutating func settleGroups() async throws -> [AppTransactionGroup] {
         let before = siblings
-        if purchases.values.contains(where: takesBack) {
-            try await forgetTakenBack()
+        if purchases.values.contains(where: withdrawsUser) {
+            try await removeWithdrawn()
         }
         join(purchases.keys)
         return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
     }
 
     /// Whether a purchase no longer names the user to its account whom it named before.
-    private func takesBack(_ state: PurchaseOwnership) -> Bool {
+    private func withdrawsUser(_ state: PurchaseOwnership) -> Bool {
         guard let group = state.storedGroup, let user = state.stored?.directUserID else {
             return false
         }
         return self.group(of: state.key) != group || direct[state.key]?.userID != user
     }
 
-    /// What the others say without these purchases, only PostgreSQL can tell.
-    private mutating func forgetTakenBack() async throws {
-        let rows = purchases.values.filter(takesBack).compactMap { state in
+    /// Removes these purchases' users: only PostgreSQL knows whom the others name without them.
+    private mutating func removeWithdrawn() async throws {
+        let rows = purchases.values.filter(withdrawsUser).compactMap { state in
             state.stored.map { stored in
                 var owner = stored
                 owner.directUserID = nil
@@ -192,7 +192,7 @@ extension LinkTransaction {
         }
     }
 
-    /// Reads the purchases outside of the batch whose owner hangs on what has changed.
+    /// Reads the purchases outside of the batch whose owner depends on what has changed.
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
         let keys = try await connection.run(AppTransactionGroupTable.dependants, groups)
@@ -211,7 +211,7 @@ extension LinkTransaction {
         for (app, more) in questions.links(found) {
             links[app, default: AccountLinks()].merge(more)
         }
-        judgeDirectly(keys)
+        decideDirectly(keys)
         join(keys)
     }
 
@@ -272,7 +272,7 @@ extension LinkTransaction {
         pipeline.add(OwnerTable.write, rows)
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
         if !changes.allSatisfy(\.hasRecord) {
-            // With the commit every listener is told that there is something to send.
+            // With the commit every listener is notified that there is something to send.
             pipeline.add(OwnerTable.notify)
         }
         _ = try await connection.run(pipeline)

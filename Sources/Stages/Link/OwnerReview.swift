@@ -2,10 +2,10 @@ package import Entitlements
 package import Postgres
 import Store
 
-/// Judges anew whose purchases are, from the facts as they stand, beside the workers.
+/// Finds the owners of purchases again, from the stored facts, beside the workers.
 ///
-/// Takes the locks that `link-worker` takes, so that what it finds different is different, and not
-/// just on its way.
+/// It holds the same locks as `link-worker`, so that a difference that it finds is one, and not a
+/// change that is being written.
 package struct OwnerReview: Sendable {
     private let client: PostgresClient
     private let rules: OwnershipRules
@@ -13,7 +13,7 @@ package struct OwnerReview: Sendable {
     /// How often purchases that concern more accounts than were locked are begun again.
     private static let attemptsMax = 5
 
-    /// - Parameter rules: those that the workers judge by.
+    /// - Parameter rules: the workers' own.
     package init(client: PostgresClient, rules: OwnershipRules) {
         self.client = client
         self.rules = rules
@@ -32,7 +32,7 @@ package struct OwnerReview: Sendable {
         while true {
             do {
                 return try await client.transaction { [groups] connection in
-                    try await body(connection, try await judge(purchases, groups, connection))
+                    try await body(connection, try await review(purchases, groups, connection))
                 }
             } catch let missing as LocksMissing where attempt < Self.attemptsMax {
                 groups.formUnion(missing.groups)
@@ -41,7 +41,7 @@ package struct OwnerReview: Sendable {
         }
     }
 
-    private func judge(
+    private func review(
         _ purchases: [PurchaseKey],
         _ groups: Set<AppTransactionGroup>,
         _ connection: PostgresConnection
@@ -57,7 +57,7 @@ package struct OwnerReview: Sendable {
         _ = try await connection.run(pipeline)
         var transaction = LinkTransaction(
             connection: connection,
-            batch: LinkBatch(judging: scopes, and: []),
+            batch: LinkBatch(reviewing: scopes, and: []),
             rules: rules,
             hasRecords: false,
             locking: groups

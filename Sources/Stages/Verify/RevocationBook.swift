@@ -63,8 +63,8 @@ package struct RevocationBook: Sendable {
         repetition = min(self.interval, 10_000)
     }
 
-    /// Goes on with what another book knows; what is being asked for that one is asked again.
-    package mutating func takeOver(_ other: RevocationBook) {
+    /// Continues with the entries of another book; what it has asked about is asked again.
+    package mutating func resume(_ other: RevocationBook) {
         entries = other.entries.mapValues { entry in
             var entry = entry
             entry.isBeingAsked = false
@@ -73,7 +73,7 @@ package struct RevocationBook: Sendable {
         }
     }
 
-    /// Takes a certificate on, unless it is known.
+    /// Adds a certificate, unless it is known.
     package mutating func add(_ subject: Subject) {
         let fingerprint = subject.certificate.fingerprint
         guard entries[fingerprint] == nil, entries.count < Self.certificatesMax else { return }

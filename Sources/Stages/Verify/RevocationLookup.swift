@@ -31,7 +31,7 @@ package final class RevocationLookup: Sendable {
         self.now = now
         var book = RevocationBook(interval: policy.interval)
         if let predecessor {
-            book.takeOver(predecessor.book.withLock { $0 })
+            book.resume(predecessor.book.withLock { $0 })
         }
         self.book = Mutex(book)
     }
@@ -77,10 +77,10 @@ package final class RevocationLookup: Sendable {
         let fingerprint = subject.certificate.fingerprint
         metrics.asked(result)
         let change = book.withLock { $0.note(result, about: fingerprint, at: clock()) }
-        say(change, fingerprint)
+        log(change, of: fingerprint)
     }
 
-    private func say(_ change: RevocationBook.Change, _ fingerprint: SHA256Digest) {
+    private func log(_ change: RevocationBook.Change, of fingerprint: SHA256Digest) {
         var metadata: LogMetadata = ["certificate.sha256": .string(fingerprint.hex)]
         switch change {
         case .none: break

@@ -52,7 +52,7 @@ package final class VerifyMetrics: Sendable {
         )
     }
 
-    func judging(by configuration: VerifierConfiguration) {
+    func verifying(by configuration: VerifierConfiguration) {
         testRoots.set(configuration.appsWithTestRootInProduction.count)
     }
 

@@ -47,18 +47,18 @@ package final class VerifyStage: Stage {
         var configuration = configuration
         configuration.observer = ChainWatch(leaves: leaves, revocations: revocations)
         verifiers = VerifierPool(configuration: configuration)
-        metrics.judging(by: configuration)
+        metrics.verifying(by: configuration)
     }
 
     /// Throws `RevocationUnknown` where good records have to wait for a responder.
     ///
-    /// Judges the first of the records only, where these bring out as much as is good to hold.
+    /// Only the first records where their outputs reach what one batch may hold.
     package func process(
         _ records: [ConsumerRecord]
     ) async throws(RevocationUnknown) -> [Verdict] {
         let snapshot = revocations?.refresh()
         let queue = RecordQueue(records, outputBytesMax: Self.batchOutputBytesMax)
-        let parts = await judge(queue, snapshot)
+        let parts = await verify(queue, snapshot)
         let awaited = parts.reduce(into: Set<SHA256Digest>()) { $0.formUnion($1.awaited) }
         if let revocations, !awaited.isEmpty {
             throw revocations.wait(for: awaited)
@@ -66,10 +66,10 @@ package final class VerifyStage: Stage {
         return parts.flatMap(\.verdicts).sorted { $0.index < $1.index }.map(\.verdict)
     }
 
-    /// What the observations of one batch may hold together before no further body is judged.
+    /// What the observations of one batch may hold together before no further body is verified.
     private static let batchOutputBytesMax = 8 << 20
 
-    /// What one thread has made of the records that it took.
+    /// The verdicts of one thread on the records that it took from the queue.
     private struct Part: Sendable {
         var verdicts: [(index: Int, verdict: Verdict)] = []
         /// Certificates for whose sake a record has to wait, so that its verdict is none.
@@ -79,29 +79,29 @@ package final class VerifyStage: Stage {
     /// Fewer records a thread are not worth one.
     private static let threadRecordsMin = 16
 
-    private func judge(_ queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> [Part] {
+    private func verify(_ queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> [Part] {
         let threads = min(threadsMax, queue.records.count / Self.threadRecordsMin)
-        guard threads > 1 else { return [await judgeShare(of: queue, snapshot)] }
+        guard threads > 1 else { return [await verifyShare(of: queue, snapshot)] }
         return await withTaskGroup(of: Part.self) { group in
             for _ in 0..<threads {
-                group.addTask { [self] in await judgeShare(of: queue, snapshot) }
+                group.addTask { [self] in await verifyShare(of: queue, snapshot) }
             }
             return await group.reduce(into: [Part]()) { $0.append($1) }
         }
     }
 
-    /// Judges records as long as the queue gives any.
+    /// Verifies records as long as the queue gives any.
     @concurrent
-    private func judgeShare(
+    private func verifyShare(
         of queue: RecordQueue,
         _ snapshot: RevocationSnapshot?
     ) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
             var part = Part()
-            while let index = queue.take() {
+            while let index = queue.next() {
                 let verdict = verdict(for: queue.records[index], by: verifier, &part.awaited)
-                queue.broughtOut(verdict.outputs.reduce(0) { $0 + $1.batchBytesMax })
+                queue.addOutputBytes(verdict.outputs.reduce(0) { $0 + $1.batchBytesMax })
                 part.verdicts.append((index, verdict))
             }
             metrics.revocations.passedUnknown(verifier.passedUnknown - passedBefore)
@@ -239,8 +239,8 @@ private final class RecordQueue: Sendable {
         self.outputBytesMax = outputBytesMax
     }
 
-    /// The index of the next record; nil when there is none, or when enough was brought out.
-    func take() -> Int? {
+    /// The index of the next record; nil when there is none, or when the outputs are large enough.
+    func next() -> Int? {
         state.withLock { state in
             guard state.next < records.count, state.outputBytes < outputBytesMax else { return nil }
             defer { state.next += 1 }
@@ -248,7 +248,7 @@ private final class RecordQueue: Sendable {
         }
     }
 
-    func broughtOut(_ bytes: Int) {
+    func addOutputBytes(_ bytes: Int) {
         state.withLock { $0.outputBytes += bytes }
     }
 }

@@ -33,7 +33,7 @@ extension WorkerProgram {
         },
         make: { parts throws(SettingsError) in
             let configuration = try VerifierConfiguration(parts.settings)
-            sayTestRoots(configuration, parts.log)
+            logTestRoots(configuration, parts.log)
             let former = parts.predecessor as? VerifyStage
             let metrics = former?.metrics ?? VerifyMetrics(parts.metrics, now: now)
             return VerifyStage(
@@ -57,8 +57,8 @@ extension WorkerProgram {
         }
     )
 
-    /// Says at every start and reload that roots of one's own vouch for Production.
-    private static func sayTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
+    /// Warns at every start and reload that custom roots vouch for Production.
+    private static func logTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
         for app in configuration.appsWithTestRootInProduction {
             log.warning(
                 "custom root trusted for Production",
@@ -73,6 +73,6 @@ extension WorkerProgram {
 }
 
 extension HealthCondition {
-    /// No record waits to learn whether its certificates are revoked.
+    /// No record waits for the revocation status of its certificates.
     package static let revocation = HealthCondition("revocation")
 }

@@ -4,7 +4,7 @@ package import Postgres
 
 /// The table `catalog_versions`: product catalogs as they were applied; the last one holds.
 package enum CatalogTable {
-    /// The channel on which the database tells of a new catalog.
+    /// The channel on which the database announces a new catalog.
     package static let channel = "catalog"
 
     /// Nil where no catalog was applied.

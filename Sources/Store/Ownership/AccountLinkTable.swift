@@ -42,7 +42,7 @@ package struct AccountLink: Hashable, Sendable {
 }
 
 /// The table `account_links`, which `link-worker` asks with every record of a purchase; of what
-/// changes in it a trigger tells `link-worker`.
+/// changes in it a trigger notifies `link-worker`.
 package enum AccountLinkTable {
     /// The channel on which writers of links and of owners say that there is something to do.
     package static let channel = "account_links"

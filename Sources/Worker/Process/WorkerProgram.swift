@@ -10,7 +10,7 @@ package struct WorkerProgram: Sendable {
         package let settings: SettingsValues
         package let metrics: MetricsRegistry
         package let log: Log
-        /// How large the stage's outputs may be, as the loop learns it.
+        /// How large the stage's outputs may be, as the topics' configurations say.
         package let limits: OutputLimits
         /// The stage that the new one replaces at a reload; nil at the start.
         package var predecessor: (any Stage)?

@@ -45,8 +45,8 @@ final class ApplePython: Sendable {
         try #require(process.terminationStatus == 0)
     }
 
-    /// A process that judges bodies while this one does something else.
-    func judge(_ bodies: [DifferentialBody], root: [UInt8]) throws -> Judging {
+    /// A process that verifies bodies while this one does something else.
+    func verify(_ bodies: [DifferentialBody], root: [UInt8]) throws -> Verification {
         let name = UUID().uuidString
         let rootFile = folder.appending(path: name + ".cer")
         let input = folder.appending(path: name + ".in")
@@ -64,10 +64,10 @@ final class ApplePython: Sendable {
         process.standardInput = try FileHandle(forReadingFrom: input)
         process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
-        return Judging(process: process, output: output)
+        return Verification(process: process, output: output)
     }
 
-    struct Judging {
+    struct Verification {
         fileprivate let process: Process
         fileprivate let output: URL
 

@@ -1,7 +1,7 @@
 import AppStore
 import Simulation
 
-/// One signed body that two verifiers judge.
+/// One signed body that two verifiers verify.
 struct DifferentialBody: Sendable {
     let kind: PayloadKind
     let token: [UInt8]

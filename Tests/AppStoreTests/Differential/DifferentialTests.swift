@@ -17,8 +17,8 @@ struct DifferentialTests {
         let root = corpus.authorities.good.root
         // Two processes of theirs, and ours meanwhile.
         let half = bodies.count / 2
-        let first = try library.judge(Array(bodies[..<half]), root: root)
-        let second = try library.judge(Array(bodies[half...]), root: root)
+        let first = try library.verify(Array(bodies[..<half]), root: root)
+        let second = try library.verify(Array(bodies[half...]), root: root)
         let ours = try Self.verdicts(bodies, root: root)
         let theirs = try first.verdicts() + second.verdicts()
         try #require(theirs.count == bodies.count)
@@ -34,7 +34,7 @@ struct DifferentialTests {
             !differences.contains { explained.explains($0) }
         }
         #expect(unused.map(\.why) == [])
-        // Most of the corpus is judged alike, and a good part of it is accepted by both.
+        // Most of the corpus is decided alike, and a good part of it is accepted by both.
         #expect(differences.count < bodies.count / 6)
         #expect(ours.count { $0 == nil } > bodies.count / 6)
     }

@@ -173,7 +173,7 @@ struct EnvelopeTests {
         }
     }
 
-    @Test func `null and empty are told apart`() throws {
+    @Test func `null and empty are distinguished`() throws {
         let verifier = try Minted.verifier()
         for (body, detail) in [
             (nil, "null"), ([], "empty"), (Array(" \n".utf8), "only whitespace"),

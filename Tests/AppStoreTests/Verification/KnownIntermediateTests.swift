@@ -49,7 +49,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    private static func judge(_ body: [UInt8], _ verifier: Verifier) -> Verdict {
+    private static func verify(_ body: [UInt8], _ verifier: Verifier) -> Verdict {
         let before = verifier.certificateSignaturesComputed
         let reason = verifier.reason(body)
         return Verdict(reason, verifier.certificateSignaturesComputed - before)
@@ -61,7 +61,7 @@ struct KnownIntermediateTests {
         let next = try Self.authority { _ in }
         for (leaf, signatures) in [(authority, 2), (authority, 0), (next, 1), (next, 0)] {
             let body = try Self.body(leaf, below: authority.intermediate, authority.root)
-            #expect(Self.judge(body, verifier) == Verdict(nil, signatures))
+            #expect(Self.verify(body, verifier) == Verdict(nil, signatures))
         }
     }
 
@@ -75,10 +75,13 @@ struct KnownIntermediateTests {
         for _ in 0..<3 {
             let forger = try Self.authority { $0.leafSigner = try .generate(.p384) }
             let body = try Self.body(forger, below: authority.intermediate, authority.root)
-            #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 1))
-            #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 1), "it is not remembered")
+            #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1))
+            #expect(
+                Self.verify(body, verifier) == Verdict(.chainInvalid, 1),
+                "it is not remembered"
+            )
         }
-        #expect(Self.judge(good, verifier) == Verdict(nil, 0))
+        #expect(Self.verify(good, verifier) == Verdict(nil, 0))
     }
 
     /// A forger below the genuine root makes the intermediate known by himself, and gains nothing.
@@ -89,10 +92,10 @@ struct KnownIntermediateTests {
         let verifier = try Minted.verifier(trusting: authority)
         let forger = try Self.authority { $0.leafSigner = try .generate(.p384) }
         let body = try Self.body(forger, below: authority.intermediate, authority.root)
-        #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 2))
-        #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 1))
+        #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 2))
+        #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1))
         let good = try authority.sign(TransactionFields().json)
-        #expect(Self.judge(good, verifier) == Verdict(nil, 1))
+        #expect(Self.verify(good, verifier) == Verdict(nil, 1))
     }
 
     @Test func `an intermediate of a known one's name and key but of other bytes is not believed`()
@@ -112,7 +115,7 @@ struct KnownIntermediateTests {
             }
             let body = try Self.body(forger, below: forger.intermediate, authority.root)
             for _ in 0..<2 {
-                #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 1))
+                #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1))
             }
             let refusal = try verifier.refusal(body)
             #expect(refusal.detail == "the root has not signed the intermediate")
@@ -171,10 +174,10 @@ struct KnownIntermediateTests {
         let both = try Self.namesakes()
         let body = try both[0].sign(TransactionFields().json)
         let former = try Minted.verifier(trusting: both[0])
-        #expect(Self.judge(body, former) == Verdict(nil, 2))
+        #expect(Self.verify(body, former) == Verdict(nil, 2))
         let next = try Minted.verifier(trusting: both[1])
-        #expect(Self.judge(body, next) == Verdict(.chainInvalid, 1))
-        #expect(Self.judge(try both[1].sign(TransactionFields().json), next) == Verdict(nil, 2))
+        #expect(Self.verify(body, next) == Verdict(.chainInvalid, 1))
+        #expect(Self.verify(try both[1].sign(TransactionFields().json), next) == Verdict(nil, 2))
     }
 
     @Test func `a known intermediate that has expired is refused at later dates`() throws {
@@ -203,7 +206,7 @@ struct KnownIntermediateTests {
         )
         let next = try Self.authority { _ in }
         let body = try Self.body(next, below: authority.intermediate, authority.root)
-        #expect(Self.judge(body, verifier) == Verdict(.certificateRevoked, 1))
+        #expect(Self.verify(body, verifier) == Verdict(.certificateRevoked, 1))
     }
 
     /// SHA-1 is allowed below receipts alone.
@@ -216,10 +219,10 @@ struct KnownIntermediateTests {
         let signer = try CertificateAuthority(blueprint)
         let verifier = try Minted.verifier(trusting: receipts)
         let text = try receipts.receiptText(MintedReceipts.fields())
-        #expect(Self.judge(Body.receipt(text), verifier) == Verdict(nil, 2))
-        #expect(Self.judge(Body.receipt(text), verifier) == Verdict(nil, 1))
+        #expect(Self.verify(Body.receipt(text), verifier) == Verdict(nil, 2))
+        #expect(Self.verify(Body.receipt(text), verifier) == Verdict(nil, 1))
         let body = try Self.body(signer, below: receipts.intermediate, receipts.root)
-        #expect(Self.judge(body, verifier) == Verdict(.chainInvalid, 0))
+        #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 0))
     }
 
     @Test(arguments: [0, 2, 3])
@@ -231,7 +234,7 @@ struct KnownIntermediateTests {
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
         let signatures = try [0, 1, 0, 2, 0, 1].map { number in
             let body = try authorities[number].sign(TransactionFields().json)
-            return Self.judge(body, verifier).signatures
+            return Self.verify(body, verifier).signatures
         }
         switch bound {
         case 0: #expect(signatures == [2, 2, 2, 2, 2, 2])

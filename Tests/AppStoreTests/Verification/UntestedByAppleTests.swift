@@ -129,7 +129,7 @@ struct UntestedByAppleTests {
         )
     }
 
-    @Test func `payload kinds are told apart, and not mixed`() throws {
+    @Test func `payload kinds are distinguished, and not mixed`() throws {
         let verifier = try Minted.verifier()
         let mixed = try Minted.transaction { $0.overrides["notificationType"] = #""TEST""# }
         #expect(verifier.reason(mixed) == .payloadMalformed)

@@ -16,7 +16,7 @@ struct WycheproofJWSTests {
     @Test func `every ES256 case has Wycheproof's verdict`() throws {
         let file = "wycheproof/json_web_signature_test.json"
         let root = try JSONDocument(parsing: SharedData.vector(file)).root
-        var judged = 0
+        var checked = 0
         var listed: Set<String> = []
         for group in try #require(root["testGroups"]).elements {
             guard let jwk = group["public"], jwk["crv"]?.string == "P-256" else { continue }
@@ -32,10 +32,10 @@ struct WycheproofJWSTests {
                 let id = test["tcId"]?.int64 ?? 0
                 #expect(Self.isGood(jws, verifier) == isValid, "case \(id): \(comment)")
                 #expect(try Minted.verifier().reason(jws) != nil, "case \(id): \(comment)")
-                judged += 1
+                checked += 1
             }
         }
-        #expect(judged == 39 && listed == Self.aboutJWK)
+        #expect(checked == 39 && listed == Self.aboutJWK)
     }
 
     private static func isGood(_ jws: [UInt8], _ verifier: P256Verifier) -> Bool {

@@ -61,10 +61,10 @@ extension PipelineTests {
             for arguments in [
                 ["check", "rules", "alerts.yaml"], ["test", "rules", "alerts.test.yaml"],
             ] {
-                let verdict = try Self.judge(arguments)
+                let verdict = try Self.runPromtool(arguments)
                 #expect(verdict.exitCode == 0, "\(verdict.output)")
             }
-            #expect(try Self.judge(["check", "rules", "nothing.yaml"]).exitCode != 0)
+            #expect(try Self.runPromtool(["check", "rules", "nothing.yaml"]).exitCode != 0)
         }
 
         /// What stands behind each `expr:`, up to the next member of the rule.
@@ -79,7 +79,7 @@ extension PipelineTests {
             FileManager.default.isExecutableFile(atPath: $0)
         }
 
-        private static func judge(
+        private static func runPromtool(
             _ arguments: [String]
         ) throws -> (exitCode: Int32, output: String) {
             let process = Process()

@@ -133,7 +133,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `told to stop, each worker ends in good order`(
+        func `a stop ends each worker in good order`(
             kind: KafkaCluster.Kind
         ) async throws {
             #expect(try await EndToEndRun.of(kind).failedStops.isEmpty)

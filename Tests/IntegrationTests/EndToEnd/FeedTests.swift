@@ -66,7 +66,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `whoever waits for a body is answered, once for each of its observations`(
+        func `a request that waits for a body is answered, once for each of its observations`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)

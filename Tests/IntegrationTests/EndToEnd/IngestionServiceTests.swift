@@ -50,7 +50,8 @@ extension PipelineTests {
             .needsBuiltWorkers,
             .enabled(if: Self.hasClient, "install python3-confluent-kafka")
         )
-        func `who posts a copy of another's purchase learns neither the owner nor what they hold`()
+        func
+            `the answer to a copy of another's purchase names neither owner nor holdings`()
             async throws
         {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)

@@ -109,7 +109,7 @@ extension PipelineTests {
         }
 
         @Test(.needsRealKafka)
-        func `told to stop while the broker is silent, the workers end within their time`()
+        func `a stop while the broker is silent ends the workers within their time`()
             async throws
         {
             let broker = try await OwnBroker.start(.real)

@@ -22,7 +22,7 @@ struct PipelineSetup: Sendable {
     var recordBytesMax: [String: Int] = [:]
     /// A dead letter of a larger value has to leave it out.
     var deadLetterValueBytesMax = DeadLetterContext.recordBytesMaxDefault - 4_096
-    /// By which owners are judged.
+    /// The rules by which owners are found.
     var rules = OwnershipRules()
     /// Settings of the workers beside those that every pipeline has, by environment name.
     var environment: [String: String] = [:]

@@ -15,7 +15,7 @@ struct Reference: Sendable {
     let refused: RefusedRecords
 
     /// - Parameters:
-    ///   - rules: by which `link-worker` judges.
+    ///   - rules: those of `link-worker`.
     ///   - valueBytesMax: a larger value cannot stand in a dead letter.
     init(
         _ records: [ProducerRecord],

@@ -35,14 +35,14 @@ final class LinkedPath: Sendable {
     }
 
     /// Has `link-worker` do what it does without a record, and what it sends lie in the topic.
-    func tell() async throws {
+    func emptyOutbox() async throws {
         try await link.outboxes[0].empty { self.append($0) }
     }
 
     /// The same, and the topic loses what it sends.
     ///
     /// - Returns: how many records were sent.
-    func tellInVain() async throws -> Int {
+    func emptyOutboxInVain() async throws -> Int {
         let count = Mutex(0)
         try await link.outboxes[0].empty { records in count.withLock { $0 += records.count } }
         return count.withLock { $0 }

@@ -75,7 +75,7 @@ extension Rule {
             "Recognition 1.2",
             "null and empty are no body, and not the same",
             [
-                "null and empty are told apart",
+                "null and empty are distinguished",
                 "a record's own fault is dead-lettered with its bytes, null apart from empty",
             ]
         ),
@@ -171,7 +171,7 @@ extension Rule {
             "Envelope 4.1",
             "an item is what its field says, and of one kind",
             [
-                "payload kinds are told apart, and not mixed",
+                "payload kinds are distinguished, and not mixed",
                 "a payload that is no object is refused, and the detail says why",
             ],
             without: ["kindOfPlace", "oneKind", "payloadObject"]

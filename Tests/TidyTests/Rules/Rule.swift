@@ -3,16 +3,16 @@ struct Rule: Sendable {
     /// Section, paragraph and sentence there, such as `JWS 2.4`.
     let place: String
     /// The sentence's gist, for who reads a row without the document.
-    let says: String
+    let claim: String
     /// The tests' own names, at least one.
     let tests: [String]
     /// The mutations that break it, by their names in `Tests/Mutations`; none where the sentence
     /// allows something, or where nothing could go on without the check.
     let checks: [String]
 
-    init(_ place: String, _ says: String, _ tests: [String], without checks: [String] = []) {
+    init(_ place: String, _ claim: String, _ tests: [String], without checks: [String] = []) {
         self.place = place
-        self.says = says
+        self.claim = claim
         self.tests = tests
         self.checks = checks
     }

@@ -81,7 +81,7 @@ struct LoopBreakerTests {
         #expect(try await rig.tally()?.counts == [.deadLettered: 3])
     }
 
-    @Test func `settings that have accepted a record start disarmed, whoever floods them`()
+    @Test func `settings that have accepted a record start disarmed, also under a flood`()
         async throws
     {
         let rig = try await LoopRig()

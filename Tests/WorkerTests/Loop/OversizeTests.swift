@@ -88,7 +88,7 @@ struct OversizeTests {
         )
     }
 
-    @Test func `where nobody tells a topic's limit, a record's largest output is tried first`()
+    @Test func `where a topic's limit is unknown, a record's largest output is tried first`()
         async throws
     {
         let rig = try await LoopRig(.mock)

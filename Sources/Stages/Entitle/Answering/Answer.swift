@@ -4,7 +4,7 @@ import Records
 import Store
 import Worker
 
-/// What is told of a record's user to those who wait for the record.
+/// What the request that waits for a record learns of its user.
 struct Answer {
     /// Nil where nobody is known.
     let userID: String?
@@ -16,7 +16,7 @@ struct Answer {
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {
         var answer = Outcome(status(outcome, isAboutPurchase: isAboutPurchase))
         if let userID {
-            answer.tell(userID, holds: held)
+            answer.add(userID, holds: held)
         }
         if case .conflict = outcome {
             answer.reason = RefusalReason.transactionConflict.rawValue

@@ -6,11 +6,11 @@ import Postgres
 import Store
 import Records
 
-/// Finds what those who wait for a record are told of its user, in the record's own transaction.
+/// Reads the answers for the requests that wait for records, in the records' own transaction.
 struct AnswerReading {
-    /// One record that somebody waits for.
+    /// One record that a request waits for.
     struct Question {
-        /// Its place in the batch.
+        /// Its index in the batch.
         let index: Int
         let record: EntitleRecord
         let userID: String?
@@ -27,7 +27,7 @@ struct AnswerReading {
         self.questions = questions
     }
 
-    /// What is told, by index in the batch.
+    /// The answers, by index in the batch.
     ///
     /// One round trip: what the users hold now, and which records brought a content that is known
     /// themselves. A record that comes again after a crash is no duplicate of itself.

@@ -20,6 +20,6 @@ extension BatchFold {
     }
 
     private func state(of scope: PurchaseScope) -> ScopeState? {
-        places[scope].map { states[$0] }
+        stateIndexes[scope].map { states[$0] }
     }
 }

@@ -26,12 +26,12 @@ final class ChangeFeed: Outbox {
         var recordBytesMax: Int
         /// Of whom something was handed over that is not known to lie before what others wrote.
         var doubtful: Set<String> = []
-        var stockTakenAt: ContinuousClock.Instant?
+        var backlogReportedAt: ContinuousClock.Instant?
     }
 
     /// How long changes of other writers wait until they are looked for.
     private static let sweepInterval = Duration.milliseconds(200)
-    private static let stockInterval = Duration.seconds(5)
+    private static let backlogInterval = Duration.seconds(5)
 
     init(
         client: PostgresClient,
@@ -47,7 +47,7 @@ final class ChangeFeed: Outbox {
         state = Mutex(State(recordBytesMax: FeedLimits.recordBytesMax))
     }
 
-    /// Says that this worker has committed changes.
+    /// Signals that this worker has committed changes.
     func wake() {
         signal.send()
     }
@@ -57,10 +57,10 @@ final class ChangeFeed: Outbox {
     }
 
     func empty(_ deliver: OutboxDelivery) async throws {
-        try await takeStock()
+        try await reportBacklog()
         while try await publish(deliver) {
             try Task.checkCancellation()
-            try await takeStock()
+            try await reportBacklog()
         }
     }
 
@@ -199,15 +199,15 @@ extension ChangeFeed {
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Reports now and then how much waits, whichever copy publishes it, and puts back what is to
+    /// Reports at intervals how much waits, whichever copy publishes it, and puts back what is to
     /// be published again; no time that the database's clock gave lies too far ahead then.
-    private func takeStock() async throws {
+    private func reportBacklog() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
-            guard state.stockTakenAt.map({ now - $0 >= Self.stockInterval }) ?? true else {
+            guard state.backlogReportedAt.map({ now - $0 >= Self.backlogInterval }) ?? true else {
                 return false
             }
-            state.stockTakenAt = now
+            state.backlogReportedAt = now
             return true
         }
         guard isDue else { return }

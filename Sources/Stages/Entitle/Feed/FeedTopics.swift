@@ -1,4 +1,4 @@
-/// The names of the topics that tell what users may use.
+/// The names of the topics of the feed.
 package struct FeedTopics: Sendable {
     /// Every change.
     package let changed: String

@@ -18,7 +18,7 @@ enum EntitleOutcome: Hashable {
     case conflict(ImmutableField)
 }
 
-/// Takes up the records of a batch one by one: what each says against what is known by then.
+/// Adds the records of a batch one by one, each compared with what is known by then.
 struct BatchFold {
     private(set) var states: [ScopeState] = []
     private(set) var outcomes: [EntitleOutcome] = []
@@ -26,22 +26,20 @@ struct BatchFold {
     private(set) var touched: [PurchaseKey: ChangeCause] = [:]
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
-    /// The first place in the batch of each transaction ID that it names.
-    private(set) var firstPlaces: [TransactionKey: Int] = [:]
     private var relinked: [Int: PurchaseKey] = [:]
     private var originals: [TransactionKey: String] = [:]
-    private(set) var places: [PurchaseScope: Int] = [:]
+    private(set) var stateIndexes: [PurchaseScope: Int] = [:]
 
     init(scopes: [PurchaseScope]) {
         for scope in scopes {
-            places[scope] = states.count
+            stateIndexes[scope] = states.count
             states.append(ScopeState(scope))
         }
     }
 
     mutating func withState(of scope: PurchaseScope, _ body: (inout ScopeState) -> Void) {
-        guard let place = places[scope] else { return }
-        body(&states[place])
+        guard let stateIndex = stateIndexes[scope] else { return }
+        body(&states[stateIndex])
     }
 
     /// The scopes whose closed periods some record may change.
@@ -50,7 +48,8 @@ struct BatchFold {
         var reopened: Set<PurchaseScope> = []
         for record in records {
             for scope in record.scopes {
-                guard let place = places[scope], let closed = states[place].closed else {
+                guard let stateIndex = stateIndexes[scope], let closed = states[stateIndex].closed
+                else {
                     continue
                 }
                 if closed.isReopened(by: record) {
@@ -61,18 +60,18 @@ struct BatchFold {
         return Array(reopened)
     }
 
-    /// Puts what was read anew in the place of what was read before.
+    /// Puts what was read again for what was read before.
     mutating func replace(_ states: [ScopeState]) {
         for state in states {
-            if let place = places[state.scope] {
-                self.states[place] = state
+            if let stateIndex = stateIndexes[state.scope] {
+                self.states[stateIndex] = state
             }
         }
     }
 
-    mutating func take(_ record: EntitleRecord, refused: ImmutableField?) {
+    mutating func add(_ record: EntitleRecord, refused: ImmutableField?) {
         let index = outcomes.count
-        let outcome = refused.map { .conflict($0) } ?? takeParts(of: record, at: index)
+        let outcome = refused.map { .conflict($0) } ?? addParts(of: record, at: index)
         outcomes.append(outcome)
     }
 
@@ -88,8 +87,8 @@ struct BatchFold {
     /// Has all purchases of the scopes projected for a cause of their own.
     mutating func touch(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
-            guard let place = places[scope] else { continue }
-            for bundleID in states[place].purchases.keys {
+            guard let stateIndex = stateIndexes[scope] else { continue }
+            for bundleID in states[stateIndex].purchases.keys {
                 touched[scope.purchase(bundleID)] = cause
             }
         }
@@ -114,7 +113,7 @@ struct BatchFold {
         }
     }
 
-    private mutating func takeParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
+    private mutating func addParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
         guard !record.observation.isDuplicate else { return .unchanged }
         if let key = record.relinked {
             relinked[index] = key
@@ -123,38 +122,37 @@ struct BatchFold {
         }
         var verdicts: [PartVerdict] = []
         if let fact = record.transaction {
-            let verdict = take(fact, of: record, at: index)
+            let verdict = add(fact, of: record)
             if case .conflict(let field) = verdict {
                 return .conflict(field)
             }
             verdicts.append(verdict)
         }
         if let fact = record.renewal {
-            verdicts.append(take(fact, of: record))
+            verdicts.append(add(fact, of: record))
         }
-        takeHistory(of: record)
+        addHistory(of: record)
         guard !verdicts.isEmpty else { return .recorded }
         if verdicts.contains(.new) { return .applied }
         return verdicts.contains(.superseded) ? .superseded : .unchanged
     }
 
-    private mutating func take(
+    private mutating func add(
         _ fact: TransactionFact,
-        of record: EntitleRecord,
-        at index: Int
+        of record: EntitleRecord
     ) -> PartVerdict {
         let purchase = fact.purchaseKey
         let original = originals[fact.key] ?? purchase.originalTransactionID
-        guard original == purchase.originalTransactionID, let place = places[purchase.scope] else {
+        guard original == purchase.originalTransactionID,
+            let stateIndex = stateIndexes[purchase.scope]
+        else {
             return .conflict(.originalTransactionID)
         }
-        let verdict = states[place][purchase.bundleID].take(fact)
+        let verdict = states[stateIndex][purchase.bundleID].apply(fact)
         if case .conflict = verdict {
             return verdict
         }
-        if originals.updateValue(original, forKey: fact.key) == nil {
-            firstPlaces[fact.key] = index
-        }
+        originals[fact.key] = original
         touch(purchase, record, verdict)
         if verdict.isContent, let payload = record.observation.payloads[.transaction] {
             history.add(fact, payload, record.observation)
@@ -162,10 +160,10 @@ struct BatchFold {
         return verdict
     }
 
-    private mutating func take(_ fact: RenewalFact, of record: EntitleRecord) -> PartVerdict {
-        guard let place = places[fact.key.scope] else { return .duplicate }
-        let verdict = states[place].take(fact)
-        for bundleID in states[place].bundleIDs(joinedBy: fact.key) {
+    private mutating func add(_ fact: RenewalFact, of record: EntitleRecord) -> PartVerdict {
+        guard let stateIndex = stateIndexes[fact.key.scope] else { return .duplicate }
+        let verdict = states[stateIndex].apply(fact)
+        for bundleID in states[stateIndex].bundleIDs(joinedBy: fact.key) {
             touch(fact.key.scope.purchase(bundleID), record, verdict)
         }
         if verdict.isContent, let payload = record.observation.payloads[.renewalInfo] {
@@ -184,7 +182,7 @@ struct BatchFold {
         }
     }
 
-    private mutating func takeHistory(of record: EntitleRecord) {
+    private mutating func addHistory(of record: EntitleRecord) {
         let observation = record.observation
         if let fact = observation.facts.appTransaction,
             let payload = observation.payloads[.appTransaction]

@@ -73,8 +73,8 @@ struct BatchProjector {
     /// Counts what the batch brought, not what was known before.
     private mutating func count() {
         for subject in purchases.values {
-            for place in subject.state.changed {
-                let transaction = MergedTransaction(subject.state.transactions[place])
+            for index in subject.state.changed {
+                let transaction = MergedTransaction(subject.state.transactions[index])
                 if projection.catalog[transaction.productID] == nil {
                     unknownProducts += 1
                 }

@@ -13,7 +13,7 @@ struct ClosedPurchase {
     let trust: Trust
     let periods: ClosedPeriods
 
-    /// Whether a record may change what is closed, or only the facts can tell whether it does.
+    /// Whether a record may change what is closed, or only the facts can show whether it does.
     func isReopened(by record: EntitleRecord) -> Bool {
         if let fact = record.transaction, !holds(against: fact) {
             return true

@@ -4,7 +4,7 @@ import Entitlements
 /// What is known of one purchase, and the rows that the tables hold of it.
 struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
-    /// Places of the transactions that are to be written.
+    /// Positions of the transactions that are to be written.
     private(set) var changed: Set<Int> = []
     var ownership = Ownership(spans: [], rule: .unlinked)
     /// The change of the owner that no projection has followed yet; nil where none is open.
@@ -25,35 +25,35 @@ struct PurchaseState {
         transactions.append(fact)
     }
 
-    /// Takes up what a transaction says; nothing of a conflict.
+    /// Adds a transaction of a record, unless it conflicts with what is known.
     ///
     /// - Returns: new too where an older receipt brings a revocation that counts.
-    mutating func take(_ fact: TransactionFact) -> PartVerdict {
+    mutating func apply(_ fact: TransactionFact) -> PartVerdict {
         var known: [PartRevision] = []
-        var place: Int?
+        var position: Int?
         for (index, other) in transactions.enumerated()
         where other.key.transactionID == fact.key.transactionID {
             known.append(other.part)
             if other.track == fact.track {
-                place = index
+                position = index
             }
         }
         let verdict = fact.part.verdict(against: known)
         if case .conflict = verdict {
             return verdict
         }
-        guard let place else {
+        guard let position else {
             changed.insert(transactions.count)
             transactions.append(fact)
             return verdict
         }
-        let before = transactions[place]
+        let before = transactions[position]
         // What was read of a receipt lacks only what no receipt says.
         let joined = before.joined(with: fact)
         let isRevoking = joined.revoking != before.revoking
         if joined.revision != before.revision || isRevoking {
-            transactions[place] = joined
-            changed.insert(place)
+            transactions[position] = joined
+            changed.insert(position)
         }
         return verdict == .superseded && isRevoking ? .new : verdict
     }

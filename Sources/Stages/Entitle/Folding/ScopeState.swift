@@ -39,22 +39,22 @@ struct ScopeState {
         graces[key, default: []].insert(grace)
     }
 
-    /// Takes up a renewal info.
+    /// Adds a renewal info of a record.
     ///
     /// - Returns: whether it says something new: content that decides from now on, or a grace.
-    mutating func take(_ fact: RenewalFact) -> PartVerdict {
-        let isNewGrace = takeGrace(of: fact)
-        let place = renewals.firstIndex { $0.key == fact.key }
-        let known = place.map { [PartRevision(revision: renewals[$0].revision)] } ?? []
+    mutating func apply(_ fact: RenewalFact) -> PartVerdict {
+        let isNewGrace = addGrace(of: fact)
+        let index = renewals.firstIndex { $0.key == fact.key }
+        let known = index.map { [PartRevision(revision: renewals[$0].revision)] } ?? []
         let verdict = PartRevision(revision: fact.revision).verdict(against: known)
         if verdict == .new || verdict == .refreshed {
-            if let place { renewals[place] = fact } else { renewals.append(fact) }
+            if let index { renewals[index] = fact } else { renewals.append(fact) }
             changedRenewals.insert(fact.key)
         }
         return isNewGrace ? .new : verdict
     }
 
-    private mutating func takeGrace(of fact: RenewalFact) -> Bool {
+    private mutating func addGrace(of fact: RenewalFact) -> Bool {
         guard let grace = fact.grace, graces[fact.key, default: []].insert(grace).inserted else {
             return false
         }
