@@ -4,9 +4,14 @@ import Postgres
 /// The advisory locks: between those who write the same rows, and released with the transaction
 /// where nothing else is said.
 ///
-/// `link-worker` takes `sharedLinks`, accounts, purchases; `entitle-worker` takes `sharedCatalog`,
-/// purchases, users; always in this order. Each set is taken by one statement in the order of the
+/// `link-worker` takes `sharedLinks`, accounts, ownership; `entitle-worker` takes `sharedCatalog`,
+/// projection, users; always in this order. Each set is taken by one statement in the order of the
 /// locks' numbers, so that two batches wait for each other but never in a circle.
+///
+/// The two workers never wait for each other. An owner is changed and marked in `owner_changes`
+/// before the record that tells of it is sent. A projection that still read the former owner leaves
+/// the mark, and the one that follows the record has the lock of the projection after it, or before
+/// it: whichever is last reads the owner as it is.
 package enum Locks {
     /// Shared by all who decide by the links.
     package static let sharedLinks = shared("links")
@@ -34,18 +39,26 @@ package enum Locks {
         "SELECT lock_accounts($environments, $bundle_ids, $ids)"
     )
 
-    package static let purchases = Statement<[PurchaseScope], Void>(
-        [
-            .values("environments") { $0.map(\.environment) },
-            .values("originals") { $0.map(\.originalTransactionID) },
-        ],
-        "SELECT lock_purchases($environments, $originals)"
-    )
+    /// Who owns purchases, for those who may change it.
+    package static let ownership = purchases("lock_ownership")
+
+    /// What purchases grant, for those who write it.
+    package static let projection = purchases("lock_projection")
 
     package static let users = Statement<[String], Void>(
         [.values("users") { $0 }],
         "SELECT lock_users($users)"
     )
+
+    private static func purchases(_ function: String) -> Statement<[PurchaseScope], Void> {
+        Statement(
+            [
+                .values("environments") { $0.map(\.environment) },
+                .values("originals") { $0.map(\.originalTransactionID) },
+            ],
+            "SELECT \(function)($environments, $originals)"
+        )
+    }
 
     private static func shared(_ name: String) -> Statement<Void, Void> {
         Statement("SELECT pg_advisory_xact_lock_shared(hashtextextended('\(name)', 0))")

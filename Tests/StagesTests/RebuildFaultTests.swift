@@ -46,7 +46,7 @@ import Testing
         let client = worker.client
         let holder = try await client.connect()
         _ = try await holder.query("BEGIN")
-        _ = try await holder.run(Locks.purchases, [Signed.key("4").scope])
+        _ = try await holder.run(Locks.projection, [Signed.key("4").scope])
         async let rebuilt = rebuild()
         try await eventually {
             try await client.query(

@@ -1,4 +1,7 @@
+import AppStore
+import Entitlements
 import Postgres
+import Store
 import TestSupport
 import Testing
 
@@ -12,7 +15,7 @@ import Testing
     }
 
     private static let lock = """
-        SELECT lock_purchases(
+        SELECT lock_projection(
             array_fill('Production'::text, ARRAY[cardinality($1::text[])]), $1::text[])
         """
 
@@ -53,6 +56,26 @@ import Testing
             try await attempt("3")
         }
         try await attempt("2")
+    }
+
+    /// Who changes owners and who projects never wait for each other.
+    @Test func `a purchase's ownership is locked apart from its projection`() async throws {
+        let other = try await PostgresConnection.connect(options)
+        let purchases = [PurchaseScope(environment: .production, originalTransactionID: "1")]
+        try await client.transaction { transaction in
+            _ = try await transaction.run(Locks.projection, purchases)
+            try await other.transaction { beside in
+                try await beside.execute(script: "SET LOCAL lock_timeout = 50")
+                _ = try await beside.run(Locks.ownership, purchases)
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await other.transaction { waiting in
+                    try await waiting.execute(script: "SET LOCAL lock_timeout = 50")
+                    _ = try await waiting.run(Locks.projection, purchases)
+                }
+            }
+            #expect(error?.sqlState == .lockNotAvailable)
+        }
     }
 
     @Test func `a user's lock is the one that debits take`() async throws {

@@ -268,8 +268,9 @@ $$;
 
 -- Locks, always in the order of their numbers, so that two batches wait for each other instead of
 -- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,
--- which costs a wait and nothing else. First the accounts of a batch, then its purchases, then its
--- users.
+-- which costs a wait and nothing else. Each set is taken by one statement, sorted before the first
+-- lock is asked for. Who changes owners locks accounts, then the ownership of purchases; who projects
+-- locks the projection of purchases, then users. Neither waits for the other.
 
 -- An Apple Account in an app, whose purchases may name each other's owner.
 CREATE FUNCTION lock_accounts(
@@ -277,36 +278,29 @@ CREATE FUNCTION lock_accounts(
 ) RETURNS void
     LANGUAGE plpgsql AS
 $$
-DECLARE
-    number bigint;
 BEGIN
-    FOR number IN
+    PERFORM pg_advisory_xact_lock(number) FROM (
         SELECT DISTINCT hashtextextended(
-            'account' || chr(9) || e || chr(9) || b || chr(9) || a, 0)
+            'account' || chr(9) || e || chr(9) || b || chr(9) || a, 0) AS number
         FROM unnest(environments, bundle_ids, app_transaction_ids) AS account (e, b, a)
-        ORDER BY 1
-    LOOP
-        PERFORM pg_advisory_xact_lock(number);
-    END LOOP;
+        ORDER BY 1 OFFSET 0
+    ) AS ordered;
 END
 $$;
 
--- A purchase with the renewal infos that join it: these name no app, so neither does the lock.
-CREATE FUNCTION lock_purchases(
+-- Who owns a purchase and the renewal infos that join it: these name no app, so neither does the
+-- lock.
+CREATE FUNCTION lock_ownership(
     environments text[], original_transaction_ids text[]
 ) RETURNS void
     LANGUAGE plpgsql AS
 $$
-DECLARE
-    number bigint;
 BEGIN
-    FOR number IN
-        SELECT DISTINCT hashtextextended('purchase' || chr(9) || e || chr(9) || o, 0)
+    PERFORM pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended('ownership' || chr(9) || e || chr(9) || o, 0) AS number
         FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
-        ORDER BY 1
-    LOOP
-        PERFORM pg_advisory_xact_lock(number);
-    END LOOP;
+        ORDER BY 1 OFFSET 0
+    ) AS ordered;
 END
 $$;
 

@@ -167,20 +167,33 @@ COMMENT ON TABLE grants IS
 
 CREATE INDEX grants_of_user ON grants (user_id, entitlement_key);
 
--- The locks of users, as those of accounts and purchases: in the order of their numbers.
+-- The locks of those who project, in the order of their numbers as those of accounts and ownership.
+
+-- What a purchase and the renewal infos that join it grant.
+CREATE FUNCTION lock_projection(
+    environments text[], original_transaction_ids text[]
+) RETURNS void
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    PERFORM pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended('projection' || chr(9) || e || chr(9) || o, 0) AS number
+        FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
+        ORDER BY 1 OFFSET 0
+    ) AS ordered;
+END
+$$;
+
+-- A user's versions, balance and stacked purchases.
 CREATE FUNCTION lock_users(user_ids text[]) RETURNS void
     LANGUAGE plpgsql AS
 $$
-DECLARE
-    number bigint;
 BEGIN
-    FOR number IN
-        SELECT DISTINCT hashtextextended('user' || chr(9) || u, 0)
+    PERFORM pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended('user' || chr(9) || u, 0) AS number
         FROM unnest(user_ids) AS u WHERE u IS NOT NULL
-        ORDER BY 1
-    LOOP
-        PERFORM pg_advisory_xact_lock(number);
-    END LOOP;
+        ORDER BY 1 OFFSET 0
+    ) AS ordered;
 END
 $$;
 

@@ -45,7 +45,7 @@ struct EntitleTransaction {
         let scopes = scopes()
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedCatalog)
-        pipeline.add(Locks.purchases, scopes)
+        pipeline.add(Locks.projection, scopes)
         var (fold, catalog) = try await BatchFold.read(
             scopes,
             after: pipeline,

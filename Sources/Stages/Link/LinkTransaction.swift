@@ -60,7 +60,7 @@ struct LinkTransaction {
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedLinks)
         pipeline.add(Locks.accounts, Array(locked))
-        pipeline.add(Locks.purchases, scopes)
+        pipeline.add(Locks.ownership, scopes)
         pipeline.add(
             OwnershipFactTables.raiseFacts,
             unlessEmpty: Array(batch.transactions.values)

@@ -50,7 +50,7 @@ package struct OwnerReview: Sendable {
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedLinks)
         pipeline.add(Locks.accounts, Array(groups))
-        pipeline.add(Locks.purchases, Array(scopes))
+        pipeline.add(Locks.ownership, Array(scopes))
         // What link-worker has recorded is never behind what entitle-worker has.
         pipeline.add(OwnershipFactTables.copyFacts, Array(scopes))
         pipeline.add(OwnershipFactTables.copyRenewals, Array(scopes))

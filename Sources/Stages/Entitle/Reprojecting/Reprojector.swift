@@ -79,7 +79,7 @@ package struct Reprojector: Sendable {
         _ connection: PostgresConnection
     ) async throws -> (BatchProjector, RowChanges, catalogVersion: Int64?) {
         var pipeline = Pipeline()
-        pipeline.add(Locks.purchases, scopes)
+        pipeline.add(Locks.projection, scopes)
         // All facts, and not what the oldest of them were found to add up to.
         pipeline.add(ClosedPeriodTable.remove, scopes)
         var (fold, catalog) = try await BatchFold.read(
