@@ -1,6 +1,5 @@
 import AppStore
 import JSON
-import OpenSSL
 import TestSupport
 import Testing
 import Simulation

@@ -9,7 +9,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// What those who wait for a record are told of it.
+/// The answers for the requests that wait for a record.
 @Suite(.timeLimit(.minutes(10))) struct EntitleOutcomeTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 

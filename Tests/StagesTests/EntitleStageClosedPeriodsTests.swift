@@ -7,7 +7,7 @@ import Testing
 import Topology
 import Worker
 
-/// Long subscriptions, whose oldest transactions are closed: no row may ever tell.
+/// Long subscriptions, whose oldest transactions are closed: no row may ever differ.
 struct EntitleStageClosedPeriodsTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
     private static let step: Int64 = 1000

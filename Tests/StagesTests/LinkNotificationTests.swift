@@ -18,19 +18,19 @@ import Worker
         _ worker: LinkWorker,
         _ body: (@escaping @Sendable () -> [String]) async throws -> Void
     ) async throws {
-        let told = Mutex<[String]>([])
+        let sent = Mutex<[String]>([])
         let outbox = worker.stage.outboxes[0]
         let running = Task {
             while !Task.isCancelled {
                 try await outbox.waitForWork()
                 try await outbox.empty { records in
                     let names = try LinkWorker.owners(records).compactMap(\.self)
-                    told.withLock { $0 += names }
+                    sent.withLock { $0 += names }
                 }
             }
         }
         do {
-            try await body { told.withLock { $0 } }
+            try await body { sent.withLock { $0 } }
         } catch {
             running.cancel()
             throw error
@@ -43,22 +43,22 @@ import Worker
     @Test func `without any sweep the notification alone has each link applied`() async throws {
         let worker = try await LinkWorker(sweepInterval: Self.never)
         try await worker.settle((1...5).map { .purchase("\($0)", account: "A\($0)") })
-        try await Self.running(worker) { told in
+        try await Self.running(worker) { sent in
             for number in 1...5 {
                 // The outbox sleeps for a day, unless it is woken.
                 try await worker.link("app_transaction_id", "A\(number)", "user\(number)")
-                await eventually { told().contains("\(number)=user\(number)") }
+                await eventually { sent().contains("\(number)=user\(number)") }
             }
-            #expect(told() == (1...5).map { "\($0)=user\($0)" })
+            #expect(sent() == (1...5).map { "\($0)=user\($0)" })
         }
     }
 
     @Test func `a notification that nobody heard is made up for by the next sweep`() async throws {
         let worker = try await LinkWorker(sweepInterval: .milliseconds(500))
         try await worker.settle([.purchase("1", token: LinkWorker.anna)])
-        try await Self.running(worker) { told in
+        try await Self.running(worker) { sent in
             try await Self.writeUnheard(worker)
-            await eventually { told() == ["1=anna"] }
+            await eventually { sent() == ["1=anna"] }
         }
     }
 
@@ -103,7 +103,7 @@ import Worker
         await eventually {
             do {
                 try await outbox.waitForWork()
-                return try await worker.told() == ["1=anna"]
+                return try await worker.emptyOutbox() == ["1=anna"]
             } catch {
                 return false
             }

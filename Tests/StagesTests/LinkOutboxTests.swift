@@ -39,9 +39,9 @@ import Worker
         let worker = try await Self.unowned()
         try await worker.link(kind, key, "anna")
         let id = String(owner.prefix(1))
-        #expect(try await worker.told() == ["\(id)=anna"])
+        #expect(try await worker.emptyOutbox() == ["\(id)=anna"])
         #expect(try await worker.owners().contains(owner))
-        #expect(try await worker.told().isEmpty)
+        #expect(try await worker.emptyOutbox().isEmpty)
         #expect(try await Self.changeCount(worker) == 0)
         #expect(try await worker.unsentCount() == 0)
     }
@@ -63,11 +63,11 @@ import Worker
     @Test func `a link that is changed or removed moves or ends what is owned`() async throws {
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
-        try await worker.told()
+        try await worker.emptyOutbox()
         _ = try await worker.client.query("UPDATE account_links SET user_id = 'carl'")
-        #expect(try await worker.told() == ["1=carl"])
+        #expect(try await worker.emptyOutbox() == ["1=carl"])
         _ = try await worker.client.query("DELETE FROM account_links")
-        #expect(try await worker.told() == ["1=nobody"])
+        #expect(try await worker.emptyOutbox() == ["1=nobody"])
         #expect(try await worker.owners()[0] == "1 nobody unlinked")
     }
 
@@ -77,8 +77,8 @@ import Worker
             .purchase("1", token: Self.anna, account: "A"), .purchase("2", account: "A"),
         ])
         try await worker.link("account_token", Self.anna, "anna")
-        let told = try await worker.told().compactMap(\.self).sorted()
-        #expect(told == ["1=anna", "2=anna"])
+        let sent = try await worker.emptyOutbox().compactMap(\.self).sorted()
+        #expect(sent == ["1=anna", "2=anna"])
         #expect(try await worker.owners()[1] == "2 anna sibling_purchase")
     }
 
@@ -91,7 +91,7 @@ import Worker
                 ('original_transaction_id', '', 'com.example.other', '3', 'anna')
             """
         )
-        #expect(try await worker.told().isEmpty)
+        #expect(try await worker.emptyOutbox().isEmpty)
         #expect(try await worker.owners()[2] == "3 nobody unlinked")
     }
 
@@ -110,16 +110,16 @@ import Worker
             .purchase("1", "2", at: 2_000, token: Self.bob, until: 9_000),
         ])
         try await worker.linkTokens()
-        try await worker.told()
+        try await worker.emptyOutbox()
         #expect(try await worker.owners() == [owner])
     }
 
     @Test func `emptying the table takes every link back`() async throws {
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
-        try await worker.told()
+        try await worker.emptyOutbox()
         _ = try await worker.client.query("TRUNCATE account_links")
-        #expect(try await worker.told() == ["1=nobody"])
+        #expect(try await worker.emptyOutbox() == ["1=nobody"])
     }
 
     @Test func `another policy holds for all purchases once it is applied again`() async throws {
@@ -130,9 +130,9 @@ import Worker
             .purchase("1", "2", at: 2_000, token: Self.bob), .purchase("7", token: Self.bob),
         ])
         let next = try await LinkWorker(OwnershipRules(policy: .keep), on: worker.client)
-        #expect(try await next.told().isEmpty)
+        #expect(try await next.emptyOutbox().isEmpty)
         #expect(try await worker.client.query("SELECT reapply_ownership_rules()")[0].int8(0) == 2)
-        #expect(try await next.told() == ["1=anna"])
+        #expect(try await next.emptyOutbox() == ["1=anna"])
     }
 
     @Test func `what was not acknowledged is sent again`() async throws {
@@ -145,7 +145,7 @@ import Worker
         #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
         // The server may not have noticed yet that the first one's connection is gone.
-        try await eventually { try await next.told() == ["1=anna"] }
+        try await eventually { try await next.emptyOutbox() == ["1=anna"] }
         #expect(try await worker.unsentCount() == 0)
     }
 
@@ -157,7 +157,7 @@ import Worker
         async let occasion: Void = outbox.waitForWork()
         try await worker.link("account_token", Self.anna, "anna")
         try await occasion
-        #expect(try await worker.told() == ["1=anna"])
+        #expect(try await worker.emptyOutbox() == ["1=anna"])
         await outbox.close()
     }
 
@@ -170,7 +170,7 @@ import Worker
         _ = try await reading.query("BEGIN")
         _ = try await reading.run(Locks.sharedLinks)
         try await worker.link("account_token", Self.anna, "anna")
-        async let told = worker.told()
+        async let sent = worker.emptyOutbox()
         try await eventually {
             try await client.query(
                 """
@@ -191,7 +191,7 @@ import Worker
             [.text(Self.anna)]
         )
         _ = try await reading.query("COMMIT")
-        #expect(try await told == ["1=anna"])
+        #expect(try await sent == ["1=anna"])
         await reading.close()
     }
 
@@ -207,14 +207,14 @@ import Worker
             """
         )
         let client = worker.client
-        let told = try await withThrowingTaskGroup(of: [String?].self) { group in
+        let sent = try await withThrowingTaskGroup(of: [String?].self) { group in
             for _ in 0..<3 {
-                group.addTask { try await LinkWorker(on: client).told() }
+                group.addTask { try await LinkWorker(on: client).emptyOutbox() }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        let rest = try await worker.told()
-        #expect(Set(told + rest).count == count)
+        let rest = try await worker.emptyOutbox()
+        #expect(Set(sent + rest).count == count)
         #expect(try await worker.owners().allSatisfy { $0.hasSuffix("app_transaction_link") })
         #expect(try await Self.changeCount(worker) == 0)
         #expect(try await worker.unsentCount() == 0)
@@ -242,7 +242,7 @@ import Worker
             FROM generate_series(0, 299) AS n
             """
         )
-        #expect(try await worker.told().count == 298)
+        #expect(try await worker.emptyOutbox().count == 298)
         let owners = try await worker.owners()
         #expect(owners.count { $0.hasSuffix("original_transaction_link") } == 298)
         let message = "owner rejected by the database, retrying later"
@@ -250,15 +250,15 @@ import Worker
         let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
         #expect(text.contains("link_refused_purchases_total 2"), "\(text)")
         // Not at once, and then again.
-        #expect(try await worker.told().isEmpty)
+        #expect(try await worker.emptyOutbox().isEmpty)
         #expect(try await Self.changeCount(worker) == 2)
         _ = try await worker.client.query("UPDATE account_link_changes SET due_at = now()")
-        #expect(try await worker.told().isEmpty)
+        #expect(try await worker.emptyOutbox().isEmpty)
         #expect(worker.log.count(message) == 4)
         _ = try await worker.client.query(
             "UPDATE account_links SET user_id = 'mended' WHERE length(user_id) > 255"
         )
-        let mended = try await worker.told().compactMap(\.self).sorted()
+        let mended = try await worker.emptyOutbox().compactMap(\.self).sorted()
         #expect(mended == ["170=mended", "7=mended"])
     }
 

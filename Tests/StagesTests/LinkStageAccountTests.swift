@@ -41,7 +41,7 @@ import Worker
         #expect(owners.dropFirst().compactMap(\.self).sorted() == ["1=anna", "2=anna"])
         #expect(try await worker.unsentCount() == 0)
         #expect(try await worker.owners()[0] == "1 anna sibling_purchase")
-        // Nothing new, nobody to tell.
+        // Nothing new, nothing to send.
         #expect(
             try await worker.settle(.purchase("4", token: Self.anna, account: "A")) == ["anna"]
         )
@@ -116,7 +116,7 @@ import Worker
         _ = try await worker.process([cause])
         #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
-        #expect(try await next.told() == ["1=anna"])
+        #expect(try await next.emptyOutbox() == ["1=anna"])
         #expect(try await worker.unsentCount() == 0)
         #expect(try await next.settle(cause) == ["anna"])
     }
@@ -147,8 +147,8 @@ import Worker
             }
             try await group.waitForAll()
         }
-        // What came up while another was telling, is told at the next occasion.
-        try await worker.told()
+        // What came up while another was sending is sent at the next occasion.
+        try await worker.emptyOutbox()
         let owners = try await worker.owners()
         #expect(owners.count == 20)
         #expect(owners.allSatisfy { $0.contains(" anna ") }, "\(owners)")

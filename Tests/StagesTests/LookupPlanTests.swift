@@ -22,7 +22,7 @@ import Worker
             .purchase("1", token: LinkWorker.anna, account: "A"), .purchase("2", account: "A"),
         ])
         try await worker.link("account_token", LinkWorker.anna, "anna")
-        try await worker.told()
+        try await worker.emptyOutbox()
         // What the outbox asks on a connection of its own.
         var pipeline = Pipeline()
         pipeline.add(LinkChangeTable.oldest)

@@ -112,7 +112,7 @@ import Worker
         #expect(await rig.rebuild("--replace").code == 1)
         #expect(try await rig.held() == ["1 anna", "7 anna"])
         // What was replaced was projected with it: nothing is left to do for the workers.
-        #expect(try await next.told().isEmpty)
+        #expect(try await next.emptyOutbox().isEmpty)
         #expect(try await rig.entitle.count("owner_changes") == 0)
         #expect(await rig.rebuild().code == 0)
     }

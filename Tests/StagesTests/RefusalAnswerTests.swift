@@ -10,7 +10,7 @@ import Worker
 
 @testable import DedupeStage
 
-/// What those are told who wait for a record that a stage refuses.
+/// The answers for the requests that wait for a record that a stage refuses.
 @Suite(.timeLimit(.minutes(10))) struct RefusalAnswerTests {
     private static let header = KafkaHeader(name: "correlation-id", text: "request")
 

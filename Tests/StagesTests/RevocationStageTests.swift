@@ -52,11 +52,11 @@ struct RevocationStageTests {
 
         let root = try await mine.intermediateResponder()
         let leaf = try await mine.leafResponder(.revoked(since: 1_700_000_000))
-        let learned = "certificate revoked, refusing what it signed since"
+        let revoked = "certificate revoked, refusing what it signed since"
         // A batch is what has the responders asked.
         await eventually(every: .milliseconds(50)) {
             try? await rig.publish([Self.body(mine, signed: 1_699_999_999)])
-            return rig.log.count(learned) == 1
+            return rig.log.count(revoked) == 1
         }
         let before = rig.settled(.deadLettered)
         #expect(before == 0)

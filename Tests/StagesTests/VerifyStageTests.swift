@@ -2,7 +2,6 @@ import AppStore
 import Foundation
 import JSON
 import Kafka
-import OpenSSL
 import Records
 import Settings
 import TestSupport

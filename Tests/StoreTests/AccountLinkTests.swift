@@ -88,7 +88,7 @@ import Testing
             script: "INSERT INTO catalog_versions (content, content_sha256) "
                 + "VALUES ('{}', sha256('{}'))"
         )
-        let told = try await listener.notifications(deadline: .seconds(10))
-        #expect(told.map(\.payload) == ["1"])
+        let notified = try await listener.notifications(deadline: .seconds(10))
+        #expect(notified.map(\.payload) == ["1"])
     }
 }

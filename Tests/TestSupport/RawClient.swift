@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP client that sends what it is told, right or wrong, and reads until the other end closes.
+/// A TCP client that sends any bytes, right or wrong, and reads until the other end closes.
 package struct RawClient: ~Copyable {
     private let descriptor: Int32
 

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// What the refusal of a receipt tells an auditor, and which rule it names.
+/// What the refusal of a receipt holds for an auditor, and which rule it names.
 struct ReceiptRefusalTests {
     /// Each step of the list mends one more defect.
     @Test func `the first rule broken, in their order, is the reason`() throws {

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Reasons, their order, and what a refusal tells an auditor.
+/// Reasons, their order, and what a refusal holds for an auditor.
 struct RefusalTests {
     /// Those of other stages, of receipts, and of revocation.
     static let elsewhere: Set<RefusalReason> = [

@@ -153,7 +153,7 @@ struct RevocationTests {
         }
     }
 
-    private static func verifier(told recorder: Recorder) throws -> Verifier {
+    private static func verifier(reportingTo recorder: Recorder) throws -> Verifier {
         let roots = [try Minted.authority.get(), try MintedReceipts.authority.get()]
         var configuration = VerifierConfiguration(apps: [try Minted.app(trusting: roots)])
         configuration.observer = recorder
@@ -163,7 +163,7 @@ struct RevocationTests {
     @Test func `a chain is reported once, with its first good signature`() throws {
         let authority = try Minted.authority.get()
         let recorder = Recorder()
-        let verifier = try Self.verifier(told: recorder)
+        let verifier = try Self.verifier(reportingTo: recorder)
         _ = verifier.reason(try authority.forge(TransactionFields().json, .flippedSignature))
         #expect(recorder.chains.withLock { $0.isEmpty })
         _ = verifier.reason(try Minted.transaction())
@@ -178,7 +178,7 @@ struct RevocationTests {
     /// must not be among them.
     @Test func `a chain that is not trusted is not reported`() throws {
         let recorder = Recorder()
-        let verifier = try Self.verifier(told: recorder)
+        let verifier = try Self.verifier(reportingTo: recorder)
         let (authority, receipts) = (
             try Minted.authority.get(), try MintedReceipts.authority.get()
         )

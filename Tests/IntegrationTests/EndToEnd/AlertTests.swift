@@ -5,7 +5,7 @@ import Testing
 import Worker
 
 extension PipelineTests {
-    /// The rules by which Prometheus tells somebody, against what the workers really expose.
+    /// The alert rules of Prometheus, against what the workers really expose.
     @Suite(.timeLimit(.minutes(10)))
     struct AlertTests {
         private static let folder = URL(fileURLWithPath: #filePath)

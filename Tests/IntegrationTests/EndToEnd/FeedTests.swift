@@ -7,7 +7,7 @@ import Simulation
 import Worker
 
 extension PipelineTests {
-    /// What others learn of users' entitlements from the topics alone.
+    /// What consumers of the topics alone know of users' entitlements.
     @Suite(.timeLimit(.minutes(10)))
     struct FeedTests {
         private static let topics = [

@@ -26,7 +26,7 @@ extension PipelineTests {
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let service = try await IngestionService(pipeline, secondsMax: 3)
                 let bought = try #require(traffic.items.first { $0.expectedRefusal == nil })
-                // Nobody works yet: nothing is lost, and the app is told to ask again.
+                // No worker runs yet: nothing is lost, and the app is asked to try again.
                 #expect(try service.post(bought.value ?? []).status == 202)
                 try pipeline.startAll()
                 try await pipeline.waitUntilReady()

@@ -59,21 +59,21 @@ final class LinkWorker {
         return (records, try await stage.process(records))
     }
 
-    /// Processes and acknowledges one batch, and lets the outbox tell of the rest.
+    /// Processes and acknowledges one batch, and lets the outbox send the rest.
     ///
     /// - Returns: who owns what went on, in order, then relinked purchases as `id=user`.
     @discardableResult
     func settle(_ samples: [Sample]) async throws -> [String?] {
         let (records, verdicts) = try await process(samples)
         try await stage.acknowledged(records, verdicts)
-        return try await Self.owners(verdicts.flatMap(\.outputs)) + told()
+        return try await Self.owners(verdicts.flatMap(\.outputs)) + emptyOutbox()
     }
 
     /// Gives the outbox an occasion.
     ///
-    /// - Returns: the purchases that it tells of, as `id=user`.
+    /// - Returns: the purchases that it sends, as `id=user`.
     @discardableResult
-    func told() async throws -> [String?] {
+    func emptyOutbox() async throws -> [String?] {
         let written = Mutex<[ProducerRecord]>([])
         try await stage.outboxes[0].empty { records in
             written.withLock { $0 += records }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 import Worker
 
-/// What a stage that ends a record tells those who wait for it.
+/// The answer of a stage that ends a record, for the request that waits for it.
 @Suite(.timeLimit(.minutes(10)))
 struct LoopOutcomeTests {
     private static let waiting = [

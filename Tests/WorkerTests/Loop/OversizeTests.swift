@@ -70,7 +70,7 @@ struct OversizeTests {
         worker.start()
         try await rig.publish([[1, 2, 3, 30, 4], [5, 6], [40, 7, 41, 8]])
         try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 3 }
-        // The broker has told its limit by now, or has refused a record: both end alike.
+        // The broker has reported its limit by now, or has refused a record: both end alike.
         try await rig.publish([[9, 30, 10], [11]])
         try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 5 }
         try await worker.stop()
