@@ -179,7 +179,7 @@ import Worker
             )[0].int8(0) == 1
         }
         try await Self.relink(path, [customer])
-        try await path.tell()
+        try await path.emptyOutbox()
         #expect(try await path.held() == ["c \(customer.user("old"))"])
         _ = try await holder.query("COMMIT")
         _ = try await projected
