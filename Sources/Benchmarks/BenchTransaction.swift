@@ -20,6 +20,16 @@ enum BenchTransaction {
         Int(id).map { $0 - firstID }
     }
 
+    /// - Parameter times: how many times as large as Apple's it is. What is added is a field that
+    ///   nobody knows, of one letter: it compresses to nothing, so that it shows what reading the
+    ///   payload costs, not what the network does.
+    static func payload(_ index: Int, times: Int) -> [UInt8] {
+        let payload = payload(index)
+        guard times > 1 else { return payload }
+        let filler = String(repeating: "x", count: payload.count * (times - 1))
+        return payload.dropLast() + Array(",\"filler\":\"\(filler)\"}".utf8)
+    }
+
     static func payload(_ index: Int) -> [UInt8] {
         let purchase = index / perPurchase
         let period = Int64(index % perPurchase)

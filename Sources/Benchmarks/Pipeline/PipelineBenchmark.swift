@@ -16,6 +16,9 @@ struct PipelineBenchmark {
 
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
         console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
+        let record = { (index: Int, topic: String) throws -> ProducerRecord in
+            try self.record(index, topic, setup)
+        }
         try await rig.publish(0..<options.warmUpCount, to: .verify, record)
         try await rig.waitUntilSettled(options.warmUpCount, by: .entitle)
 
@@ -24,6 +27,8 @@ struct PipelineBenchmark {
         // The records lie there before the first worker goes on, so that publishing costs nothing.
         rig.workers[.verify]?.signal(SIGSTOP)
         try await rig.publish(options.warmUpCount..<end, to: .verify, record)
+        let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
+        let activity = try await ServerActivity.begin(rig.database)
         let before = usage()
         let start = ContinuousClock.now
         rig.workers[.verify]?.signal(SIGCONT)
@@ -31,8 +36,10 @@ struct PipelineBenchmark {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let after = usage()
         let rate = Double(options.recordCount) / seconds
+        let found = try await activity.end()
+        let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
 
-        let latency = try await latency(from: end, rate: rate / 2)
+        let latency = try await latency(from: end, rate: rate / 2, record)
         let residents = rig.workers.compactMapValues {
             ProcessUsage.residentBytesMax($0.processID)
         }
@@ -44,11 +51,14 @@ struct PipelineBenchmark {
             setup: setup,
             recordCount: options.recordCount,
             recordsPerSecond: rate,
+            verificationMicroseconds: (unitBefore + unitAfter) / 2,
             workerMicroseconds: after.workers.reduce(into: [:]) { result, element in
                 result[element.key] = perRecord(element.value, before.workers[element.key])
             },
             brokerMicroseconds: perRecord(after.broker, before.broker),
             postgresMicroseconds: perRecord(after.postgres, before.postgres),
+            walBytes: found.walBytes / Double(options.recordCount),
+            lockShares: found.lockShares,
             residentBytesMax: residents,
             latency: latency
         )
@@ -68,11 +78,17 @@ struct PipelineBenchmark {
         )
     }
 
-    private func record(_ index: Int, _ topic: String) throws -> ProducerRecord {
+    private func record(
+        _ index: Int,
+        _ topic: String,
+        _ setup: PipelineOptions.Setup
+    ) throws -> ProducerRecord {
         ProducerRecord(
             topic: topic,
             key: nil,
-            value: try rig.authority.sign(BenchTransaction.payload(index)),
+            value: try rig.authority.sign(
+                BenchTransaction.payload(index, times: setup.payloadTimes)
+            ),
             headers: []
         )
     }
@@ -82,7 +98,8 @@ extension PipelineBenchmark {
     /// Publishes at a steady rate and asks PostgreSQL afterwards when each row was committed.
     private func latency(
         from first: Int,
-        rate: Double
+        rate: Double,
+        _ record: (Int, String) throws -> ProducerRecord
     ) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
         let count = Int(rate * Double(options.latencySeconds))
@@ -94,6 +111,7 @@ extension PipelineBenchmark {
         var published: [Int64] = []
         published.reserveCapacity(count)
         var deliveries: [Delivery] = []
+        let machine = MachineUsage.read()
         let start = ContinuousClock.now
         while published.count < count {
             let due = min(count, Int((ContinuousClock.now - start) / .seconds(1) * rate) + 1)
@@ -108,14 +126,16 @@ extension PipelineBenchmark {
             }
         }
         await producer.close(deadline: .seconds(10))
+        let idle = MachineUsage.idleShare(from: machine, to: MachineUsage.read())
         try await rig.waitUntilSettled(first + count, by: .entitle)
-        return try await latency(of: published, from: first, rate: rate)
+        return try await latency(of: published, from: first, rate: rate, idle)
     }
 
     private func latency(
         of published: [Int64],
         from first: Int,
-        rate: Double
+        rate: Double,
+        _ idleShare: Double?
     ) async throws -> PipelineMeasurement.Latency? {
         let commits = try await PostgresConnection.lend(rig.database) { connection in
             try await StoredFacts.commits(from: BenchTransaction.id(first), on: connection)
@@ -139,6 +159,7 @@ extension PipelineBenchmark {
             recordsPerSecond: rate,
             p50: milliseconds[milliseconds.count / 2],
             p99: milliseconds[milliseconds.count * 99 / 100],
+            idleShare: idleShare,
             hops: try await HopLatency.measure(
                 rig,
                 since: (published.first ?? 0) / 1_000,

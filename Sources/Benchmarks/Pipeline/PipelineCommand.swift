@@ -13,10 +13,7 @@ enum PipelineCommand {
         let options = try PipelineOptions(parsed)
         var measurements: [PipelineMeasurement] = []
         for setup in options.setups {
-            console.note(
-                "measuring with \(setup.partitions) partitions and "
-                    + "\(Quantity.grouped(setup.storedCount)) stored facts"
-            )
+            console.note("measuring with \(setup.text)")
             let rig = try await PipelineRig.build(
                 bootstrap: options.kafka,
                 postgres: options.postgres,
@@ -46,9 +43,13 @@ enum PipelineCommand {
 struct PipelineOptions {
     /// One measurement of the whole pipeline.
     struct Setup: Hashable {
-        let partitions: Int
+        var partitions: Int
         /// Transactions that PostgreSQL holds already.
-        let storedCount: Int
+        var storedCount: Int
+        /// How many times as large as Apple's the payloads are.
+        var payloadTimes = 1
+        /// Whether PostgreSQL has more memory and log than a server on its own defaults.
+        var isTuned = false
     }
 
     let kafka: String
@@ -78,6 +79,12 @@ struct PipelineOptions {
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
             CommandOption("stored", argument: "N,…", "Facts already there (0); several: compared."),
+            CommandOption(
+                "payload-times",
+                argument: "N,…",
+                "How large payloads are, of Apple's (1); several: compared."
+            ),
+            CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
             CommandOption("json", "Write JSON instead of tables."),
         ]
     )
@@ -93,11 +100,34 @@ struct PipelineOptions {
         isJSON = options.isSet("json")
         let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]
         let stored = try BenchOptions.numbers(options, "stored", in: 0...100_000_000) ?? [0]
-        guard postgres == nil || (partitions.count == 1 && stored.count == 1) else {
+        let times = try BenchOptions.numbers(options, "payload-times", in: 1...50) ?? [1]
+        let first = Setup(
+            partitions: partitions[0],
+            storedCount: stored[0],
+            payloadTimes: times[0]
+        )
+        var setups = [first]
+        func compare(_ change: (inout Setup) -> Void) {
+            var setup = first
+            change(&setup)
+            setups.append(setup)
+        }
+        for count in partitions.dropFirst() { compare { $0.partitions = count } }
+        for count in stored.dropFirst() { compare { $0.storedCount = count } }
+        for count in times.dropFirst() { compare { $0.payloadTimes = count } }
+        if options.isSet("tuned") { compare { $0.isTuned = true } }
+        guard postgres == nil || setups.count == 1 else {
             throw UsageError("--postgres: one database serves one measurement only")
         }
-        setups =
-            partitions.map { Setup(partitions: $0, storedCount: stored[0]) }
-            + stored.dropFirst().map { Setup(partitions: partitions[0], storedCount: $0) }
+        self.setups = setups
+    }
+}
+
+extension PipelineOptions.Setup {
+    /// `4 partitions, 0 stored facts`, and what else is not as in most measurements.
+    var text: String {
+        "\(partitions) partitions, \(Quantity.grouped(storedCount)) stored facts"
+            + (payloadTimes > 1 ? ", payloads \(payloadTimes) times as large" : "")
+            + (isTuned ? ", PostgreSQL tuned" : "")
     }
 }

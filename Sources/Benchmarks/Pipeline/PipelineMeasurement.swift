@@ -11,10 +11,16 @@ struct PipelineMeasurement {
     let setup: PipelineOptions.Setup
     let recordCount: Int
     let recordsPerSecond: Double
+    /// Processor time of one P-256 verification of OpenSSL, in the same run.
+    let verificationMicroseconds: Double
     /// Processor time per record, in microseconds.
     let workerMicroseconds: [StageDescription: Double]
     let brokerMicroseconds: Double?
     let postgresMicroseconds: Double?
+    /// Bytes of PostgreSQL's write-ahead log per record.
+    let walBytes: Double
+    /// Of the time that a stage spends in transactions, what it waits for locks.
+    let lockShares: [StageDescription: Double]
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
     let latency: Latency?
@@ -24,8 +30,20 @@ struct PipelineMeasurement {
         let recordsPerSecond: Double
         let p50: Double
         let p99: Double
+        /// Of both cores' time while records were published; nil where the system does not tell.
+        let idleShare: Double?
         /// From publishing to the topic that a stage reads, by that stage, sorted.
         let hops: [StageDescription: [Double]]
+    }
+
+    /// A time as a number of verifications.
+    func verifications(_ microseconds: Double) -> Double {
+        microseconds / verificationMicroseconds
+    }
+
+    /// What comes after verification: it does not read payloads.
+    var laterStagesMicroseconds: Double {
+        workerMicroseconds.filter { $0.key != .verify }.values.reduce(0, +)
     }
 
     var allWorkersMicroseconds: Double {
@@ -61,6 +79,28 @@ enum HopLatency {
             source >= since
         else { return nil }
         return Double(written - source)
+    }
+}
+
+/// How the machine's cores spend their time, read from `/proc/stat`.
+enum MachineUsage {
+    struct Ticks {
+        let idle: Double
+        let all: Double
+    }
+
+    static func read() -> Ticks? {
+        guard let bytes = FileManager.default.contents(atPath: "/proc/stat"),
+            let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first
+        else { return nil }
+        let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { Double($0) }
+        guard ticks.count == 8 else { return nil }
+        return Ticks(idle: ticks[3] + ticks[4], all: ticks.reduce(0, +))
+    }
+
+    static func idleShare(from start: Ticks?, to end: Ticks?) -> Double? {
+        guard let start, let end, end.all > start.all else { return nil }
+        return (end.idle - start.idle) / (end.all - start.all)
     }
 }
 

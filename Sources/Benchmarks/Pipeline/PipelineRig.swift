@@ -59,7 +59,7 @@ final class PipelineRig: Sendable {
         let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
         let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
         try await createTopics(layout, kafka)
-        let server = postgres == nil ? try await startPostgres() : nil
+        let server = postgres == nil ? try await startPostgres(isTuned: setup.isTuned) : nil
         let url = postgres ?? server?.connectionString() ?? ""
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
         try await prepare(database, storedCount: setup.storedCount, console: console)
@@ -96,13 +96,17 @@ final class PipelineRig: Sendable {
         await admin.close()
     }
 
-    private static func startPostgres() async throws -> PrivatePostgres {
+    /// A server on its own defaults, and with the commit's time of every row for the latency.
+    private static func startPostgres(isTuned: Bool) async throws -> PrivatePostgres {
         var configuration = PrivatePostgres.Configuration()
-        // As a careful operator would run it, and with the commit's time of every row.
         configuration.isDurable = true
         configuration.settings = [
-            "track_commit_timestamp": "on", "shared_buffers": "256MB", "max_wal_size": "4GB",
+            "track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10",
         ]
+        if isTuned {
+            configuration.settings["shared_buffers"] = "256MB"
+            configuration.settings["max_wal_size"] = "4GB"
+        }
         return try await PrivatePostgres.start(configuration)
     }
 

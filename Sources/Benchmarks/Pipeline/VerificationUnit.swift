@@ -1,0 +1,25 @@
+import OpenSSL
+import Simulation
+
+/// What one P-256 verification of OpenSSL costs on this machine now: the unit of the pipeline's
+/// figures, which takes the machine out of them.
+enum VerificationUnit {
+    /// In microseconds of processor time, measured on one thread for so long.
+    static func measure(_ authority: CertificateAuthority, for duration: Duration) throws -> Double
+    {
+        guard let key = try Certificate(der: authority.leaf).p256Key else {
+            preconditionFailure("a throw-away leaf has a P-256 key")
+        }
+        // Short, so that its digest costs nothing beside the signature.
+        let message = Array("one verification".utf8)
+        let signature = try authority.leafKey.sign(message, digest: .sha256)
+        return RateMeter.rate(threads: 1, duration: duration) {
+            let baseline = VerificationBaseline(key: key)
+            return { _ in
+                let isValid = baseline.verify(der: signature, over: message)
+                precondition(isValid, "the benchmark's own signature does not verify")
+            }
+        }
+        .cpuMicroseconds
+    }
+}
