@@ -11,6 +11,7 @@ package enum BenchCommand {
           dedupe     the deduplication of pure duplicates, on a real Kafka
           entitle    the entitle stage by kind of record, PostgreSQL beside it
           pipeline   from the raw topic to committed rows, on a real Kafka
+          compare    two builds in turns, by their own bench pipeline
 
         bench COMMAND --help explains a command's options.
         """
@@ -26,11 +27,13 @@ package enum BenchCommand {
                 return try await EntitleCommand.run(arguments.dropFirst(), console: console)
             case "pipeline":
                 return try await PipelineCommand.run(arguments.dropFirst(), console: console)
+            case "compare":
+                return try await CompareCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(text: usage)
                 return ExitCode.success
             default:
-                throw UsageError("expected a command: verify, dedupe, entitle or pipeline")
+                throw UsageError("expected a command: verify, dedupe, entitle, pipeline or compare")
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")
