@@ -186,7 +186,10 @@ let package = Package(
         ),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
-        tests("StoreTests", ["Postgres", "Settings", "Store", "TestSupport"]),
+        tests(
+            "StoreTests",
+            ["AppStore", "Entitlements", "Postgres", "Settings", "Store", "TestSupport"]
+        ),
         tests(
             "SimulationTests",
             ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
