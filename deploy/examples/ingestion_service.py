@@ -17,7 +17,7 @@ answer:
 
 Anybody with a copy of a signed transaction can post it, also one that another user bought. Every
 ingestion service therefore compares the outcome's user with the user of its own session before it
-answers: of another's purchase the app is told that it is another's, never whose, nor what they hold.
+answers: of another's purchase the app learns only that it belongs to another user.
 An outcome without a user belongs to nobody yet. The last outcome of a body lists what its user holds.
 
 Needs Debian's python3-confluent-kafka. A real one authenticates the app. Which user it is goes into
@@ -39,12 +39,12 @@ BODY_BYTES_MAX = 1 << 20
 OF_THE_USER = ("userID", "entitlements", "omitted")
 
 
-def told_to(user, outcome):
+def answer_for(user, outcome):
     """What a user may read of an outcome: nothing about another user."""
     if outcome["userID"] in (user, None):
         return outcome
-    told = {name: value for name, value in outcome.items() if name not in OF_THE_USER}
-    return told | {"userID": None, "entitlements": None, "belongsToAnother": True}
+    public = {name: value for name, value in outcome.items() if name not in OF_THE_USER}
+    return public | {"userID": None, "entitlements": None, "belongsToAnother": True}
 
 
 class Waiting:
@@ -146,8 +146,8 @@ def service(pipeline, seconds_max):
                 return self.answer(503, {"error": "not published, ask again later"})
             is_refused = any(outcome["status"] == "dead_lettered" for outcome in outcomes)
             status = 422 if is_refused else 200 if is_settled else 202
-            told = [told_to(user, outcome) for outcome in outcomes]
-            self.answer(status, {"isSettled": is_settled, "outcomes": told})
+            answers = [answer_for(user, outcome) for outcome in outcomes]
+            self.answer(status, {"isSettled": is_settled, "outcomes": answers})
 
         def answer(self, status, value):
             body = json.dumps(value).encode()
