@@ -110,7 +110,7 @@ import Worker
                 == StageTally(
                     began: 0,
                     counts: [.ordered: 3, .returned: 1, .deadLettered: 1],
-                    forwarded: 4
+                    forwarded: 3
                 )
         )
         #expect(try await rig.contents(prefix + "orders").count == 3)

@@ -95,17 +95,20 @@ struct Batch: Sendable {
 
     /// What the batch adds to each part's tally.
     ///
-    /// - Parameter pins: nothing from these offsets on counts.
+    /// - Parameters:
+    ///   - pins: nothing from these offsets on counts.
+    ///   - nextTopic: outputs to it count as forwarded; nil where there is none.
     func increments(
         _ verdicts: [Verdict],
-        pins: [TopicPartition: Int64] = [:]
+        pins: [TopicPartition: Int64] = [:],
+        nextTopic: String? = nil
     ) -> [TallyIncrement] {
         precondition(verdicts.count == records.count, "one verdict for each record")
         var increments = Array(repeating: TallyIncrement(), count: parts.count)
         for (index, verdict) in verdicts.enumerated() {
             increments[partOfRecord[index]].add(
                 verdict.disposition,
-                outputs: verdict.outputs.count
+                forwarded: verdict.outputs.count { $0.topic == nextTopic }
             )
         }
         guard !gaps.isEmpty else { return increments }

@@ -7,7 +7,8 @@ package struct StageTally: Hashable, Sendable {
     package let began: Int64
     /// Records by disposition; none that is zero.
     package private(set) var counts: [Disposition: Int64]
-    /// Records written to other topics, dead letters not among them.
+    /// Records written to the topic that the next stage reads, with which `pipeline reconcile`
+    /// compares what is there.
     package private(set) var forwarded: Int64
 
     package init(began: Int64, counts: [Disposition: Int64] = [:], forwarded: Int64 = 0) {
@@ -49,9 +50,9 @@ struct TallyIncrement: Equatable, Sendable {
 
     var total: Int64 { counts.values.reduce(0, +) }
 
-    mutating func add(_ disposition: Disposition, outputs: Int = 0) {
+    mutating func add(_ disposition: Disposition, forwarded count: Int = 0) {
         counts[disposition, default: 0] += 1
-        forwarded += Int64(outputs)
+        forwarded += Int64(count)
     }
 
     mutating func addSkipped(_ count: Int64) {

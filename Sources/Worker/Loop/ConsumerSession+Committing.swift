@@ -45,7 +45,11 @@ extension ConsumerSession {
     /// Counts a batch whose outputs are safe; what is settled without a hole can be committed.
     private func settle(_ processed: ProcessedBatch) {
         let batch = processed.batch
-        let increments = batch.increments(processed.verdicts, pins: processed.pins)
+        let increments = batch.increments(
+            processed.verdicts,
+            pins: processed.pins,
+            nextTopic: configuration.nextTopic
+        )
         let settled = assignment.withLock { assignment in
             zip(batch.parts, increments).filter { part, increment in
                 guard !part.isWatched, assignment.isCurrent(part.claim) else { return false }

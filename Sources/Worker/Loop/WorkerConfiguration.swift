@@ -10,6 +10,8 @@ package struct WorkerConfiguration: Sendable {
     package var inputTopics: [String]
     /// What is written, the dead letters not among them; for the checks at start.
     package var outputTopics: [String]
+    /// What the next stage reads, where there is one; records written to it count as forwarded.
+    package var nextTopic: String?
     package var deadLetterTopic: String
     /// Where records that carry a correlation ID are answered; nil for no answers.
     package var outcomesTopic: String?
@@ -39,6 +41,7 @@ package struct WorkerConfiguration: Sendable {
     /// For closing the clients at the end.
     package var closeDeadline = Duration.seconds(5)
 
+    /// The first of the output topics is the next stage's.
     package init(
         stage: StageDescription,
         inputTopics: [String],
@@ -50,6 +53,7 @@ package struct WorkerConfiguration: Sendable {
         self.stage = stage
         self.inputTopics = inputTopics
         self.outputTopics = outputTopics
+        nextTopic = outputTopics.first
         self.deadLetterTopic = deadLetterTopic
         self.consumerProperties = consumerProperties
         self.producerProperties = producerProperties
@@ -69,6 +73,7 @@ extension WorkerConfiguration {
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)
         )
+        nextTopic = stage.outputTopic.map { settings.topic($0) }
         outcomesTopic = settings.topic(Topic.outcomes)
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
