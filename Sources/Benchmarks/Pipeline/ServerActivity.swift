@@ -25,6 +25,7 @@ final class ServerActivity: Sendable {
     private let connection: PostgresConnection
     private let walStart: Double
     private let samples = Mutex(Samples())
+    private let isEnding = Atomic(false)
     private let sampling = Mutex<Task<Void, any Error>?>(nil)
 
     private init(_ connection: PostgresConnection, walStart: Double) {
@@ -41,7 +42,7 @@ final class ServerActivity: Sendable {
         )
         activity.sampling.withLock {
             $0 = Task { [activity] in
-                while !Task.isCancelled {
+                while !activity.isEnding.load(ordering: .acquiring) {
                     try await activity.sample()
                     try await Task.sleep(for: interval)
                 }
@@ -52,13 +53,9 @@ final class ServerActivity: Sendable {
 
     /// Ends the sampling and its connection.
     func end() async throws -> Findings {
-        let task = sampling.withLock { $0 }
-        task?.cancel()
-        do {
-            try await task?.value
-        } catch is CancellationError {
-            // That is how it ends.
-        }
+        // Not cancelled: that would close the connection in the midst of a sample.
+        isEnding.store(true, ordering: .releasing)
+        try await sampling.withLock { $0 }?.value
         let walBytes = try await Self.walPosition(connection) - walStart
         await connection.close()
         let samples = samples.withLock { $0 }
