@@ -20,8 +20,9 @@ import Testing
         let inFlight = filled()
         #expect(inFlight.values(of: "a") == [1, 2, 4])
         #expect(inFlight.values(of: "c").isEmpty)
-        #expect(inFlight.brought(by: first, at: 10).map(\.value) == [1, 3])
-        #expect(inFlight.brought(by: first, at: 11).isEmpty)
+        #expect(inFlight.brought(by: first, offsets: 10...10).map(\.value) == [1, 3])
+        #expect(inFlight.brought(by: first, offsets: 11...11).isEmpty)
+        #expect(inFlight.brought(by: first, offsets: 10...12).map(\.value) == [1, 3, 4])
     }
 
     @Test func `a record takes its own entries along and no others`() {
@@ -29,7 +30,7 @@ import Testing
         inFlight.forget(first, offsets: 10...10)
         #expect(inFlight.values(of: "a") == [2, 4])
         #expect(inFlight.values(of: "b").isEmpty)
-        #expect(inFlight.brought(by: first, at: 12).map(\.value) == [4])
+        #expect(inFlight.brought(by: first, offsets: 12...12).map(\.value) == [4])
     }
 
     @Test func `what is read again is forgotten from there on`() {

@@ -74,9 +74,12 @@ package final class DedupeStage: Stage {
         _ records: [ConsumerRecord],
         _ verdicts: [Verdict]
     ) async throws {
+        let settled = Self.offsets(of: records)
+        let refused = Self.refused(records, verdicts)
         let marks = inFlight.withLock { inFlight in
-            zip(records, verdicts).filter { $1.refusal == nil }.flatMap { record, _ in
-                inFlight.brought(by: record.topicPartition, at: record.offset)
+            settled.flatMap { partition, offsets in
+                inFlight.brought(by: partition, offsets: offsets)
+                    .filter { refused[partition]?.contains($0.offset) != true }
                     .map { DedupeMemory.Mark(key: $0.key, revision: $0.value) }
             }
         }
@@ -87,11 +90,36 @@ package final class DedupeStage: Stage {
         } refused: { _, _ in
         }
         inFlight.withLock { inFlight in
-            for record in records {
-                inFlight.forget(record.topicPartition, offsets: record.offset...record.offset)
+            for (partition, offsets) in settled {
+                inFlight.forget(partition, offsets: offsets)
             }
         }
         pruning.beginIfDue()
+    }
+
+    /// From the first to the last record of each partition: what lies between them was in the same
+    /// batch, or brought nothing.
+    private static func offsets(
+        of records: [ConsumerRecord]
+    ) -> [TopicPartition: ClosedRange<Int64>] {
+        var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
+        for record in records {
+            let first = offsets[record.topicPartition]?.lowerBound ?? record.offset
+            offsets[record.topicPartition] = first...record.offset
+        }
+        return offsets
+    }
+
+    /// Records that did not go on, though they were believed to when they were processed.
+    private static func refused(
+        _ records: [ConsumerRecord],
+        _ verdicts: [Verdict]
+    ) -> [TopicPartition: Set<Int64>] {
+        var refused: [TopicPartition: Set<Int64>] = [:]
+        for (record, verdict) in zip(records, verdicts) where verdict.refusal != nil {
+            refused[record.topicPartition, default: []].insert(record.offset)
+        }
+        return refused
     }
 
     package func abandoned(_ partitions: [TopicPartition]) async {

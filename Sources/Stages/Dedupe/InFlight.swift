@@ -16,14 +16,16 @@ struct InFlight<Key: Hashable, Value> {
         let value: Value
     }
 
-    private struct Position {
+    /// What one record has brought of one key.
+    struct Arrival {
         let offset: Int64
         let key: Key
+        let value: Value
     }
 
     private var entries: [Key: [Entry]] = [:]
     /// By ascending offset, as a partition is read in order.
-    private var positions: [TopicPartition: [Position]] = [:]
+    private var arrivals: [TopicPartition: [Arrival]] = [:]
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -43,53 +45,49 @@ struct InFlight<Key: Hashable, Value> {
         entries[key, default: []].append(
             Entry(partition: partition, offset: offset, value: value)
         )
-        let last = positions[partition]?.last?.offset ?? .min
+        let last = arrivals[partition]?.last?.offset ?? .min
         precondition(last <= offset, "a partition goes back without being forgotten")
-        positions[partition, default: []].append(Position(offset: offset, key: key))
+        arrivals[partition, default: []].append(Arrival(offset: offset, key: key, value: value))
     }
 
-    /// The entries that the record brought.
+    /// What the partition's records in the range have brought, in their order.
     func brought(
         by partition: TopicPartition,
-        at offset: Int64
-    ) -> [(key: Key, value: Value)] {
-        guard let list = positions[partition] else { return [] }
-        return list[range(of: offset...offset, in: list)].flatMap { position in
-            (entries[position.key] ?? [])
-                .filter { $0.offset == offset && $0.partition == partition }
-                .map { (position.key, $0.value) }
-        }
+        offsets: ClosedRange<Int64>
+    ) -> ArraySlice<Arrival> {
+        guard let list = arrivals[partition] else { return [] }
+        return list[range(of: offsets, in: list)]
     }
 
     /// Forgets what the partition's records in the range brought.
     mutating func forget(_ partition: TopicPartition, offsets: ClosedRange<Int64>) {
-        guard var list = positions.removeValue(forKey: partition) else { return }
+        guard var list = arrivals.removeValue(forKey: partition) else { return }
         let range = range(of: offsets, in: list)
-        for position in list[range] {
-            drop(position, of: partition)
+        for arrival in list[range] {
+            drop(arrival, of: partition)
         }
         list.removeSubrange(range)
         if !list.isEmpty {
-            positions[partition] = list
+            arrivals[partition] = list
         }
     }
 
-    private mutating func drop(_ position: Position, of partition: TopicPartition) {
-        guard var found = entries.removeValue(forKey: position.key) else { return }
-        found.removeAll { $0.offset == position.offset && $0.partition == partition }
+    private mutating func drop(_ arrival: Arrival, of partition: TopicPartition) {
+        guard var found = entries.removeValue(forKey: arrival.key) else { return }
+        found.removeAll { $0.offset == arrival.offset && $0.partition == partition }
         if !found.isEmpty {
-            entries[position.key] = found
+            entries[arrival.key] = found
         }
     }
 
-    private func range(of offsets: ClosedRange<Int64>, in list: [Position]) -> Range<Int> {
+    private func range(of offsets: ClosedRange<Int64>, in list: [Arrival]) -> Range<Int> {
         let start = Self.partitionPoint(of: list) { $0.offset >= offsets.lowerBound }
         let end = Self.partitionPoint(of: list) { $0.offset > offsets.upperBound }
         return start..<end
     }
 
     /// The first index from which on the claim holds, in a list where it stays true.
-    private static func partitionPoint(of list: [Position], _ claim: (Position) -> Bool) -> Int {
+    private static func partitionPoint(of list: [Arrival], _ claim: (Arrival) -> Bool) -> Int {
         var low = 0
         var high = list.count
         while low < high {
