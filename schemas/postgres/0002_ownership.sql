@@ -268,9 +268,22 @@ $$;
 
 -- Locks, always in the order of their numbers, so that two batches wait for each other instead of
 -- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,
--- which costs a wait and nothing else. Each set is taken by one statement, sorted before the first
--- lock is asked for. Who changes owners locks accounts, then the ownership of purchases; who projects
--- locks the projection of purchases, then users. Neither waits for the other.
+-- which costs a wait and nothing else. Who changes owners locks accounts, then the ownership of
+-- purchases; who projects locks the projection of purchases, then users. Neither waits for the other.
+
+-- Takes the locks of these names. One statement, which has sorted them all before it asks for the
+-- first.
+CREATE FUNCTION lock_in_order(names text[]) RETURNS void
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    PERFORM pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended(name, 0) AS number
+        FROM unnest(names) AS name WHERE name IS NOT NULL
+        ORDER BY 1 OFFSET 0
+    ) AS ordered;
+END
+$$;
 
 -- An Apple Account in an app, whose purchases may name each other's owner.
 CREATE FUNCTION lock_accounts(
@@ -279,12 +292,10 @@ CREATE FUNCTION lock_accounts(
     LANGUAGE plpgsql AS
 $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(number) FROM (
-        SELECT DISTINCT hashtextextended(
-            'account' || chr(9) || e || chr(9) || b || chr(9) || a, 0) AS number
+    PERFORM lock_in_order(ARRAY(
+        SELECT 'account' || chr(9) || e || chr(9) || b || chr(9) || a
         FROM unnest(environments, bundle_ids, app_transaction_ids) AS account (e, b, a)
-        ORDER BY 1 OFFSET 0
-    ) AS ordered;
+    ));
 END
 $$;
 
@@ -296,11 +307,10 @@ CREATE FUNCTION lock_ownership(
     LANGUAGE plpgsql AS
 $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(number) FROM (
-        SELECT DISTINCT hashtextextended('ownership' || chr(9) || e || chr(9) || o, 0) AS number
+    PERFORM lock_in_order(ARRAY(
+        SELECT 'ownership' || chr(9) || e || chr(9) || o
         FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
-        ORDER BY 1 OFFSET 0
-    ) AS ordered;
+    ));
 END
 $$;
 

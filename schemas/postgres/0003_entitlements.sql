@@ -176,11 +176,10 @@ CREATE FUNCTION lock_projection(
     LANGUAGE plpgsql AS
 $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(number) FROM (
-        SELECT DISTINCT hashtextextended('projection' || chr(9) || e || chr(9) || o, 0) AS number
+    PERFORM lock_in_order(ARRAY(
+        SELECT 'projection' || chr(9) || e || chr(9) || o
         FROM unnest(environments, original_transaction_ids) AS purchase (e, o)
-        ORDER BY 1 OFFSET 0
-    ) AS ordered;
+    ));
 END
 $$;
 
@@ -189,11 +188,7 @@ CREATE FUNCTION lock_users(user_ids text[]) RETURNS void
     LANGUAGE plpgsql AS
 $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(number) FROM (
-        SELECT DISTINCT hashtextextended('user' || chr(9) || u, 0) AS number
-        FROM unnest(user_ids) AS u WHERE u IS NOT NULL
-        ORDER BY 1 OFFSET 0
-    ) AS ordered;
+    PERFORM lock_in_order(ARRAY(SELECT 'user' || chr(9) || u FROM unnest(user_ids) AS u));
 END
 $$;
 
