@@ -8,10 +8,12 @@ import Postgres
 /// projection, users; always in this order. Each set is taken by one statement in the order of the
 /// locks' numbers, so that two batches wait for each other but never in a circle.
 ///
-/// The two workers never wait for each other. An owner is changed and marked in `owner_changes`
+/// The two workers share none of these locks. An owner is changed and marked in `owner_changes`
 /// before the record that tells of it is sent. A projection that still read the former owner leaves
 /// the mark, and the one that follows the record has the lock of the projection after it, or before
-/// it: whichever is last reads the owner as it is.
+/// it: whichever is last reads the owner as it is. One of the two waits for a row of the other at
+/// most: who marks a purchase whose former mark a projection has just removed waits until that has
+/// committed. Projections never wait for a mark, so that there is no circle.
 package enum Locks {
     /// Shared by all who decide by the links.
     package static let sharedLinks = shared("links")
