@@ -28,15 +28,15 @@ struct PipelineBenchmark {
         rig.workers[.verify]?.signal(SIGSTOP)
         try await rig.publish(options.warmUpCount..<end, to: .verify, record)
         let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
-        let activity = try await ServerActivity.begin(rig.database)
-        let before = usage()
-        let start = ContinuousClock.now
-        rig.workers[.verify]?.signal(SIGCONT)
-        try await rig.waitUntilSettled(end, by: .entitle)
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let after = usage()
-        let rate = Double(options.recordCount) / seconds
-        let found = try await activity.end()
+        let (run, found) = try await ServerActivity.sampled(rig.database) {
+            let before = usage()
+            let start = ContinuousClock.now
+            rig.workers[.verify]?.signal(SIGCONT)
+            try await rig.waitUntilSettled(end, by: .entitle)
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            return (before: before, after: usage(), seconds: seconds)
+        }
+        let rate = Double(options.recordCount) / run.seconds
         let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
 
         let latency = try await latency(from: end, rate: rate / 2, record)
@@ -52,11 +52,11 @@ struct PipelineBenchmark {
             recordCount: options.recordCount,
             recordsPerSecond: rate,
             verificationMicroseconds: (unitBefore + unitAfter) / 2,
-            workerMicroseconds: after.workers.reduce(into: [:]) { result, element in
-                result[element.key] = perRecord(element.value, before.workers[element.key])
+            workerMicroseconds: run.after.workers.reduce(into: [:]) { result, element in
+                result[element.key] = perRecord(element.value, run.before.workers[element.key])
             },
-            brokerMicroseconds: perRecord(after.broker, before.broker),
-            postgresMicroseconds: perRecord(after.postgres, before.postgres),
+            brokerMicroseconds: perRecord(run.after.broker, run.before.broker),
+            postgresMicroseconds: perRecord(run.after.postgres, run.before.postgres),
             walBytes: found.walBytes / Double(options.recordCount),
             lockShares: found.lockShares,
             residentBytesMax: residents,

@@ -1,4 +1,4 @@
-import Foundation
+import Operations
 import Postgres
 import Synchronization
 import Topology
@@ -23,41 +23,33 @@ final class ServerActivity: Sendable {
     private static let interval = Duration.milliseconds(25)
 
     private let connection: PostgresConnection
-    private let walStart: Double
     private let samples = Mutex(Samples())
     private let isEnding = Atomic(false)
-    private let sampling = Mutex<Task<Void, any Error>?>(nil)
 
-    private init(_ connection: PostgresConnection, walStart: Double) {
+    private init(_ connection: PostgresConnection) {
         self.connection = connection
-        self.walStart = walStart
     }
 
-    /// Begins to sample, on a connection of its own.
-    static func begin(_ database: PostgresOptions) async throws -> ServerActivity {
-        let connection = try await PostgresConnection.connect(database)
-        let activity = ServerActivity(
-            connection,
-            walStart: try await walPosition(connection)
-        )
-        activity.sampling.withLock {
-            $0 = Task { [activity] in
-                while !activity.isEnding.load(ordering: .acquiring) {
-                    try await activity.sample()
-                    try await Task.sleep(for: interval)
-                }
-            }
+    /// Samples while `body` runs, on a connection of its own that ends with it.
+    static func sampled<Result>(
+        _ database: PostgresOptions,
+        during body: () async throws -> Result
+    ) async throws -> (Result, Findings) {
+        try await PostgresConnection.lend(database) { connection in
+            let activity = ServerActivity(connection)
+            let walStart = try await activity.walPosition()
+            let sampling = Task { try await activity.sampleRepeatedly() }
+            // Not cancelled: that would close the connection in the midst of a sample.
+            defer { activity.isEnding.store(true, ordering: .releasing) }
+            let result = try await body()
+            activity.isEnding.store(true, ordering: .releasing)
+            try await sampling.value
+            let walBytes = try await activity.walPosition() - walStart
+            return (result, activity.findings(walBytes: walBytes))
         }
-        return activity
     }
 
-    /// Ends the sampling and its connection.
-    func end() async throws -> Findings {
-        // Not cancelled: that would close the connection in the midst of a sample.
-        isEnding.store(true, ordering: .releasing)
-        try await sampling.withLock { $0 }?.value
-        let walBytes = try await Self.walPosition(connection) - walStart
-        await connection.close()
+    private func findings(walBytes: Double) -> Findings {
         let samples = samples.withLock { $0 }
         var shares: [StageDescription: Double] = [:]
         for stage in Topology.stages {
@@ -66,6 +58,13 @@ final class ServerActivity: Sendable {
             }
         }
         return Findings(lockShares: shares, walBytes: walBytes)
+    }
+
+    private func sampleRepeatedly() async throws {
+        while !isEnding.load(ordering: .acquiring) {
+            try await sample()
+            try await Task.sleep(for: Self.interval)
+        }
     }
 
     private func sample() async throws {
@@ -87,7 +86,7 @@ final class ServerActivity: Sendable {
         }
     }
 
-    private static func walPosition(_ connection: PostgresConnection) async throws -> Double {
+    private func walPosition() async throws -> Double {
         try await connection.query(
             "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
         )[0].float8(0)
