@@ -47,11 +47,6 @@ package struct SHA256Digest: Hashable, Sendable {
         (first, second, third, fourth) = (words[0], words[1], words[2], words[3])
     }
 
-    /// All bits zero; the caller fills in the bytes.
-    init() {
-        (first, second, third, fourth) = (0, 0, 0, 0)
-    }
-
     /// The digest's 32 bytes, as OpenSSL wrote them.
     init(words: InlineArray<4, UInt64>) {
         first = UInt64(bigEndian: words[0])
@@ -101,7 +96,6 @@ package struct SHA256Digest: Hashable, Sendable {
         default: preconditionFailure("a SHA-256 has four words")
         }
     }
-
 }
 
 /// Eight hexadecimal digits at a time, each in a byte of one word.

@@ -29,10 +29,9 @@ package struct StageTally: Hashable, Sendable {
 
     package var total: Int64 { counts.values.reduce(0, +) }
 
-    package mutating func add(_ disposition: Disposition, _ count: Int64 = 1, outputs: Int64 = 0) {
+    package mutating func add(_ disposition: Disposition, _ count: Int64 = 1) {
         guard count != 0 else { return }
         counts[disposition, default: 0] += count
-        forwarded += outputs
     }
 
     mutating func add(_ other: TallyIncrement) {
