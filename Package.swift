@@ -188,7 +188,10 @@ let package = Package(
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(
             "StoreTests",
-            ["AppStore", "Entitlements", "Postgres", "Settings", "Store", "TestSupport"]
+            [
+                "AppStore", "Entitlements", "Postgres", "Records", "Settings", "Store",
+                "TestSupport",
+            ]
         ),
         tests(
             "SimulationTests",

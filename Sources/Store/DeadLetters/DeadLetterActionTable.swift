@@ -1,0 +1,249 @@
+package import AppStore
+package import Postgres
+
+/// Something that somebody did about dead letters; written once and never changed.
+package struct DeadLetterAction: Equatable, Sendable {
+    package enum Kind: String, TextColumnValue, CaseIterable {
+        case resolved, suppressed, reopened, replayed, revealed, redacted, exported
+        case replayAccepted = "replay_accepted"
+        case replayRefused = "replay_refused"
+        case replayStarted = "replay_started"
+        case replayStopped = "replay_stopped"
+        case replayCompleted = "replay_completed"
+        case signedIn = "signed_in"
+        case signedOut = "signed_out"
+    }
+
+    /// Grows with each action.
+    package let number: Int64
+    package let at: Timestamp
+    package let who: String
+    package let kind: Kind
+    package let why: String?
+    package let deadLetterID: String?
+    package let replay: Int64?
+    package let detail: String?
+}
+
+/// What is to be written; its number and time are the database's.
+package struct NewDeadLetterAction: Equatable, Sendable {
+    package var who: AuditorName
+    package var kind: DeadLetterAction.Kind
+    /// Required of `resolved`, `suppressed`, `reopened` and `redacted`.
+    package var why: String?
+    /// Required of what concerns a letter.
+    package var deadLetterID: String?
+    package var replay: Int64?
+    package var detail: String?
+
+    package init(
+        who: AuditorName,
+        kind: DeadLetterAction.Kind,
+        why: String? = nil,
+        deadLetterID: String? = nil,
+        replay: Int64? = nil,
+        detail: String? = nil
+    ) {
+        self.who = who
+        self.kind = kind
+        self.why = why
+        self.deadLetterID = deadLetterID
+        self.replay = replay
+        self.detail = detail
+    }
+}
+
+/// Who does something: 1 to 255 bytes without control characters.
+package struct AuditorName: Hashable, Sendable {
+    package let text: String
+
+    /// Nil for a text that is no name.
+    package init?(_ text: String) {
+        guard !text.isEmpty, ShortText.isAcceptable(Array(text.utf8)) else { return nil }
+        self.text = text
+    }
+}
+
+/// The state of one letter, with what is known of it.
+package struct DeadLetterStanding: Equatable, Sendable {
+    package let id: String
+    package let state: DeadLetterState
+    package let since: Timestamp
+    /// The replay that sent it last.
+    package let replay: Int64?
+    /// What became of that: true for accepted, false for refused, nil where it is not known.
+    package let isAccepted: Bool?
+    package let who: String
+}
+
+/// The append-only table `dead_letter_actions`, and `dead_letter_states`, which a trigger of it
+/// writes.
+package enum DeadLetterActionTable {
+    static let append = Statement<[NewDeadLetterAction], Void>(
+        [
+            .rows(
+                "new",
+                [
+                    Column("who", \.who.text), Column("action", \.kind),
+                    Column("why") { $0.why.map(StorableText.whole) },
+                    Column("dead_letter_id") { $0.deadLetterID.map(StorableText.of) },
+                    Column("replay", \.replay),
+                    Column("detail") { $0.detail.map(StorableText.whole) },
+                ]
+            )
+        ],
+        "INSERT INTO dead_letter_actions ($new.columns) SELECT * FROM $new"
+    )
+
+    /// Writes actions, all of them or none, and what follows from them for the letters' states.
+    package static func append(
+        _ actions: [NewDeadLetterAction],
+        on connection: PostgresConnection
+    ) async throws {
+        guard !actions.isEmpty else { return }
+        _ = try await connection.run(append, actions)
+    }
+
+    /// Writes actions, all of them or none, and what follows from them for the letters' states.
+    package static func append(
+        _ actions: [NewDeadLetterAction],
+        on client: PostgresClient
+    ) async throws {
+        try await client.withConnection { try await append(actions, on: $0) }
+    }
+
+    typealias Decision = (query: DeadLetterQuery, action: NewDeadLetterAction, state: String)
+
+    static let decide = Statement<Decision, Void>(
+        DeadLetterQuery.parameters(\.query) + [
+            .value("who", \.action.who.text), .value("action", \.action.kind),
+            .value("why") { $0.action.why.map(StorableText.whole) },
+            .value("state", \.state),
+        ],
+        """
+        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id)
+        SELECT $who, $action, $why, letter.id FROM dead_letters AS letter
+        WHERE letter.state <> $state AND \(DeadLetterQuery.condition)
+        ORDER BY letter.id
+        """
+    )
+
+    /// Writes one action for each letter that is asked for and is not in that state already.
+    ///
+    /// - Parameters:
+    ///   - kind: `resolved`, `suppressed` or `reopened`.
+    ///   - deadline: for all of them, which are written together.
+    /// - Returns: how many letters these were.
+    package static func decide(
+        _ kind: DeadLetterAction.Kind,
+        _ query: DeadLetterQuery,
+        who: AuditorName,
+        why: String,
+        deadline: Duration,
+        on client: PostgresClient
+    ) async throws -> Int {
+        let action = NewDeadLetterAction(who: who, kind: kind, why: why)
+        let state = kind == .reopened ? "open" : kind.rawValue
+        let written = try await client.run(decide, (query, action, state), deadline: deadline)
+        return written.affectedCount
+    }
+
+    private static let reader = RowReader<DeadLetterAction> { columns in
+        let number = columns("number", Int64.self)
+        let at = columns("at", StoredTime.self)
+        let who = columns("who", String.self)
+        let kind = columns("action", DeadLetterAction.Kind.self)
+        let why = columns("why", String?.self)
+        let id = columns("dead_letter_id", String?.self)
+        let replay = columns("replay", Int64?.self)
+        let detail = columns("detail", String?.self)
+        return { row in
+            DeadLetterAction(
+                number: row[number],
+                at: Timestamp(row[at]),
+                who: row[who],
+                kind: row[kind],
+                why: row[why],
+                deadLetterID: row[id],
+                replay: row[replay],
+                detail: row[detail]
+            )
+        }
+    }
+
+    static let ofLetter = Statement<(id: String, limit: Int), DeadLetterAction>(
+        [.value("id") { StorableText.of($0.id) }, .value("limit", \.limit)],
+        returning: reader,
+        """
+        SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
+        WHERE action.dead_letter_id = $id ORDER BY action.number DESC LIMIT $limit
+        """
+    )
+
+    /// What was done about one letter, the last first.
+    package static func history(
+        of id: String,
+        limit: Int,
+        on client: PostgresClient
+    ) async throws -> [DeadLetterAction] {
+        Array(try await client.run(ofLetter, (id, limit)))
+    }
+
+    static let ofAll = Statement<(before: Int64, limit: Int), DeadLetterAction>(
+        [.value("before", \.before), .value("limit", \.limit)],
+        returning: reader,
+        """
+        SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
+        WHERE action.number < $before ORDER BY action.number DESC LIMIT $limit
+        """
+    )
+
+    /// What was done about all, the last first.
+    ///
+    /// - Parameter number: of the last action of the page before.
+    package static func newest(
+        before number: Int64 = .max,
+        limit: Int,
+        on client: PostgresClient
+    ) async throws -> [DeadLetterAction] {
+        Array(try await client.run(ofAll, (number, limit)))
+    }
+
+    static let standing = Statement<[String], DeadLetterStanding>(
+        [.values("ids") { $0.map(StorableText.of) }],
+        returning: RowReader { columns in
+            let id = columns("id", String.self)
+            let state = columns("state", DeadLetterState.self)
+            let since = columns("since", StoredTime.self)
+            let replay = columns("replay", Int64?.self)
+            let outcome = columns("outcome", String?.self)
+            let who = columns("who", String.self)
+            return { row in
+                DeadLetterStanding(
+                    id: row[id],
+                    state: row[state],
+                    since: Timestamp(row[since]),
+                    replay: row[replay],
+                    isAccepted: row[outcome].map { $0 == "accepted" },
+                    who: row[who]
+                )
+            }
+        },
+        """
+        SELECT id, state, since, replay, outcome, who
+        FROM dead_letter_states WHERE id = ANY ($ids)
+        """
+    )
+
+    /// The states of those letters that somebody has done something about.
+    package static func standing(
+        of ids: [String],
+        on client: PostgresClient
+    ) async throws -> [String: DeadLetterStanding] {
+        var standings: [String: DeadLetterStanding] = [:]
+        for standing in try await client.run(standing, ids) {
+            standings[standing.id] = standing
+        }
+        return standings
+    }
+}

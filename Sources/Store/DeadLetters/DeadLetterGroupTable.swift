@@ -1,0 +1,120 @@
+package import AppStore
+package import Postgres
+
+/// Dead letters that look alike: refused for the same reason, signed by the same leaf, of the same
+/// app, source topic and producer.
+package struct DeadLetterGroup: Equatable, Sendable {
+    /// A `DeadLetterRow.groupID`.
+    package let id: String
+    package let reason: String
+    package let leaf: String?
+    package let bundleID: String?
+    package let sourceTopic: String
+    package let producer: String?
+    /// Of those that were asked for.
+    package let letters: Int64
+    package let openLetters: Int64
+    /// Failed in the last hours, and in as many before those.
+    package let recent: Int64
+    package let before: Int64
+    /// Of the whole group.
+    package let firstAt: Timestamp
+    package let lastAt: Timestamp
+}
+
+/// The tables `dead_letter_groups` and `dead_letter_hours`, which triggers of `dead_letters` write.
+package enum DeadLetterGroupTable {
+    typealias Question = (
+        query: DeadLetterQuery, recentFrom: StoredTime, beforeFrom: StoredTime, limit: Int
+    )
+
+    /// How many hours a trend compares with as many before.
+    package static let trendHours: Int64 = 6
+
+    /// The largest groups of the letters that are asked for.
+    ///
+    /// - Parameter now: what the trend counts back from, in whole hours.
+    package static func largest(
+        _ query: DeadLetterQuery,
+        now: Timestamp,
+        limit: Int,
+        on client: PostgresClient
+    ) async throws -> [DeadLetterGroup] {
+        let hour: Int64 = 3_600_000
+        let nextHour = (now.milliseconds / hour + 1) * hour
+        let statement = query.isCounted ? ofHours : ofRows
+        let question = (
+            query, StoredTime(milliseconds: nextHour - trendHours * hour),
+            StoredTime(milliseconds: nextHour - 2 * trendHours * hour), limit
+        )
+        return Array(try await client.run(statement, question))
+    }
+
+    static let ofHours = largest(fromHours: true)
+    static let ofRows = largest(fromHours: false)
+
+    private static func largest(fromHours: Bool) -> Statement<Question, DeadLetterGroup> {
+        Statement(
+            DeadLetterCounts.parameters(\.query, fromHours: fromHours) + [
+                .value("recent_from", \.recentFrom), .value("before_from", \.beforeFrom),
+                .value("limit", \.limit),
+            ],
+            returning: reader,
+            """
+            SELECT largest.*, span.first_at, span.last_at
+            FROM (
+                SELECT counted.group_id, min(counted.reason) AS reason,
+                    min(counted.leaf_sha256) AS leaf_sha256, min(counted.bundle_id) AS bundle_id,
+                    min(counted.source_topic) AS source_topic, min(counted.producer) AS producer,
+                    sum(counted.letters)::int8 AS letters,
+                    \(sum("counted.state = 'open'")) AS open_letters,
+                    \(sum("counted.hour >= $recent_from")) AS recent,
+                    \(sum("counted.hour >= $before_from AND counted.hour < $recent_from")) AS before
+                FROM \(DeadLetterCounts.source(fromHours: fromHours)) AS counted
+                GROUP BY counted.group_id
+                ORDER BY letters DESC, group_id LIMIT $limit
+            ) AS largest
+            CROSS JOIN LATERAL (
+                SELECT min(failed_at) AS first_at, max(failed_at) AS last_at
+                FROM dead_letters WHERE group_id = largest.group_id
+            ) AS span
+            ORDER BY letters DESC, group_id
+            """
+        )
+    }
+
+    private static func sum(_ condition: String) -> String {
+        "coalesce(sum(counted.letters) FILTER (WHERE \(condition)), 0)::int8"
+    }
+
+    private static let reader = RowReader<DeadLetterGroup> { columns in
+        let id = columns("group_id", String.self)
+        let reason = columns("reason", String.self)
+        let leaf = columns("leaf_sha256", String?.self)
+        let bundleID = columns("bundle_id", String?.self)
+        let sourceTopic = columns("source_topic", String.self)
+        let producer = columns("producer", String?.self)
+        let letters = columns("letters", Int64.self)
+        let openLetters = columns("open_letters", Int64.self)
+        let recent = columns("recent", Int64.self)
+        let before = columns("before", Int64.self)
+        let firstAt = columns("first_at", StoredTime.self)
+        let lastAt = columns("last_at", StoredTime.self)
+        return { row in
+            DeadLetterGroup(
+                id: row[id],
+                reason: row[reason],
+                leaf: row[leaf],
+                bundleID: row[bundleID],
+                sourceTopic: row[sourceTopic],
+                producer: row[producer],
+                letters: row[letters],
+                openLetters: row[openLetters],
+                recent: row[recent],
+                before: row[before],
+                firstAt: Timestamp(row[firstAt]),
+                lastAt: Timestamp(row[lastAt])
+            )
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package import Postgres
+
+/// The table `dead_letter_progress`, and the writing of the index, batch by batch.
+package enum DeadLetterIndexTable {
+    /// How far one partition of the dead-letter topic is indexed.
+    package struct Progress: Equatable, Sendable {
+        package let topic: String
+        package let partition: Int32
+        package var nextOffset: Int64
+        /// Records that are no dead letters.
+        package var foreignCount: Int64
+
+        package init(
+            topic: String,
+            partition: Int32,
+            nextOffset: Int64,
+            foreignCount: Int64 = 0
+        ) {
+            self.topic = topic
+            self.partition = partition
+            self.nextOffset = nextOffset
+            self.foreignCount = foreignCount
+        }
+    }
+
+    /// What one record of the topic was: a letter, or none.
+    package struct Record: Sendable {
+        package let partition: Int32
+        package let offset: Int64
+        /// Nil for a record that is no dead letter.
+        package let row: DeadLetterRow?
+
+        package init(partition: Int32, offset: Int64, row: DeadLetterRow?) {
+            self.partition = partition
+            self.offset = offset
+            self.row = row
+        }
+    }
+
+    private static let progressReader = RowReader<Progress> { columns in
+        let topic = columns("topic", String.self)
+        let partition = columns("partition", Int32.self)
+        let nextOffset = columns("next_offset", Int64.self)
+        let foreignCount = columns("foreign_records", Int64.self)
+        return { row in
+            Progress(
+                topic: row[topic],
+                partition: row[partition],
+                nextOffset: row[nextOffset],
+                foreignCount: row[foreignCount]
+            )
+        }
+    }
+
+    static let read = Statement<Void, Progress>(
+        returning: progressReader,
+        """
+        SELECT topic, partition, next_offset, foreign_records
+        FROM dead_letter_progress ORDER BY topic, partition
+        """
+    )
+
+    static let begin = Statement<[Progress], Void>(
+        [.rows("new", columns)],
+        """
+        INSERT INTO dead_letter_progress ($new.columns)
+        SELECT * FROM $new ORDER BY topic, partition
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    static let lock = Statement<(topic: String, partitions: [Int32]), Progress>(
+        [.value("topic", \.topic), .values("partitions", \.partitions)],
+        returning: progressReader,
+        """
+        SELECT topic, partition, next_offset, foreign_records
+        FROM dead_letter_progress
+        WHERE topic = $topic AND partition = ANY ($partitions)
+        ORDER BY partition FOR UPDATE
+        """
+    )
+
+    static let write = Statement<[Progress], Void>(
+        [.rows("new", columns)],
+        """
+        INSERT INTO dead_letter_progress ($new.columns)
+        SELECT * FROM $new ORDER BY topic, partition
+        ON CONFLICT (topic, partition) DO UPDATE SET
+            next_offset = excluded.next_offset, foreign_records = excluded.foreign_records,
+            at = now()
+        """
+    )
+
+    private static let columns: Columns<Progress> = [
+        Column("topic", \.topic),
+        Column("partition", \.partition),
+        Column("next_offset", \.nextOffset),
+        Column("foreign_records", \.foreignCount),
+    ]
+
+    /// How far the topic is indexed, partition by partition.
+    package static func progress(on client: PostgresClient) async throws -> [Progress] {
+        Array(try await client.run(read))
+    }
+
+    /// Has partitions indexed from other offsets than they have come to: of a topic that was made
+    /// anew.
+    package static func set(_ progress: [Progress], on client: PostgresClient) async throws {
+        _ = try await client.run(write, progress)
+    }
+
+    /// Writes records and how far they bring the index, in one transaction; what was indexed
+    /// before, by whomever, is passed over.
+    ///
+    /// - Parameters:
+    ///   - records: in the order of each partition.
+    ///   - nextOffsets: by partition, where reading goes on after them.
+    /// - Returns: how many records were new.
+    package static func add(
+        _ records: [Record],
+        of topic: String,
+        nextOffsets: [Int32: Int64],
+        on client: PostgresClient
+    ) async throws -> Int {
+        let partitions = nextOffsets.keys.sorted()
+        return try await client.transaction { connection in
+            var pipeline = Pipeline()
+            pipeline.add(DeadLetterTable.shareStates)
+            pipeline.add(
+                begin,
+                partitions.map { Progress(topic: topic, partition: $0, nextOffset: 0) }
+            )
+            let token = pipeline.add(lock, (topic, partitions))
+            var progress: [Int32: Progress] = [:]
+            for held in try await connection.run(pipeline)[token] {
+                progress[held.partition] = held
+            }
+            let new = records.filter { record in
+                progress[record.partition].map { $0.nextOffset <= record.offset } ?? true
+            }
+            try await write(folded(new), on: connection)
+            for record in new where record.row == nil {
+                progress[record.partition]?.foreignCount += 1
+            }
+            for (partition, offset) in nextOffsets {
+                let known = progress[partition]?.nextOffset ?? 0
+                progress[partition]?.nextOffset = max(known, offset)
+            }
+            _ = try await connection.run(write, Array(progress.values))
+            return new.count
+        }
+    }
+
+    private static func write(
+        _ rows: [DeadLetterRow],
+        on connection: PostgresConnection
+    ) async throws {
+        guard !rows.isEmpty else { return }
+        let written = try await connection.run(DeadLetterTable.upsert, rows)
+        if written.affectedCount < rows.count {
+            _ = try await connection.run(DeadLetterTable.addOlder, rows)
+        }
+    }
+
+    /// One row for each ID, of its newest copy, with the number of copies.
+    package static func folded(_ records: [Record]) -> [DeadLetterRow] {
+        var newest: [String: DeadLetterRow] = [:]
+        newest.reserveCapacity(records.count)
+        for case let row? in records.lazy.map(\.row) {
+            let id = StorableText.of(row.id)
+            guard let known = newest[id] else {
+                newest[id] = row
+                continue
+            }
+            var counts = row.isNewer(than: known) ? row : known
+            counts.copies = known.copies + row.copies
+            newest[id] = counts
+        }
+        return Array(newest.values)
+    }
+}

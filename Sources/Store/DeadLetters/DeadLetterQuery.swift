@@ -1,0 +1,114 @@
+package import AppStore
+import Postgres
+package import Records
+
+/// Which dead letters are meant; what is empty or nil lets all through.
+package struct DeadLetterQuery: Equatable, Sendable {
+    package var reasons: Set<String> = []
+    package var classes: Set<String> = []
+    package var stages: Set<String> = []
+    package var states: Set<DeadLetterState> = []
+    package var bundleID: String?
+    package var environment: String?
+    package var productID: String?
+    /// The transaction ID or original transaction ID that the original names.
+    package var transactionID: String?
+    /// The beginning of a fingerprint, of the leaf, the intermediate or the root.
+    package var certificate: String?
+    package var worker: String?
+    /// Where the source record lies, or the body that it came from.
+    package var source: RecordPosition?
+    /// Failed at or after it.
+    package var since: Timestamp?
+    /// Failed before it.
+    package var until: Timestamp?
+    /// A `DeadLetterRow.groupID`.
+    package var group: String?
+    package var ids: Set<String> = []
+
+    package init() {}
+
+    /// Whether the rows of `dead_letter_hours` answer it.
+    var isCounted: Bool {
+        productID == nil && transactionID == nil && certificate == nil && source == nil
+            && ids.isEmpty
+    }
+}
+
+extension DeadLetterQuery {
+    /// What a statement is given of a query, behind what else it is given.
+    static func parameters<Input>(
+        _ query: @escaping @Sendable (Input) -> DeadLetterQuery
+    ) -> [Parameter<Input>] {
+        counted(query) + [
+            .value("product") { query($0).productID.map(StorableText.of) },
+            .value("transaction") { query($0).transactionID.map(StorableText.of) },
+            .value("certificate") { query($0).certificate?.lowercased() },
+            .value("source_topic") { query($0).source?.topic },
+            .value("source_partition") { query($0).source?.partition },
+            .value("source_offset") { query($0).source?.offset },
+            .values("ids") { query($0).ids.map(StorableText.of) },
+            .value("since") { query($0).since.map(StoredTime.init) },
+            .value("until") { query($0).until.map(StoredTime.init) },
+        ]
+    }
+
+    /// Those that `dead_letter_hours` knows; the times stand apart.
+    static func counted<Input>(
+        _ query: @escaping @Sendable (Input) -> DeadLetterQuery
+    ) -> [Parameter<Input>] {
+        [
+            .values("reasons") { Array(query($0).reasons) },
+            .values("classes") { Array(query($0).classes) },
+            .values("stages") { Array(query($0).stages) },
+            .values("states") { query($0).states.map(\.rawValue) },
+            .value("bundle") { query($0).bundleID.map(StorableText.of) },
+            .value("environment") { query($0).environment.map(StorableText.of) },
+            .value("worker") { query($0).worker.map(StorableText.of) },
+            .value("group") { query($0).group },
+        ]
+    }
+
+    /// The condition on rows of `dead_letters` under the name `letter`.
+    ///
+    /// The planner leaves out what is not asked for, as it knows the values that a statement is
+    /// run with (see `DeadLetterTable.sessionSettings`).
+    static let condition = """
+        \(countedCondition(of: "letter", environment: "letter.environment", key: "letter"))
+        AND ($product IS NULL OR letter.product_id = $product)
+        AND ($transaction IS NULL OR letter.transaction_id = $transaction
+            OR letter.original_transaction_id = $transaction)
+        AND ($certificate IS NULL
+            OR letter.leaf_sha256 >= $certificate AND letter.leaf_sha256 < $certificate || '~'
+            OR letter.intermediate_sha256 >= $certificate
+                AND letter.intermediate_sha256 < $certificate || '~'
+            OR letter.root_sha256 >= $certificate AND letter.root_sha256 < $certificate || '~')
+        AND ($source_topic IS NULL
+            OR letter.source_topic = $source_topic
+                AND letter.source_partition = $source_partition
+                AND letter.source_offset = $source_offset
+            OR letter.raw_topic = $source_topic AND letter.raw_partition = $source_partition
+                AND letter.raw_offset = $source_offset)
+        AND (cardinality($ids) = 0 OR letter.id = ANY ($ids))
+        AND ($since IS NULL OR letter.failed_at >= $since)
+        AND ($until IS NULL OR letter.failed_at < $until)
+        """
+
+    /// The same for what is known of rows that are counted already.
+    ///
+    /// - Parameters:
+    ///   - relation: has class, stage, worker, state and group.
+    ///   - key: has reason and bundle ID.
+    static func countedCondition(of relation: String, environment: String, key: String) -> String {
+        """
+        (cardinality($reasons) = 0 OR \(key).reason = ANY ($reasons))
+        AND (cardinality($classes) = 0 OR \(relation).class = ANY ($classes))
+        AND (cardinality($stages) = 0 OR \(relation).stage = ANY ($stages))
+        AND (cardinality($states) = 0 OR \(relation).state = ANY ($states))
+        AND ($bundle IS NULL OR \(key).bundle_id = $bundle)
+        AND ($environment IS NULL OR \(environment) = $environment)
+        AND ($worker IS NULL OR \(relation).worker = $worker)
+        AND ($group IS NULL OR \(relation).group_id = $group)
+        """
+    }
+}

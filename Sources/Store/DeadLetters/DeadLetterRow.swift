@@ -1,0 +1,166 @@
+package import AppStore
+import OpenSSL
+import Postgres
+package import Records
+
+/// What the index holds of one dead letter: what it can be found by, and nothing that could be used
+/// again.
+///
+/// Its texts may be whatever strangers wrote; those of a row that was read are storable text.
+package struct DeadLetterRow: Equatable, Sendable {
+    /// The source record: where it lies, its time and the digest of its value.
+    package struct Source: Equatable, Sendable {
+        package var position: RecordPosition
+        package var at: Timestamp?
+        package var sha256: String
+
+        package init(position: RecordPosition, at: Timestamp?, sha256: String) {
+            self.position = position
+            self.at = at
+            self.sha256 = sha256
+        }
+    }
+
+    /// The fingerprints of the chain, in hexadecimal digits; nil where there was no such one.
+    package struct Certificates: Equatable, Sendable {
+        package var leaf: String?
+        package var intermediate: String?
+        package var root: String?
+
+        package init(leaf: String? = nil, intermediate: String? = nil, root: String? = nil) {
+            self.leaf = leaf
+            self.intermediate = intermediate
+            self.root = root
+        }
+    }
+
+    package var id: String
+    /// Where the newest copy lies in the dead-letter topic.
+    package var letterPartition: Int32
+    package var letterOffset: Int64
+    /// How often the letter was written.
+    package var copies: Int64 = 1
+    package var failedAt: Timestamp
+    package var reason: String
+    package var deadLetterClass: String
+    package var stage: String
+    package var detail: String
+    /// As `dlq.value` says it: `original` or `omitted`.
+    package var valueState: String
+    package var omitted: String?
+    package var source: Source
+    package var raw: RecordPosition?
+    package var identifiers: UnverifiedIdentifiers
+    package var certificates: Certificates
+    /// Who wrote the original, where its headers say so.
+    package var producer: String?
+    package var verifierVersion: String
+    package var configurationSHA256: String
+    package var attempt: Int64
+    package var worker: String
+    /// The dead letter that the original was replayed from.
+    package var replayOf: String?
+    package var chainSHA256: String?
+    package var chainPrevious: String?
+    /// As the database has it; follows from the actions and is not written with the row.
+    package var state = DeadLetterState.open
+
+    package init(
+        id: String,
+        letterPartition: Int32,
+        letterOffset: Int64,
+        failedAt: Timestamp,
+        reason: String,
+        deadLetterClass: String,
+        stage: String,
+        detail: String,
+        valueState: String,
+        source: Source,
+        identifiers: UnverifiedIdentifiers,
+        certificates: Certificates,
+        verifierVersion: String,
+        configurationSHA256: String,
+        attempt: Int64,
+        worker: String
+    ) {
+        self.id = id
+        self.letterPartition = letterPartition
+        self.letterOffset = letterOffset
+        self.failedAt = failedAt
+        self.reason = reason
+        self.deadLetterClass = deadLetterClass
+        self.stage = stage
+        self.detail = detail
+        self.valueState = valueState
+        self.source = source
+        self.identifiers = identifiers
+        self.certificates = certificates
+        self.verifierVersion = verifierVersion
+        self.configurationSHA256 = configurationSHA256
+        self.attempt = attempt
+        self.worker = worker
+    }
+
+    /// The group of the letters that look like this one: 16 hexadecimal digits of what they have
+    /// in common, so that it is the same whenever the index is built.
+    package var groupID: String {
+        let parts = [
+            reason, certificates.leaf, identifiers.bundleID, source.position.topic, producer,
+        ]
+        // The length before each, so that no text can end in another's beginning.
+        let text = parts.map { part in
+            part.map { StorableText.of($0) }.map { "\($0.utf8.count):\($0)" } ?? "-"
+        }.joined()
+        return String(SHA256.digest(Array(text.utf8)).hex.prefix(16))
+    }
+
+    /// Whether this copy counts and not the other of the same ID: by its time, then by where it
+    /// lies.
+    package func isNewer(than other: DeadLetterRow) -> Bool {
+        (failedAt.milliseconds, letterPartition, letterOffset)
+            > (other.failedAt.milliseconds, other.letterPartition, other.letterOffset)
+    }
+}
+
+/// Text as PostgreSQL stores and indexes it.
+package enum StorableText {
+    /// No index of PostgreSQL takes more than 2,704 bytes, and nobody searches for as much.
+    package static let bytesMax = 512
+
+    /// The text with NUL made visible, and no longer than `bytesMax` bytes.
+    ///
+    /// Of a longer one the digest of the whole stands behind its beginning, so that two that differ
+    /// stay different.
+    package static func of(_ text: String) -> String {
+        let visible = whole(text)
+        guard visible.utf8.count > bytesMax else { return visible }
+        var kept = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in visible.unicodeScalars {
+            bytes += UTF8.width(scalar)
+            guard bytes <= beginningBytes else { break }
+            kept.append(scalar)
+        }
+        return String(kept) + "…" + SHA256.digest(Array(text.utf8)).hex
+    }
+
+    private static let beginningBytes = 256
+
+    /// The text with NUL made visible, for a column without an index.
+    package static func whole(_ text: String) -> String {
+        guard text.utf8.contains(0) else { return text }
+        return text.split(separator: "\0", omittingEmptySubsequences: false)
+            .joined(separator: "\\u{0}")
+    }
+}
+
+/// What became of a dead letter, as its actions say.
+package enum DeadLetterState: String, TextColumnValue, CaseIterable {
+    /// Nobody has dealt with it, or its replay was refused again.
+    case open
+    /// Sent again; accepted, or its outcome is not known.
+    case replayed
+    case resolved
+    /// Not to be shown among what has to be dealt with.
+    case suppressed
+}

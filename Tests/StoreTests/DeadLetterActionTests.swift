@@ -1,0 +1,157 @@
+import AppStore
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// What was done about dead letters, and the states that follow from it.
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterActionTests {
+    private typealias Sample = DeadLetterSample
+
+    private static func action(
+        _ kind: DeadLetterAction.Kind,
+        _ id: String?,
+        why: String? = "because",
+        replay: Int64? = nil
+    ) throws -> NewDeadLetterAction {
+        NewDeadLetterAction(
+            who: try Sample.name("anna"),
+            kind: kind,
+            why: why,
+            deadLetterID: id,
+            replay: replay
+        )
+    }
+
+    private static func state(
+        of id: String,
+        _ client: PostgresClient
+    ) async throws -> (DeadLetterState?, DeadLetterStanding?) {
+        let row = try await DeadLetterTable.get([id], on: client).first
+        return (row?.state, try await DeadLetterActionTable.standing(of: [id], on: client)[id])
+    }
+
+    @Test(arguments: [
+        ([DeadLetterAction.Kind.resolved], DeadLetterState.resolved, nil as Bool?),
+        ([.suppressed], .suppressed, nil), ([.suppressed, .reopened], .open, nil),
+        ([.replayed], .replayed, nil), ([.replayed, .replayAccepted], .replayed, true),
+        ([.replayed, .replayRefused], .open, false),
+        ([.replayed, .replayRefused, .replayed], .replayed, nil),
+        ([.replayed, .resolved, .replayRefused], .resolved, nil),
+        ([.resolved, .revealed], .resolved, nil), ([.resolved, .replayed], .replayed, nil),
+    ])
+    func `the state follows from the actions`(
+        kinds: [DeadLetterAction.Kind],
+        state: DeadLetterState,
+        isAccepted: Bool?
+    ) async throws {
+        let client = try await Sample.database()
+        try await Sample.index([Sample.row(1), Sample.row(2)], on: client)
+        for kind in kinds {
+            let replay: Int64? = kind.rawValue.hasPrefix("replay") ? 7 : nil
+            try await DeadLetterActionTable.append(
+                [try Self.action(kind, "id1", replay: replay)],
+                on: client
+            )
+        }
+        let (held, standing) = try await Self.state(of: "id1", client)
+        #expect(held == state)
+        #expect(standing?.state == state)
+        #expect(standing?.isAccepted == isAccepted)
+        #expect(standing?.who == "anna")
+        #expect(try await Self.state(of: "id2", client).0 == .open)
+        let history = try await DeadLetterActionTable.history(of: "id1", limit: 10, on: client)
+        #expect(history.map(\.kind) == kinds.reversed())
+    }
+
+    @Test func `a letter that is indexed later has the state of its actions`() async throws {
+        let client = try await Sample.database()
+        try await DeadLetterActionTable.append([try Self.action(.resolved, "id1")], on: client)
+        try await Sample.index([Sample.row(1)], on: client)
+        #expect(try await Self.state(of: "id1", client).0 == .resolved)
+        // A newer copy of the letter is no new letter.
+        try await Sample.index([Sample.row(1, offset: 9, failedAt: Sample.start * 2)], on: client)
+        #expect(try await Self.state(of: "id1", client).0 == .resolved)
+    }
+
+    @Test func `a letter that is indexed in the same moment has the state too`() async throws {
+        let client = try await Sample.database()
+        for number in 0..<20 {
+            async let indexed = Sample.index([Sample.row(number)], on: client)
+            async let acted: Void = DeadLetterActionTable.append(
+                [try Self.action(.suppressed, "id\(number)")],
+                on: client
+            )
+            _ = try await (indexed, acted)
+            #expect(try await Self.state(of: "id\(number)", client).0 == .suppressed)
+        }
+    }
+
+    @Test(arguments: [
+        "UPDATE dead_letter_actions SET who = 'nobody'", "DELETE FROM dead_letter_actions",
+        "TRUNCATE dead_letter_actions",
+        "DELETE FROM dead_letter_actions WHERE number = 4711",
+    ])
+    func `what was done can be added to, and nothing else`(sql: String) async throws {
+        let client = try await Sample.database()
+        try await DeadLetterActionTable.append([try Self.action(.signedIn, nil)], on: client)
+        let error = await #expect(throws: PostgresError.self) {
+            _ = try await client.query(sql)
+        }
+        #expect(error?.message.contains("append-only") == true)
+        let newest = try await DeadLetterActionTable.newest(limit: 5, on: client)
+        #expect(newest.map(\.kind) == [.signedIn])
+    }
+
+    @Test(arguments: [
+        (DeadLetterAction.Kind.resolved, "id1" as String?, nil as String?), (.resolved, "id1", ""),
+        (.resolved, nil, "because"), (.revealed, nil, nil), (.redacted, "id1", nil),
+    ])
+    func `a decision names its letter and says why`(
+        kind: DeadLetterAction.Kind,
+        id: String?,
+        why: String?
+    ) async throws {
+        let client = try await Sample.database()
+        await #expect(throws: PostgresError.self) {
+            try await DeadLetterActionTable.append([Self.action(kind, id, why: why)], on: client)
+        }
+    }
+
+    @Test func `a decision about a filter concerns what is not decided so yet`() async throws {
+        let client = try await Sample.database()
+        try await Sample.index((0..<10).map { Sample.row($0) }, on: client)
+        var query = DeadLetterQuery()
+        query.environment = "Sandbox"
+        func decide(_ kind: DeadLetterAction.Kind) async throws -> Int {
+            try await DeadLetterActionTable.decide(
+                kind,
+                query,
+                who: try Sample.name("boss"),
+                why: "a test\0",
+                deadline: .seconds(60),
+                on: client
+            )
+        }
+        #expect(try await decide(.resolved) == 5)
+        #expect(try await decide(.resolved) == 0)
+        query.states = [.resolved]
+        #expect(try await DeadLetterCounts.count(query, on: client) == 5)
+        #expect(try await decide(.reopened) == 5)
+        #expect(try await DeadLetterCounts.count(query, on: client) == 0)
+        let newest = try await DeadLetterActionTable.newest(limit: 3, on: client)
+        let older = try await DeadLetterActionTable.newest(
+            before: newest[2].number,
+            limit: 100,
+            on: client
+        )
+        #expect(newest.count + older.count == 10)
+        #expect(newest.allSatisfy { $0.why == "a test\\u{0}" && $0.who == "boss" })
+    }
+
+    @Test(arguments: ["", "a\nb", "\u{7F}", String(repeating: "x", count: 256)])
+    func `a name is short text`(text: String) {
+        #expect(AuditorName(text) == nil)
+    }
+}
