@@ -82,7 +82,9 @@ let package = Package(
         library("Settings", ["JSON"]),
         library(
             "DeadLetters",
-            ["AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Settings"]
+            [
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings", "Store",
+            ]
         ),
         library(
             "Worker",
@@ -226,7 +228,7 @@ let package = Package(
             "DeadLettersTests",
             [
                 "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records",
-                "Settings", "Simulation", "TestSupport",
+                "Settings", "Simulation", "Store", "TestSupport",
             ]
         ),
         tests(

@@ -1,6 +1,7 @@
-package import AppStore
+import AppStore
 import OpenSSL
 package import Records
+import Store
 
 /// Folds dead letters by ID: of the repetitions of one, the latest counts.
 ///
@@ -59,37 +60,10 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     }
 }
 
-/// Which dead letters the operator wants to see; what is empty or nil lets all through.
-package struct DeadLetterFilter: Sendable {
-    package var reasons: Set<String> = []
-    package var classes: Set<String> = []
-    /// Failed at or after it.
-    package var since: Timestamp?
-    /// Failed before it.
-    package var until: Timestamp?
-    /// The transaction ID or original transaction ID that the original names.
-    package var transactionID: String?
-    package var bundleID: String?
-
-    package init() {}
-
-    package func matches(_ letter: DeadLetter) -> Bool {
-        let identifiers = letter.identifiers
-        return (reasons.isEmpty || reasons.contains(letter.reason))
-            && (classes.isEmpty || classes.contains(letter.deadLetterClass))
-            && since.map { $0 <= letter.failedAt } ?? true
-            && until.map { letter.failedAt < $0 } ?? true
-            && transactionID.map {
-                $0 == identifiers.transactionID || $0 == identifiers.originalTransactionID
-            } ?? true
-            && bundleID.map { $0 == identifiers.bundleID } ?? true
-    }
-}
-
 /// The newest of many dead letters; holds at most twice as many as are wanted.
 struct NewestLetters {
     private let limit: Int
-    private var letters: [String: DeadLetter] = [:]
+    private var letters: [String: DeadLetterRow] = [:]
 
     /// How many were inserted and not removed, kept or not.
     private(set) var count = 0
@@ -98,7 +72,7 @@ struct NewestLetters {
         self.limit = limit
     }
 
-    mutating func insert(_ letter: DeadLetter) {
+    mutating func insert(_ letter: DeadLetterRow) {
         count += 1
         letters[letter.id] = letter
         if letters.count >= 2 * limit + 16 {
@@ -115,7 +89,7 @@ struct NewestLetters {
     }
 
     /// The newest, newest first.
-    var sorted: [DeadLetter] {
+    var sorted: [DeadLetterRow] {
         let ordered = letters.values.sorted {
             $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt
         }

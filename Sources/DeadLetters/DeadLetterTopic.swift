@@ -15,7 +15,8 @@ package struct DeadLetterTopic: Sendable {
     }
 
     package let name: String
-    private let configuration: [String: String]
+    /// librdkafka's properties, bootstrap servers included.
+    package let configuration: [String: String]
     private let deadline: Duration
 
     /// - Parameters:
@@ -41,7 +42,31 @@ package struct DeadLetterTopic: Sendable {
         since: Timestamp? = nil,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        var rest = try await span(since: since)
+        try await read(try await span(since: since), since: since, visit)
+    }
+
+    /// The dead letter at a position of this topic, whole.
+    ///
+    /// - Returns: nil where no record lies there (any more), or none that is a dead letter.
+    package func read(
+        at position: RecordPosition
+    ) async throws(DeadLetterTopicError) -> (letter: DeadLetter, record: ConsumerRecord)? {
+        let partition = TopicPartition(topic: name, partition: position.partition)
+        let held = try await span(since: nil)[partition]
+        guard position.topic == name, let held, held.contains(position.offset) else { return nil }
+        var found: (letter: DeadLetter, record: ConsumerRecord)?
+        _ = try await read([partition: position.offset..<(position.offset + 1)], since: nil) {
+            found = ($0, $1)
+        }
+        return found
+    }
+
+    private func read(
+        _ spans: [TopicPartition: Range<Int64>],
+        since: Timestamp?,
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws(DeadLetterTopicError) -> Summary {
+        var rest = spans
         var summary = Summary()
         guard !rest.isEmpty else { return summary }
         let consumer = try consumer()
@@ -75,7 +100,10 @@ package struct DeadLetterTopic: Sendable {
                 wait: .milliseconds(200)
             )
             for record in result.records {
-                guard let left = rest[record.topicPartition], left.contains(record.offset) else {
+                guard let left = rest[record.topicPartition] else { continue }
+                guard left.contains(record.offset) else {
+                    // Nothing lies in the last offsets of the span.
+                    if record.offset >= left.upperBound { rest[record.topicPartition] = nil }
                     continue
                 }
                 let next = record.offset + 1

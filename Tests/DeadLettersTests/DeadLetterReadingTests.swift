@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import Kafka
 import Records
+import Store
 import Testing
 
 @Suite struct DeadLetterReadingTests {
@@ -123,22 +124,23 @@ import Testing
             stage: "link",
             failedAt: 5000
         )
-        let matching: [(inout DeadLetterFilter) -> Void] = [
+        let row = DeadLetterRow(letter, headers: [])
+        let matching: [(inout DeadLetterQuery) -> Void] = [
             { _ in }, { $0.reasons = ["signature_invalid", "x"] }, { $0.classes = ["forged"] },
             { $0.since = Timestamp(milliseconds: 5000) },
             { $0.until = Timestamp(milliseconds: 5001) }, { $0.transactionID = "7" },
             { $0.transactionID = "5" }, { $0.bundleID = "com.example" },
         ]
-        let excluding: [(inout DeadLetterFilter) -> Void] = [
+        let excluding: [(inout DeadLetterQuery) -> Void] = [
             { $0.reasons = ["x"] }, { $0.classes = ["stale"] },
             { $0.since = Timestamp(milliseconds: 5001) },
             { $0.until = Timestamp(milliseconds: 5000) }, { $0.transactionID = "6" },
             { $0.bundleID = "com" },
         ]
         for (number, change) in (matching + excluding).enumerated() {
-            var filter = DeadLetterFilter()
+            var filter = DeadLetterQuery()
             change(&filter)
-            #expect(filter.matches(letter) == (number < matching.count), "\(number)")
+            #expect(filter.matches(row) == (number < matching.count), "\(number)")
         }
     }
 }

@@ -1,28 +1,14 @@
 import AppStore
 import JSON
+import Kafka
+import Postgres
 import Records
 import Settings
+import Store
 
-/// `dead-letter count`: how many by reason, class, stage or hour.
+/// `dead-letter count`: how many, by what they have in common.
 enum CountCommand: DeadLetterCommand {
     static let name = "count"
-
-    enum Grouping: String, CaseIterable, Sendable {
-        case reason, hour, stage
-        case deadLetterClass = "class"
-
-        func value(_ letter: DeadLetter) -> String {
-            switch self {
-            case .reason: letter.reason
-            case .deadLetterClass: letter.deadLetterClass
-            case .stage: letter.stage
-            case .hour:
-                Timestamp(
-                    milliseconds: letter.failedAt.milliseconds / 3_600_000 * 3_600_000
-                ).description
-            }
-        }
-    }
 
     static var syntax: CommandSyntax {
         syntax(
@@ -31,70 +17,126 @@ enum CountCommand: DeadLetterCommand {
                 CommandOption(
                     "by",
                     argument: "WHAT",
-                    "Group by reason (the default), class, stage or hour of failure."
-                )
+                    "Group by reason (the default), class, stage, hour of failure, bundle, "
+                        + "certificate (the leaf's fingerprint), worker or state."
+                ),
+                ToolContext.fromTopic,
             ]
         )
     }
 
+    private typealias Count = DeadLetterCounts.Count
+
+    /// More values than these are no table for people.
+    private static let valuesMax = 10_000
+
     static func run(_ context: ToolContext) async throws -> Int32 {
-        let filter = try FilterOptions.filter(context.arguments, now: context.now)
-        let grouping: Grouping = try context.arguments.value("by", as: .choice) ?? .reason
-        var fold = DeadLetterFold<String?>()
-        var counts: [String: Int] = [:]
-        let summary = try await context.topic.read(since: filter.since) { letter, _ in
-            let group = filter.matches(letter) ? grouping.value(letter) : nil
-            guard case .latest(let replacing) = fold.add(letter, group) else { return }
-            if let former = replacing.flatMap({ $0 }) {
-                counts[former, default: 0] -= 1
-            }
-            if let group {
-                counts[group, default: 0] += 1
-            }
+        let query = try FilterOptions.query(context.arguments, now: context.now)
+        let by: DeadLetterGrouping = try context.arguments.value("by", as: .choice) ?? .reason
+        guard let index = try await context.index() else {
+            return try await readTopic(query, by, context)
         }
-        let groups = counts.filter { $0.value > 0 }.sorted {
-            grouping == .hour || $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
+        let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
+        let total = try await DeadLetterCounts.count(query, on: index)
+        report(counts, total: total, by, context)
+        if counts.count == valuesMax {
+            context.console.note("only \(valuesMax) values are shown: narrow the filter")
         }
-        if context.isJSON {
-            context.console.print(json: json(groups, grouping))
-        } else {
-            table(groups, grouping).forEach { context.console.print($0) }
-        }
-        let note = "\(summary.records) records read" + ReadingNotes.text(summary, fold)
-        context.console.note(note)
         return ExitCode.success
     }
 
-    private static func table(
-        _ groups: [(key: String, value: Int)],
-        _ grouping: Grouping
-    ) -> [String] {
-        var rows = TextTable([.init(grouping.rawValue), .init("dead letters", .right)])
-        for (group, count) in groups {
-            rows.add([Printable.line(group, lengthMax: 60), String(count)])
+    private static func readTopic(
+        _ query: DeadLetterQuery,
+        _ by: DeadLetterGrouping,
+        _ context: ToolContext
+    ) async throws -> Int32 {
+        try IndexOnly.check(query)
+        guard by != .state else {
+            throw UsageError("--by=state needs the index: set database.url (DATABASE_URL)")
         }
-        rows.add(["total", String(groups.reduce(0) { $0 + $1.value })])
-        return rows.lines()
+        // Nil for a letter that does not match, a value that is nil for one that has none.
+        var fold = DeadLetterFold<String??>()
+        var counts: [String?: Int64] = [:]
+        let summary = try await context.topic.read(since: query.since) { letter, record in
+            let row = DeadLetterRow(letter, headers: record.headers)
+            let value: String?? = query.matches(row) ? .some(by.value(row)) : nil
+            guard case .latest(let replacing) = fold.add(letter, value) else { return }
+            if case .some(.some(let former)) = replacing {
+                counts[former, default: 0] -= 1
+            }
+            if let value {
+                counts[value, default: 0] += 1
+            }
+        }
+        let found = counts.filter { $0.value > 0 }.map { Count(value: $0.key, letters: $0.value) }
+        let sorted = found.sorted {
+            by == .hour || $0.letters == $1.letters
+                ? ($0.value ?? "\u{10FFFF}") < ($1.value ?? "\u{10FFFF}") : $0.letters > $1.letters
+        }
+        report(sorted, total: sorted.reduce(0) { $0 + $1.letters }, by, context)
+        let note = "\(summary.records) records read" + ReadingNotes.text(summary, fold)
+        context.console.note(note + IndexOnly.note(context))
+        return ExitCode.success
+    }
+
+    private static func report(
+        _ counts: [Count],
+        total: Int64,
+        _ by: DeadLetterGrouping,
+        _ context: ToolContext
+    ) {
+        guard !context.isJSON else {
+            context.console.print(json: json(counts, total: total, by))
+            return
+        }
+        var rows = TextTable([.init(by.rawValue), .init("dead letters", .right)])
+        for count in counts {
+            let value = count.value.map { Printable.line($0, lengthMax: 64) }
+            rows.add([value ?? "(none)", String(count.letters)])
+        }
+        rows.add(["total", String(total)])
+        rows.lines().forEach { context.console.print($0) }
     }
 
     private static func json(
-        _ groups: [(key: String, value: Int)],
-        _ grouping: Grouping
+        _ counts: [Count],
+        total: Int64,
+        _ by: DeadLetterGrouping
     ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("by")
-            writer.string(grouping.rawValue)
+            writer.string(by.rawValue)
             writer.key("counts")
             writer.object { writer in
-                for (group, count) in groups {
-                    writer.key(group)
-                    writer.int(count)
+                for count in counts {
+                    guard let value = count.value else { continue }
+                    writer.key(value)
+                    writer.int(count.letters)
                 }
             }
+            writer.key("without")
+            writer.int(counts.first { $0.value == nil }?.letters ?? 0)
             writer.key("total")
-            writer.int(groups.reduce(0) { $0 + $1.value })
+            writer.int(total)
         }
         return writer.bytes
+    }
+}
+
+extension DeadLetterGrouping {
+    /// What a letter is counted under.
+    fileprivate func value(_ row: DeadLetterRow) -> String? {
+        switch self {
+        case .reason: row.reason
+        case .deadLetterClass: row.deadLetterClass
+        case .stage: row.stage
+        case .bundle: row.identifiers.bundleID
+        case .certificate: row.certificates.leaf
+        case .worker: row.worker
+        case .state: row.state.rawValue
+        case .hour:
+            Timestamp(milliseconds: row.failedAt.milliseconds / 3_600_000 * 3_600_000).description
+        }
     }
 }

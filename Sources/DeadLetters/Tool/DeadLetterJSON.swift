@@ -3,14 +3,52 @@ import Foundation
 import JSON
 import Kafka
 import Records
+package import Store
 
 /// Dead letters as JSON, for other programs.
-enum DeadLetterJSON {
-    /// One letter without the original's content.
-    static func object(_ letter: DeadLetter) -> [UInt8] {
+package enum DeadLetterJSON {
+    /// What the index holds of one letter.
+    ///
+    /// - Parameter topic: the dead-letter topic's name.
+    package static func object(_ row: DeadLetterRow, topic: String) -> [UInt8] {
         var writer = JSONWriter(reserving: 1024)
-        writer.object { write(letter, &$0) }
+        writer.object { writer in
+            member(texts(row, topic), &writer)
+            writer.key("attempt")
+            writer.int(row.attempt)
+            writer.key("copies")
+            writer.int(row.copies)
+            unverified(row.identifiers, &writer)
+            writer.key("chain")
+            writer.object { writer in
+                let certificates = [
+                    ("leaf", row.certificates.leaf),
+                    ("intermediate", row.certificates.intermediate),
+                    ("root", row.certificates.root),
+                ]
+                for case (let role, let digest?) in certificates {
+                    writer.key(role)
+                    writer.object { member([("sha256", digest)], &$0) }
+                }
+            }
+        }
         return writer.bytes
+    }
+
+    private static func texts(_ row: DeadLetterRow, _ topic: String) -> [(String, String?)] {
+        [
+            ("id", row.id), ("state", row.state.rawValue), ("reason", row.reason),
+            ("class", row.deadLetterClass), ("detail", row.detail), ("stage", row.stage),
+            ("failed_at", row.failedAt.description),
+            ("position", "\(topic)/\(row.letterPartition)/\(row.letterOffset)"),
+            ("source", row.source.position.description), ("source_sha256", row.source.sha256),
+            ("source_timestamp", row.source.at?.description), ("raw", row.raw?.description),
+            ("value", row.valueState), ("omitted", row.omitted), ("producer", row.producer),
+            ("worker", row.worker), ("verifier_version", row.verifierVersion),
+            ("config_sha256", row.configurationSHA256), ("group", row.groupID),
+            ("replay_of", row.replayOf), ("chain_sha256", row.chainSHA256),
+            ("chain_previous", row.chainPrevious),
+        ]
     }
 
     /// One letter with the original: key, value and header values in base64.
@@ -39,9 +77,23 @@ enum DeadLetterJSON {
         member(texts, &writer)
         writer.key("attempt")
         writer.int(letter.attempt)
+        unverified(letter.identifiers, &writer)
+        if let chain = letter.chain {
+            writer.key("chain")
+            if let document = try? JSONDocument(parsing: Array(chain.utf8)) {
+                writer.raw(document.root.rawBytes)
+            } else {
+                writer.string(chain)
+            }
+        }
+    }
+
+    private static func unverified(
+        _ identifiers: UnverifiedIdentifiers,
+        _ writer: inout JSONWriter
+    ) {
         writer.key("unverified")
         writer.object { writer in
-            let identifiers = letter.identifiers
             let texts: [(String, String?)] = [
                 ("transaction_id", identifiers.transactionID),
                 ("original_transaction_id", identifiers.originalTransactionID),
@@ -50,14 +102,6 @@ enum DeadLetterJSON {
                 ("signed_date", identifiers.signedDate.map { String($0.milliseconds) }),
             ]
             member(texts, &writer)
-        }
-        if let chain = letter.chain {
-            writer.key("chain")
-            if let document = try? JSONDocument(parsing: Array(chain.utf8)) {
-                writer.raw(document.root.rawBytes)
-            } else {
-                writer.string(chain)
-            }
         }
     }
 

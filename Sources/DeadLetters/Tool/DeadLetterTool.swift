@@ -1,12 +1,14 @@
 package import AppStore
+import Postgres
 package import Settings
+import Store
 
 /// The auditors' tool: everything of the `dead-letter` executable but its process.
 package enum DeadLetterTool {
     package static let name = "dead-letter"
 
     private static var commands: [any DeadLetterCommand.Type] {
-        [ListCommand.self, ShowCommand.self, CountCommand.self]
+        [ListCommand.self, CountCommand.self, ShowCommand.self]
     }
 
     /// Performs one command line.
@@ -14,19 +16,22 @@ package enum DeadLetterTool {
     /// - Parameters:
     ///   - arguments: without the executable's own path.
     ///   - now: what `--since 2h` counts from.
+    ///   - others: commands that other modules bring.
     /// - Returns: the exit code.
     package static func run(
         _ arguments: [String],
         environment: [String: String],
         now: Timestamp,
-        console: Console = .standard
+        console: Console = .standard,
+        adding others: [any DeadLetterCommand.Type] = []
     ) async -> Int32 {
+        let commands = commands + others
         guard let first = arguments.first else {
-            console.note(help)
+            console.note(help(commands))
             return ExitCode.usage
         }
         if ["--help", "-h", "help"].contains(first) {
-            console.print(text: help)
+            console.print(text: help(commands))
             return ExitCode.success
         }
         guard let command = commands.first(where: { $0.name == first }) else {
@@ -34,92 +39,90 @@ package enum DeadLetterTool {
             return ExitCode.usage
         }
         do {
-            return try await run(command, arguments.dropFirst(), environment, now, console)
+            let parsed = try command.syntax.parse(arguments.dropFirst())
+            guard !parsed.isHelpWanted else {
+                console.print(text: command.syntax.help)
+                return ExitCode.success
+            }
+            let values = try DeadLetterSettings.read(parsed, environment: environment)
+            let context = ToolContext(
+                arguments: parsed,
+                environment: environment,
+                values: values,
+                topic: DeadLetterSettings.topic(values),
+                client: DeadLetterSettings.client(values),
+                now: now,
+                console: console,
+                commands: commands
+            )
+            return try await run(command, context)
         } catch let error as UsageError {
             console.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
             return ExitCode.usage
-        } catch let error as SettingsError {
-            console.note("\(name): " + error.problems.map(\.description).joined(separator: "\n"))
-            return ExitCode.configuration
-        } catch let error as DeadLetterTopicError {
-            console.note("\(name): \(error)")
-            return error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
         } catch {
-            console.note("\(name): \(error)")
-            return ExitCode.software
+            console.note("\(name): \(text(error))")
+            return exitCode(error)
         }
     }
 
     private static func run(
         _ command: any DeadLetterCommand.Type,
-        _ arguments: ArraySlice<String>,
-        _ environment: [String: String],
-        _ now: Timestamp,
-        _ console: Console
+        _ context: ToolContext
     ) async throws -> Int32 {
-        let parsed = try command.syntax.parse(arguments)
-        if parsed.isHelpWanted {
-            console.print(text: command.syntax.help)
-            return ExitCode.success
+        do {
+            let code = try await command.run(context)
+            await context.client?.close()
+            return code
+        } catch {
+            await context.client?.close()
+            throw error
         }
-        let topic = try DeadLetterSettings.topic(parsed, environment: environment)
-        return try await command.run(
-            ToolContext(arguments: parsed, topic: topic, now: now, console: console)
-        )
     }
 
-    private static var help: String {
+    private static func text(_ error: any Error) -> String {
+        switch error {
+        case let error as SettingsError:
+            error.problems.map(\.description).joined(separator: "\n")
+        case let error as PostgresError where error.sqlState == .undefinedTable:
+            "the database lacks the schema: run 'pipeline migrate'"
+        default: "\(error)"
+        }
+    }
+
+    private static func exitCode(_ error: any Error) -> Int32 {
+        switch error {
+        case let error as ToolError: error.exitCode
+        case is SettingsError, is MigrationError: ExitCode.configuration
+        case let error as DeadLetterTopicError:
+            error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
+        case let error as PostgresError:
+            error.sqlState == .undefinedTable || error.fault == .operator
+                ? ExitCode.configuration : ExitCode.unavailable
+        default: ExitCode.software
+        }
+    }
+
+    private static func help(_ commands: [any DeadLetterCommand.Type]) -> String {
+        let width = commands.map { $0.name.count }.max() ?? 0
         let lines = commands.map { command in
-            let blanks = String(repeating: " ", count: max(1, 8 - command.name.count))
+            let blanks = String(repeating: " ", count: width + 2 - command.name.count)
             let summary = command.syntax.summary.prefix { $0 != "." && $0 != "," }
             return "  \(command.name)\(blanks)\(summary).\n"
         }
         return "Usage: \(name) COMMAND [OPTION]…\n\n"
-            + "Reads the dead-letter topic; changes nothing.\n\nCommands:\n" + lines.joined()
-            + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX and\n"
-            + "RDKAFKA_* for librdkafka's own. '\(name) COMMAND --help' shows the options."
+            + "Answers what was refused, why, and what was done about it, from the dead-letter\n"
+            + "topic and its index.\n\nCommands:\n" + lines.joined()
+            + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX,\n"
+            + "DATABASE_URL, and RDKAFKA_* for librdkafka's own. Without a database, list, count\n"
+            + "and show read the topic. '\(name) COMMAND --help' shows the options.\n\n"
+            + "Exit codes: 0 done, 1 the answer is no or nothing was found, 64 wrong command\n"
+            + "line, 69 Kafka or PostgreSQL does not answer, 70 a fault of this program, 78 wrong\n"
+            + "settings or schema, 130 interrupted."
     }
 
     private static func tryHelp(_ command: String? = nil) -> String {
         "Try '\(name)\(command.map { " \($0)" } ?? "") --help'."
     }
-}
-
-/// One of the tool's commands.
-protocol DeadLetterCommand {
-    static var name: String { get }
-    static var syntax: CommandSyntax { get }
-
-    /// Performs the command and returns its exit code.
-    static func run(_ context: ToolContext) async throws -> Int32
-}
-
-extension DeadLetterCommand {
-    static func syntax(
-        _ summary: String,
-        operands: String = "",
-        operandCount: ClosedRange<Int> = 0...0,
-        options: [CommandOption]
-    ) -> CommandSyntax {
-        CommandSyntax(
-            "\(DeadLetterTool.name) \(name)",
-            summary,
-            operands: operands,
-            operandCount: operandCount,
-            options: options + DeadLetterSettings.options
-                + [CommandOption("json", short: "j", "Print JSON instead of text.")]
-        )
-    }
-}
-
-/// What a command works with.
-struct ToolContext: Sendable {
-    let arguments: CommandArguments
-    let topic: DeadLetterTopic
-    let now: Timestamp
-    let console: Console
-
-    var isJSON: Bool { arguments.isSet("json") }
 }
 
 /// What is worth saying about a reading beside its result.

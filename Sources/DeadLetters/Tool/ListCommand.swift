@@ -1,6 +1,9 @@
 import AppStore
+import Kafka
+import Postgres
 import Records
 import Settings
+import Store
 
 /// `dead-letter list`: one line for each, the newest first, nothing of the originals' content.
 enum ListCommand: DeadLetterCommand {
@@ -9,68 +12,113 @@ enum ListCommand: DeadLetterCommand {
     static var syntax: CommandSyntax {
         syntax(
             "Lists dead letters, the newest first, each once however often it was repeated.",
-            options: FilterOptions.options + [
-                CommandOption(
-                    "limit",
-                    short: "n",
-                    argument: "N",
-                    "Maximum number of letters; 50 by default."
-                )
-            ]
+            options: FilterOptions.options + [limitOption, ToolContext.fromTopic]
         )
     }
 
-    private static let limitDefault = 50
+    static let limitOption = CommandOption(
+        "limit",
+        short: "n",
+        argument: "N",
+        "Maximum number of lines; 50 by default."
+    )
+
+    /// The number of lines that `limitOption` asks for.
+    static func limit(_ arguments: CommandArguments) throws(UsageError) -> Int {
+        try arguments.value("limit", as: .int(1...100_000)) ?? 50
+    }
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        let filter = try FilterOptions.filter(context.arguments, now: context.now)
-        let limit = try context.arguments.value("limit", as: .int(1...100_000)) ?? limitDefault
+        let query = try FilterOptions.query(context.arguments, now: context.now)
+        let limit = try limit(context.arguments)
+        guard let index = try await context.index() else {
+            return try await readTopic(query, limit: limit, context)
+        }
+        let rows = try await DeadLetterTable.page(query, limit: limit, on: index)
+        print(rows, context)
+        let count = try await DeadLetterCounts.count(query, on: index)
+        context.console.note("\(rows.count) of \(count) dead letters")
+        return ExitCode.success
+    }
+
+    private static func readTopic(
+        _ query: DeadLetterQuery,
+        limit: Int,
+        _ context: ToolContext
+    ) async throws -> Int32 {
+        try IndexOnly.check(query)
         var fold = DeadLetterFold<Bool>()
         var newest = NewestLetters(limit: limit)
-        let summary = try await context.topic.read(since: filter.since) { letter, _ in
-            let matches = filter.matches(letter)
+        let summary = try await context.topic.read(since: query.since) { letter, record in
+            let row = DeadLetterRow(letter, headers: record.headers)
+            let matches = query.matches(row)
             guard case .latest(let replacing) = fold.add(letter, matches) else { return }
             if replacing == true {
                 newest.remove(letter.id)
             }
             if matches {
-                newest.insert(letter)
+                newest.insert(row)
             }
         }
-        let letters = newest.sorted
-        if context.isJSON {
-            for letter in letters {
-                context.console.print(json: DeadLetterJSON.object(letter))
-            }
-        } else if !letters.isEmpty {
-            table(letters).forEach { context.console.print($0) }
-        }
-        var note = "\(letters.count) of \(newest.count) dead letters"
+        let rows = newest.sorted
+        print(rows, context)
+        var note = "\(rows.count) of \(newest.count) dead letters"
         note += ", \(summary.records) records read"
-        context.console.note(note + ReadingNotes.text(summary, fold))
+        context.console.note(note + ReadingNotes.text(summary, fold) + IndexOnly.note(context))
         return ExitCode.success
     }
 
-    private static func table(_ letters: [DeadLetter]) -> [String] {
+    /// The rows as a table, or as JSON in lines.
+    static func print(_ rows: [DeadLetterRow], _ context: ToolContext) {
+        if context.isJSON {
+            let topic = context.topic.name
+            rows.forEach { context.console.print(json: DeadLetterJSON.object($0, topic: topic)) }
+        } else if !rows.isEmpty {
+            table(rows).forEach { context.console.print($0) }
+        }
+    }
+
+    private static func table(_ letters: [DeadLetterRow]) -> [String] {
         var rows = TextTable([
-            .init("failed"), .init("stage"), .init("reason"), .init("transaction"),
-            .init("bundle"), .init("source"), .init("id"),
+            .init("failed"), .init("stage"), .init("reason"), .init("state"),
+            .init("transaction"), .init("bundle"), .init("source"), .init("id"),
         ])
         for letter in letters {
-            rows.add([
-                letter.failedAt.description,
-                Printable.line(letter.stage, lengthMax: 10),
-                Printable.line(letter.reason, lengthMax: 40),
-                cell(letter.identifiers.transactionID ?? letter.identifiers.originalTransactionID),
-                cell(letter.identifiers.bundleID),
-                Printable.line(letter.source.description, lengthMax: 80),
-                Printable.line(letter.id, lengthMax: DeadLetterID.length),
-            ])
+            rows.add(cells(letter))
         }
         return rows.lines()
     }
 
-    private static func cell(_ text: String?) -> String {
+    /// A letter in one line of a table.
+    static func cells(_ letter: DeadLetterRow) -> [String] {
+        [
+            letter.failedAt.description,
+            Printable.line(letter.stage, lengthMax: 10),
+            Printable.line(letter.reason, lengthMax: 40),
+            letter.state.rawValue,
+            cell(letter.identifiers.transactionID ?? letter.identifiers.originalTransactionID),
+            cell(letter.identifiers.bundleID),
+            Printable.line(letter.source.position.description, lengthMax: 80),
+            Printable.line(letter.id, lengthMax: DeadLetterID.length),
+        ]
+    }
+
+    static func cell(_ text: String?) -> String {
         text.map { Printable.line($0, lengthMax: 32) } ?? "-"
+    }
+}
+
+/// What only the index knows.
+enum IndexOnly {
+    /// - Throws: where a filter asks for what the topic does not say.
+    static func check(_ query: DeadLetterQuery) throws(UsageError) {
+        guard query.states.isEmpty else {
+            throw UsageError("--state needs the index: set database.url (DATABASE_URL)")
+        }
+    }
+
+    /// Says that the topic was read, and why.
+    static func note(_ context: ToolContext) -> String {
+        context.client == nil ? "; no database is configured, so this is from the topic alone" : ""
     }
 }

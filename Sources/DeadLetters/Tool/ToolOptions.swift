@@ -1,109 +1,100 @@
 import AppStore
+import Postgres
 import Records
-import Settings
+package import Settings
+package import Store
 
 /// The settings of the tool, a few of the workers'.
-enum DeadLetterSettings {
+package enum DeadLetterSettings {
     /// Without a setting, the broker of this machine.
     private static let bootstrap = KafkaSettings.bootstrap.defaulted(
         to: [HostPort(host: "localhost", port: 9092)]
     )
 
+    /// Empty for none: then the topic alone is read.
+    private static let database = DatabaseSettings.url.defaulted(to: "")
+
     private static let schema = SettingsSchema(
-        [bootstrap.declaration, KafkaSettings.topicPrefix.declaration],
+        [
+            bootstrap.declaration, KafkaSettings.topicPrefix.declaration, database.declaration,
+            DatabaseSettings.schema.declaration, DatabaseSettings.connectionsMax.declaration,
+            DatabaseSettings.connectDeadline.declaration,
+            DatabaseSettings.statementDeadline.declaration,
+        ],
         passesOverUnknown: true
     )
 
-    static let options = CommandOption.kafka + [.config]
+    /// Those of every command.
+    package static let options =
+        CommandOption.kafka + [
+            CommandOption(
+                "postgres",
+                argument: "URL",
+                "The database of the index (DATABASE_URL, DATABASE_URL_FILE). Others on this "
+                    + "machine see a command line: give no password here."
+            ),
+            .config,
+        ]
 
-    /// The topic that the command line, the environment and the file name.
-    static func topic(
+    /// The command line, the environment and the file.
+    static func read(
         _ arguments: CommandArguments,
         environment: [String: String]
-    ) throws -> DeadLetterTopic {
-        let values = try schema.read(
+    ) throws -> SettingsValues {
+        try schema.read(
             arguments,
             environment: environment,
             overrides: [
                 ("kafka", bootstrap.declaration),
                 ("prefix", KafkaSettings.topicPrefix.declaration),
+                ("postgres", database.declaration),
             ]
         )
+    }
+
+    static func topic(_ values: SettingsValues) -> DeadLetterTopic {
         var properties = values.kafkaProperties
         properties["bootstrap.servers"] = values[bootstrap].commaSeparated
-        properties["client.id"] = "dead-letter"
+        properties["client.id"] = DeadLetterTool.name
         return DeadLetterTopic(
             name: values[KafkaSettings.topicPrefix] + Topic.deadLetter,
             configuration: properties
         )
     }
+
+    /// Nil where no database is configured; it connects when it is first used.
+    static func client(_ values: SettingsValues) -> PostgresClient? {
+        guard !values[database].isEmpty else { return nil }
+        var options = DatabaseSettings.options(values, applicationName: DeadLetterTool.name)
+        options.sessionSettings = DeadLetterTable.sessionSettings
+        return PostgresClient(options, connectionsMax: values[DatabaseSettings.connectionsMax])
+    }
 }
 
-/// The options by which all commands choose dead letters.
-enum FilterOptions {
-    static let options = [
-        CommandOption(
-            "reason",
-            short: "r",
-            argument: "REASON",
-            isRepeatable: true,
-            "Only this reason; may be given several times."
-        ),
-        CommandOption(
-            "class",
-            argument: "CLASS",
-            isRepeatable: true,
-            "Only this class: forged, corrupt, misrouted, stale or conflict."
-        ),
-        CommandOption(
-            "since",
-            argument: "TIME",
-            "Failed at or after: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago: 90m, 2d."
-        ),
-        CommandOption("until", argument: "TIME", "Failed before."),
-        CommandOption(
-            "transaction",
-            short: "t",
-            argument: "ID",
-            "Only where the original names this transaction or original transaction ID."
-        ),
-        CommandOption("bundle", short: "b", argument: "ID", "Only of this bundle ID."),
-    ]
+/// Who uses the tool, for what is written down about it.
+package enum AuditorOption {
+    package static let option = CommandOption(
+        "as",
+        argument: "NAME",
+        "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
+    )
 
-    static func filter(
+    /// - Throws: where nobody is named, or a name is no short text.
+    package static func name(
         _ arguments: CommandArguments,
-        now: Timestamp
-    ) throws(UsageError) -> DeadLetterFilter {
-        var filter = DeadLetterFilter()
-        let reasons: [RefusalReason] = try arguments.values("reason", as: .choice)
-        filter.reasons = Set(reasons.map(\.rawValue))
-        let classes: [DeadLetterClass] = try arguments.values("class", as: .choice)
-        filter.classes = Set(classes.map(\.rawValue))
-        filter.since = try instant("since", arguments, now)
-        filter.until = try instant("until", arguments, now)
-        filter.transactionID = arguments.value("transaction")
-        filter.bundleID = arguments.value("bundle")
-        return filter
-    }
-
-    private static let agoMax = Duration.seconds(10 * 365 * 86_400)
-
-    private static func instant(
-        _ option: String,
-        _ arguments: CommandArguments,
-        _ now: Timestamp
-    ) throws(UsageError) -> Timestamp? {
-        guard let text = arguments.value(option) else { return nil }
-        if let instant = Timestamp(iso8601: text) {
-            return instant
+        environment: [String: String]
+    ) throws(UsageError) -> AuditorName {
+        let texts =
+            [arguments.value("as")]
+            + ["SUDO_USER", "LOGNAME", "USER"].map {
+                environment[$0]
+            }
+        guard let text = texts.compactMap({ $0 }).first(where: { !$0.isEmpty }) else {
+            throw UsageError("say who you are, for the history: --as NAME")
         }
-        let ago = try? arguments.value(option, as: .duration(.zero...agoMax))
-        guard let ago else {
-            throw UsageError(
-                "--\(option): expected a time such as 2026-01-31, 2026-01-31T12:00:00Z or 90m, "
-                    + "found \"\(text)\""
-            )
+        guard let name = AuditorName(text) else {
+            throw UsageError("expected a name of 1 to 255 bytes without control characters")
         }
-        return Timestamp(milliseconds: now.milliseconds - Int64(ago / .milliseconds(1)))
+        return name
     }
 }

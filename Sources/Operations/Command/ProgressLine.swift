@@ -1,5 +1,3 @@
-import Dispatch
-import Foundation
 package import Settings
 
 /// What a long command shows while it works: one line that changes, or plain lines in a log.
@@ -66,45 +64,5 @@ package struct ProgressLine {
         }
         lastWritten = now()
         lastLine = line
-    }
-}
-
-/// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
-package enum Interruption {
-    /// What a shell expects of a program that Ctrl-C ended.
-    package static let exitCode: Int32 = 130
-
-    /// Runs `body` in a task that the first signal cancels; the second one ends the process at
-    /// once, and what it started is stopped by the watchdog of its children.
-    package static func cancelling<T: Sendable>(
-        _ body: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
-        let task = Task { try await body() }
-        let sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number)
-            source.setEventHandler {
-                if task.isCancelled {
-                    _exit(exitCode)
-                }
-                task.cancel()
-            }
-            source.resume()
-            return source
-        }
-        defer {
-            for (number, source) in zip([SIGINT, SIGTERM], sources) {
-                source.cancel()
-                signal(number, SIG_DFL)
-            }
-        }
-        return try await task.value
-    }
-
-    /// Waits for a signal, within `cancelling`.
-    package static func wait() async {
-        let (stream, continuation) = AsyncStream<Never>.makeStream()
-        for await _ in stream {}
-        continuation.finish()
     }
 }

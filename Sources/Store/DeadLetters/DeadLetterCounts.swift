@@ -17,7 +17,7 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
         case .worker: "counted.worker"
         case .state: "counted.state"
         case .hour:
-            "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+            "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
         }
     }
 

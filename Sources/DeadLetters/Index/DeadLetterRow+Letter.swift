@@ -1,0 +1,85 @@
+import AppStore
+import JSON
+package import Kafka
+package import Records
+package import Store
+
+extension DeadLetterRow {
+    /// What the index holds of a dead letter.
+    ///
+    /// - Parameter headers: of the letter's record.
+    package init(_ letter: DeadLetter, headers: [KafkaHeader]) {
+        self.init(
+            id: letter.id,
+            letterPartition: letter.position.partition,
+            letterOffset: letter.position.offset,
+            failedAt: letter.failedAt,
+            reason: letter.reason,
+            deadLetterClass: letter.deadLetterClass,
+            stage: letter.stage,
+            detail: letter.detail,
+            valueState: letter.value.rawValue,
+            source: Source(
+                position: letter.source,
+                at: letter.sourceTimestamp,
+                sha256: letter.sourceSHA256
+            ),
+            identifiers: letter.identifiers,
+            certificates: Certificates(chain: letter.chain),
+            verifierVersion: letter.verifierVersion,
+            configurationSHA256: letter.configurationSHA256,
+            attempt: Int64(letter.attempt),
+            worker: letter.worker
+        )
+        omitted = letter.omitted
+        raw = letter.raw
+        for header in headers {
+            guard let text = header.value.map({ String(decoding: $0, as: UTF8.self) }) else {
+                continue
+            }
+            switch header.nameBytes {
+            case Self.replayOfHeader: replayOf = text
+            case Self.chainHeader: chainSHA256 = text
+            case Self.previousHeader: chainPrevious = text
+            default:
+                if producer == nil, Self.producerHeaders.contains(header.nameBytes), !text.isEmpty {
+                    producer = text
+                }
+            }
+        }
+    }
+
+    /// Nil for a record that is no dead letter.
+    package init?(_ record: ConsumerRecord) {
+        guard let letter = try? DeadLetter(decoding: record) else { return nil }
+        self.init(letter, headers: record.headers)
+    }
+
+    /// Headers by which producers name themselves; the first in the record counts.
+    ///
+    /// `ce_source` is that of CloudEvents' binding for Kafka.
+    package static let producerHeaders: Set<[UInt8]> = [
+        Array("producer".utf8), Array("client-id".utf8), Array("source".utf8),
+        Array("ce_source".utf8),
+    ]
+
+    private static let replayOfHeader = Array("dlq.original.replay-of".utf8)
+    private static let chainHeader = Array("dlq.chain.sha256".utf8)
+    private static let previousHeader = Array("dlq.prev".utf8)
+}
+
+extension DeadLetterRow.Certificates {
+    /// - Parameter chain: the header `dlq.chain`; nil and what is no such JSON gives none.
+    init(chain: String?) {
+        self.init()
+        guard let chain, let document = try? JSONDocument(parsing: Array(chain.utf8)) else {
+            return
+        }
+        func fingerprint(_ role: String) -> String? {
+            document.root[role]?["sha256"]?.string?.lowercased()
+        }
+        leaf = fingerprint("leaf")
+        intermediate = fingerprint("intermediate")
+        root = fingerprint("root")
+    }
+}

@@ -1,0 +1,91 @@
+package import AppStore
+package import Postgres
+package import Settings
+package import Store
+
+/// One of the tool's commands.
+package protocol DeadLetterCommand: SendableMetatype {
+    static var name: String { get }
+    static var syntax: CommandSyntax { get }
+
+    /// Performs the command and returns its exit code.
+    static func run(_ context: ToolContext) async throws -> Int32
+}
+
+extension DeadLetterCommand {
+    /// The command's syntax with the options that all commands have.
+    package static func syntax(
+        _ summary: String,
+        operands: String = "",
+        operandCount: ClosedRange<Int> = 0...0,
+        options: [CommandOption]
+    ) -> CommandSyntax {
+        CommandSyntax(
+            "\(DeadLetterTool.name) \(name)",
+            summary,
+            operands: operands,
+            operandCount: operandCount,
+            options: options + DeadLetterSettings.options
+                + [CommandOption("json", short: "j", "Print JSON instead of text.")]
+        )
+    }
+}
+
+/// What a command works with.
+package struct ToolContext: Sendable {
+    package let arguments: CommandArguments
+    package let environment: [String: String]
+    package let values: SettingsValues
+    package let topic: DeadLetterTopic
+    /// The database of the index; nil where none is configured.
+    package let client: PostgresClient?
+    package let now: Timestamp
+    package let console: Console
+    /// All commands of the tool.
+    package let commands: [any DeadLetterCommand.Type]
+
+    package var isJSON: Bool { arguments.isSet("json") }
+
+    /// Who uses the tool: `--as`, else the environment's user.
+    package func auditor() throws(UsageError) -> AuditorName {
+        try AuditorOption.name(arguments, environment: environment)
+    }
+
+    /// The database, for a command that cannot do without.
+    ///
+    /// - Throws: where none is configured, it does not answer, or it is not migrated far enough.
+    package func database() async throws -> PostgresClient {
+        guard let client else {
+            throw ToolError(
+                ExitCode.configuration,
+                "this needs the index: set database.url (DATABASE_URL) or --postgres, and keep "
+                    + "'\(DeadLetterTool.name) index' running"
+            )
+        }
+        try await SchemaVersion.require(client)
+        return client
+    }
+
+    /// The index, where one is configured and the topic is not asked for itself.
+    func index() async throws -> PostgresClient? {
+        guard client != nil, !arguments.isSet(Self.fromTopic.long) else { return nil }
+        return try await database()
+    }
+
+    static let fromTopic = CommandOption(
+        "from-topic",
+        "Read the topic itself, from its beginning, and not the index."
+    )
+}
+
+/// What ends a command early: a sentence for the auditor, and the exit code.
+package struct ToolError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One of `ExitCode`'s.
+    package let exitCode: Int32
+    package let description: String
+
+    package init(_ exitCode: Int32, _ description: String) {
+        self.exitCode = exitCode
+        self.description = description
+    }
+}
