@@ -84,6 +84,7 @@ let package = Package(
             "DeadLetters",
             [
                 "AppStore", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings", "Store",
+                "Topology", "VerifyStage", "Worker",
             ]
         ),
         library(
@@ -227,8 +228,8 @@ let package = Package(
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records",
-                "Settings", "Simulation", "Store", "TestSupport",
+                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "TestSupport",
             ]
         ),
         tests(

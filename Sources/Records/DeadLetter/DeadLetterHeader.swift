@@ -36,6 +36,8 @@ package enum DeadLetterHeader {
     package static let productID = "dlq.unverified.product-id"
     package static let signedDate = "dlq.unverified.signed-date"
     package static let attempt = "dlq.attempt"
+    /// On a record that was sent again: the dead letter that it comes from.
+    package static let replayOf = "dlq.replay-of"
     package static let worker = "dlq.worker"
 }
 

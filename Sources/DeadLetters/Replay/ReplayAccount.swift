@@ -1,0 +1,204 @@
+import AppStore
+import Kafka
+import Records
+import Store
+
+/// What is known of the records of one replay: which are to be sent, which are sent and not
+/// decided, and what new dead letters and commits say about them.
+///
+/// Pure.
+struct ReplayAccount {
+    private struct Sent {
+        let position: ReplayRecordTable.Sent
+        let letterID: String
+        let transactionID: String?
+        /// Whether this run has sent it: settings may have been mended since a former one.
+        let isOfThisRun: Bool
+        var isRefused = false
+    }
+
+    /// Those that were never sent, in their order.
+    private(set) var unsent: ArraySlice<ReplayRecordRow>
+    private var sent: [Int64: Sent] = [:]
+    private var undecided: Set<Int64> = []
+    private var byPosition: [RecordPosition: Int64] = [:]
+    private var byLetter: [String: Int64] = [:]
+    /// Of observations, by the body that they came from.
+    private var byRaw: [String: [Int64]] = [:]
+    /// Of the last decisions, which were refusals.
+    private var recent: [Bool] = []
+    private var decidedCount = 0
+    private let failingShareMax: Double
+
+    init(_ records: [ReplayRecordRow], failingShareMax: Double) {
+        self.failingShareMax = failingShareMax
+        unsent = records.filter { $0.sentAt == nil && $0.outcome == nil }[...]
+        for record in records {
+            guard let position = record.sentPosition else { continue }
+            add(position, of: record, isOfThisRun: false)
+            if record.outcome == nil {
+                undecided.insert(record.ordinal)
+            }
+            sent[record.ordinal]?.isRefused = record.outcome == .refused
+        }
+    }
+
+    /// Whether nothing is left to be sent or decided.
+    var isSettled: Bool { unsent.isEmpty && undecided.isEmpty }
+
+    var undecidedCount: Int { undecided.count }
+
+    /// How many more may be sent before outcomes have to come in.
+    ///
+    /// It begins with a few, so that settings that are still wrong cost no more than these, and
+    /// grows with what was decided.
+    var sendable: Int {
+        let room = min(max(Self.firstMax, 2 * decidedCount), Self.undecidedMax) - undecided.count
+        return max(0, min(room, unsent.count))
+    }
+
+    /// Whether more than the allowed share of the last ones was refused again.
+    var isFailing: Bool {
+        let refused = recent.count { $0 }
+        return Double(refused) > failingShareMax * Double(max(recent.count, Self.firstMax))
+    }
+
+    /// The partitions that hold what is sent, by their topics.
+    var sentPartitions: Set<TopicPartition> {
+        Set(undecided.compactMap { sent[$0]?.position.topicPartition })
+    }
+
+    /// The topics that anything was sent to.
+    var sentTopics: Set<String> { Set(sent.values.map(\.position.topic)) }
+
+    /// The next ones to be sent, at most so many.
+    mutating func next(_ count: Int) -> [ReplayRecordRow] {
+        defer { unsent = unsent.dropFirst(count) }
+        return Array(unsent.prefix(count))
+    }
+
+    mutating func sent(_ position: ReplayRecordTable.Sent, of record: ReplayRecordRow) {
+        add(position, of: record, isOfThisRun: true)
+        undecided.insert(record.ordinal)
+    }
+
+    private mutating func add(
+        _ position: ReplayRecordTable.Sent,
+        of record: ReplayRecordRow,
+        isOfThisRun: Bool
+    ) {
+        let ordinal = record.ordinal
+        sent[ordinal] = Sent(
+            position: position,
+            letterID: record.letterID,
+            transactionID: record.transactionID,
+            isOfThisRun: isOfThisRun
+        )
+        byLetter[record.letterID] = ordinal
+        if let place = position.recordPosition {
+            byPosition[place] = ordinal
+        }
+        if let raw = record.raw {
+            byRaw[raw, default: []].append(ordinal)
+        }
+    }
+
+    /// What a new dead letter says about a record of this replay; nil where it is about others.
+    mutating func decision(
+        by letter: DeadLetter,
+        replayOf: String?
+    ) -> ReplayRecordTable.Decided? {
+        guard let ordinal = refused(by: letter, replayOf), let found = sent[ordinal],
+            !found.isRefused, found.letterID != letter.id
+        else { return nil }
+        sent[ordinal]?.isRefused = true
+        undecided.remove(ordinal)
+        note(found, isRefused: true)
+        return ReplayRecordTable.Decided(
+            ordinal: ordinal,
+            .refused,
+            reason: StorableText.of("\(letter.reason) in \(letter.stage): \(letter.detail)"),
+            refusedAs: StorableText.of(letter.id)
+        )
+    }
+
+    private func refused(by letter: DeadLetter, _ replayOf: String?) -> Int64? {
+        if let ordinal = byPosition[letter.source] {
+            return sent[ordinal]?.letterID == replayOf ? ordinal : nil
+        }
+        if let replayOf, let ordinal = byLetter[replayOf],
+            let position = sent[ordinal]?.position, position.offset == nil,
+            position.topic == letter.source.topic, position.partition == letter.source.partition,
+            letter.source.offset < position.before
+        {
+            return ordinal
+        }
+        // A later stage names the body: the record that was sent, or the one that its observation
+        // came from.
+        guard let raw = letter.raw else { return nil }
+        if let ordinal = byPosition[raw] {
+            return ordinal
+        }
+        return byRaw[raw.description]?.first { ordinal in
+            guard let found = sent[ordinal] else { return false }
+            return found.transactionID == letter.identifiers.transactionID.map(StorableText.of)
+                && found.position.topic != letter.source.topic
+        }
+    }
+
+    /// Those that the stage has settled and no dead letter tells of: accepted.
+    ///
+    /// - Parameter committed: of the stage's group, read before the dead-letter topic was read to
+    ///   its end.
+    mutating func accepted(
+        committed: [TopicPartition: Int64]
+    ) -> [ReplayRecordTable.Decided] {
+        let passed = undecided.filter { ordinal in
+            guard let position = sent[ordinal]?.position,
+                let offset = committed[position.topicPartition]
+            else { return false }
+            return position.before <= offset
+        }
+        undecided.subtract(passed)
+        for ordinal in passed {
+            guard let found = sent[ordinal] else { continue }
+            note(found, isRefused: false)
+        }
+        return passed.sorted().map { ReplayRecordTable.Decided(ordinal: $0, .accepted) }
+    }
+
+    private mutating func note(_ decided: Sent, isRefused: Bool) {
+        guard decided.isOfThisRun else { return }
+        decidedCount += 1
+        recent.append(isRefused)
+        if recent.count > Self.recentMax {
+            recent.removeFirst()
+        }
+    }
+
+    private static let firstMax = 20
+    private static let undecidedMax = 2_000
+    private static let recentMax = 100
+}
+
+extension ReplayRecordTable.Sent {
+    var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
+
+    var recordPosition: RecordPosition? {
+        offset.map { RecordPosition(topic: topic, partition: partition, offset: $0) }
+    }
+}
+
+extension ReplayRecordRow {
+    /// Nil where it was not sent.
+    fileprivate var sentPosition: ReplayRecordTable.Sent? {
+        guard let sentTopic, let sentPartition, let sentBefore else { return nil }
+        return ReplayRecordTable.Sent(
+            ordinal: ordinal,
+            topic: sentTopic,
+            partition: sentPartition,
+            offset: sentOffset,
+            before: sentBefore
+        )
+    }
+}

@@ -1,0 +1,28 @@
+/// Why a replay does not begin, or does not go on.
+package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: Sendable {
+        /// There is no replay of this number.
+        case notFound
+        /// Another process runs it.
+        case running
+        /// It is completed, or the request does not fit its state.
+        case finished
+        /// Nothing is left to be sent.
+        case empty
+        /// More letters than one replay takes.
+        case tooMany
+        /// Who, why or a bound is not as it must be.
+        case invalid
+        /// It can be continued: a server was gone, or nothing was decided in time.
+        case interrupted
+    }
+
+    package let code: Code
+    /// Says what happened, and what to do.
+    package let description: String
+
+    package init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}

@@ -1,0 +1,103 @@
+package import AppStore
+import Records
+package import Store
+
+/// Which dead letters are to be sent again.
+package struct ReplaySelection: Equatable, Sendable {
+    package var query: DeadLetterQuery
+    /// The same in words, as the history shows it.
+    package var text: String
+    /// Whether resolved and suppressed letters are meant too; only of those named by their IDs.
+    package var includesResolved = false
+    /// Whether letters are meant that were replayed and accepted, or that have become others.
+    package var again = false
+
+    package init(_ query: DeadLetterQuery, text: String) {
+        self.query = query
+        self.text = text
+    }
+}
+
+/// What a replay would do: the result of the dry run.
+///
+/// Nothing is written down yet.
+package struct ReplayPlan: Sendable {
+    /// A letter that would be sent, and what today's program says about it.
+    package struct Letter: Sendable {
+        package let row: DeadLetterRow
+        package let verdict: ReplayVerdict
+    }
+
+    /// Why a letter is left out.
+    package enum Skipped: Hashable, Sendable {
+        case resolved
+        case suppressed
+        case accepted(replay: Int64)
+        /// Another replay holds it.
+        case held(replay: Int64)
+        /// It was refused again, and the new letter stands for it.
+        case refused(as: String)
+        case unknown
+
+        /// One word in snake case.
+        package var name: String {
+            switch self {
+            case .resolved: "resolved"
+            case .suppressed: "suppressed"
+            case .accepted: "accepted_before"
+            case .held: "held"
+            case .refused: "refused_again"
+            case .unknown: "not_indexed"
+            }
+        }
+
+        /// What the operator has to know.
+        package var detail: String {
+            switch self {
+            case .resolved, .suppressed:
+                "left out unless it is named by its ID, with --include-resolved"
+            case .accepted(let replay): "replay \(replay) sent it and it was accepted; see --again"
+            case .held(let replay):
+                "replay \(replay) holds it: wait for it, or continue or abandon it"
+            case .refused(let letter): "it was refused again as \(letter), which stands for it"
+            case .unknown: "the index does not know it"
+            }
+        }
+    }
+
+    package let selection: ReplaySelection
+    /// Those that would be sent, the oldest first.
+    package let letters: [Letter]
+    package let skipped: [(id: String, why: Skipped)]
+    /// What an operator has to know of the verdicts; nil where there is nothing.
+    package let note: String?
+
+    package var count: Int { letters.count }
+    package var topics: [String: Int] { counts(\.row.source.position.topic) }
+    package var reasons: [String: Int] { counts(\.row.reason) }
+    package var verdicts: [String: Int] { counts(\.verdict.name) }
+
+    package var skippedCounts: [String: Int] {
+        skipped.reduce(into: [:]) { $0[$1.why.name, default: 0] += 1 }
+    }
+
+    package var oldest: Timestamp? { letters.first?.row.failedAt }
+    package var newest: Timestamp? { letters.last?.row.failedAt }
+
+    /// Whether nothing is known that speaks against it.
+    package var isClean: Bool {
+        letters.allSatisfy { letter in
+            switch letter.verdict {
+            case .refused, .unsendable: false
+            case .accepted, .ignored, .worker, .unasked: true
+            }
+        }
+    }
+
+    private func counts(_ name: KeyPath<Letter, String>) -> [String: Int] {
+        letters.reduce(into: [:]) { $0[$1[keyPath: name], default: 0] += 1 }
+    }
+
+    /// A replay takes no more letters; narrow the filter, or replay in several.
+    package static let lettersMax = 100_000
+}

@@ -1,0 +1,140 @@
+import Kafka
+import Postgres
+import Records
+import Store
+
+/// Selects the letters of a replay, and asks the verifier about each: the dry run.
+struct ReplayPreparation {
+    let names: ReplayNames
+    let verifier: ReplayVerifier
+    let database: PostgresClient
+
+    func plan(
+        _ selection: ReplaySelection,
+        progress: (Int) -> Void
+    ) async throws -> ReplayPlan {
+        var skipped: [(id: String, why: ReplayPlan.Skipped)] = []
+        let rows = try await select(selection, &skipped)
+        let verdicts = try await verdicts(on: rows, progress)
+        return ReplayPlan(
+            selection: selection,
+            letters: zip(rows, verdicts).map { ReplayPlan.Letter(row: $0, verdict: $1) },
+            skipped: skipped,
+            note: verifier.note
+        )
+    }
+
+    private func select(
+        _ selection: ReplaySelection,
+        _ skipped: inout [(id: String, why: ReplayPlan.Skipped)]
+    ) async throws -> [DeadLetterRow] {
+        var rows: [DeadLetterRow] = []
+        var cursor: DeadLetterTable.Cursor?
+        var seen: Set<String> = []
+        repeat {
+            let page = try await DeadLetterTable.page(
+                selection.query,
+                after: cursor,
+                limit: Self.pageMax,
+                order: .oldestFirst,
+                on: database
+            )
+            let last = try await lastReplays(page.map(\.id))
+            for row in page {
+                seen.insert(row.id)
+                if let why = Self.skip(row, last[row.id], selection) {
+                    skipped.append((row.id, why))
+                } else {
+                    rows.append(row)
+                }
+            }
+            guard rows.count <= ReplayPlan.lettersMax else {
+                throw ReplayError(
+                    .tooMany,
+                    "more than \(ReplayPlan.lettersMax) dead letters match: narrow the filter, or"
+                        + " replay in several parts"
+                )
+            }
+            cursor = page.count == Self.pageMax ? page.last.map { .init($0) } : nil
+        } while cursor != nil
+        skipped += selection.query.ids.subtracting(seen).sorted().map { ($0, .unknown) }
+        return rows
+    }
+
+    private func lastReplays(
+        _ ids: [String]
+    ) async throws -> [String: ReplayRecordTable.Last] {
+        guard !ids.isEmpty else { return [:] }
+        let last = try await database.run(ReplayRecordTable.last, ids)
+        return Dictionary(last.map { ($0.letterID, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    static func skip(
+        _ row: DeadLetterRow,
+        _ last: ReplayRecordTable.Last?,
+        _ selection: ReplaySelection
+    ) -> ReplayPlan.Skipped? {
+        if let last, last.outcome == nil {
+            return .held(replay: last.replay)
+        }
+        let isNamed = selection.includesResolved && selection.query.ids.contains(row.id)
+        switch row.state {
+        case .resolved where !isNamed: return .resolved
+        case .suppressed where !isNamed: return .suppressed
+        default: break
+        }
+        guard let last, !selection.again else { return nil }
+        if last.outcome == .refused, let letter = last.refusedAs {
+            return .refused(as: letter)
+        }
+        return last.outcome == .accepted ? .accepted(replay: last.replay) : nil
+    }
+
+    private func verdicts(
+        on rows: [DeadLetterRow],
+        _ progress: (Int) -> Void
+    ) async throws -> [ReplayVerdict] {
+        guard !rows.isEmpty else { return [] }
+        let admin = try KafkaAdmin(configuration: names.kafka)
+        do {
+            let reader = try ReplayReader(names, admin: admin)
+            do {
+                let verdicts = try await verdicts(on: rows, by: reader, progress)
+                await reader.close()
+                await admin.close()
+                return verdicts
+            } catch {
+                await reader.close()
+                throw error
+            }
+        } catch {
+            await admin.close()
+            throw error
+        }
+    }
+
+    private func verdicts(
+        on rows: [DeadLetterRow],
+        by reader: ReplayReader,
+        _ progress: (Int) -> Void
+    ) async throws -> [ReplayVerdict] {
+        let ask = verifier.asked()
+        var verdicts: [ReplayVerdict] = []
+        for start in stride(from: 0, to: rows.count, by: Self.chunkMax) {
+            try Task.checkCancellation()
+            let chunk = rows[start..<min(rows.count, start + Self.chunkMax)]
+            for original in try await reader.originals(of: chunk.map { LetterPlace($0) }) {
+                switch original {
+                case .success(let original): verdicts.append(ask(original))
+                case .failure(let why): verdicts.append(.unsendable(why.description))
+                }
+            }
+            progress(verdicts.count)
+        }
+        return verdicts
+    }
+
+    private static let pageMax = 1_000
+    /// Bounded because each may hold megabytes.
+    private static let chunkMax = 100
+}

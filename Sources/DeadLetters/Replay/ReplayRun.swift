@@ -1,0 +1,332 @@
+import Kafka
+import Postgres
+import Records
+import Store
+import Topology
+import Worker
+
+/// One run of a replay, from its beginning or from where a former one was interrupted.
+///
+/// Everything was written down before. What was sent is recorded after the broker's
+/// acknowledgement, and outcomes together with how far the dead-letter topic was read: after a
+/// crash at any step the next run sends what was sent and not recorded a second time, which
+/// deduplication makes harmless, and skips nothing.
+final class ReplayRun {
+    private let names: ReplayNames
+    private let ledger: ReplayLedger
+    private let limits: ReplayLimits
+    private let count: Int
+    private let stop: ReplayStop
+    private let report: (ReplayProgress) -> Void
+    private let admin: KafkaAdmin
+    private let producer: KafkaProducer
+    private let reader: ReplayReader
+    private let letters: LetterFollower
+    private var account: ReplayAccount
+    private var counts: ReplayCounts
+    private var written: [TopicPartition: Int64]
+    private var lastDecision = ContinuousClock.now
+
+    /// What a run needs of what was written down.
+    struct Written {
+        let row: ReplayRow
+        let records: [ReplayRecordRow]
+        let positions: [TopicPartition: Int64]
+    }
+
+    init(
+        _ names: ReplayNames,
+        _ ledger: ReplayLedger,
+        _ written: Written,
+        limits: ReplayLimits,
+        admin: KafkaAdmin,
+        stop: ReplayStop,
+        report: @escaping (ReplayProgress) -> Void
+    ) throws {
+        self.names = names
+        self.ledger = ledger
+        self.limits = limits
+        self.admin = admin
+        self.stop = stop
+        self.report = report
+        count = Int(written.row.count)
+        counts = written.row.counts
+        account = ReplayAccount(written.records, failingShareMax: limits.failingShareMax)
+        self.written = written.positions
+        producer = try KafkaProducer(configuration: names.kafka)
+        reader = try ReplayReader(names, admin: admin)
+        letters = try LetterFollower(
+            names.kafka,
+            topic: names.deadLetterTopic,
+            from: written.positions
+        )
+    }
+
+    func close() async {
+        await producer.close(deadline: Self.closeDeadline)
+        await reader.close()
+        await letters.close()
+    }
+
+    /// Sends what is left and waits until it is known what became of everything.
+    func run() async throws -> ReplayProgress {
+        var due = ContinuousClock.now
+        var failure: String?
+        // After too many failures nothing more is sent, but what was sent is still followed.
+        while failure == nil ? !account.isSettled : account.undecidedCount > 0 {
+            if let why = stop.why { return try await end(.interrupted, why) }
+            let now = ContinuousClock.now
+            let mayBeSent = failure == nil && now >= due
+            let batch = mayBeSent ? min(account.sendable, batchMax) : 0
+            if batch > 0 {
+                try await send(account.next(batch))
+                let time = Duration.seconds(Double(batch) / Double(limits.rate))
+                due = max(due, now - Self.burst) + time
+            }
+            try await follow()
+            if account.isFailing {
+                failure =
+                    "more than \(limits.failingShareMax) of the last records were refused again"
+            }
+            try requireProgress("the workers: are they running, or has a breaker tripped?")
+            if batch == 0 { await pause(until: due) }
+        }
+        if let failure { return try await end(.stopped, failure) }
+        if let why = try await followLaterStages() { return try await end(.interrupted, why) }
+        return try await end(.completed, "")
+    }
+
+    private func progress(_ state: ReplayState, _ note: String = "") -> ReplayProgress {
+        ReplayProgress(
+            number: ledger.replay,
+            state: state,
+            count: count,
+            counts: counts,
+            note: note
+        )
+    }
+
+    private func end(_ state: ReplayState, _ note: String) async throws -> ReplayProgress {
+        let action = state == .completed ? DeadLetterAction.Kind.replayCompleted : .replayStopped
+        try await ledger.setState(state, note: note, action: action)
+        let last = progress(state, note)
+        report(last)
+        return last
+    }
+
+    /// A tenth of a second's records, so that the rate holds within a second too.
+    private var batchMax: Int { min(max(1, limits.rate / 10), Self.chunkMax) }
+
+    /// Waits for the next record that is due, or to look for outcomes again.
+    private func pause(until due: ContinuousClock.Instant) async {
+        let wait = due - ContinuousClock.now
+        let isSending = account.sendable > 0 && wait > .zero
+        try? await Task.sleep(for: isSending ? min(wait, Self.lookInterval) : Self.lookInterval)
+    }
+
+    private func requireProgress(_ whom: String) throws {
+        guard account.undecidedCount == 0 || ContinuousClock.now - lastDecision < limits.waitMax
+        else {
+            throw ReplayError(
+                .interrupted,
+                "nothing was decided for \(limits.waitMax); waiting for \(whom)"
+            )
+        }
+    }
+}
+
+extension ReplayRun {
+    /// Sends a few records and records where they lie, and what cannot be sent.
+    private func send(_ rows: [ReplayRecordRow]) async throws {
+        let originals = try await reader.originals(of: rows.map { LetterPlace($0) })
+        var unsent: [ReplayRecordTable.Decided] = []
+        var sending: [(row: ReplayRecordRow, record: ProducerRecord)] = []
+        for (row, original) in zip(rows, originals) {
+            switch original {
+            case .failure(let why):
+                unsent.append(.init(ordinal: row.ordinal, .unsent, reason: why.description))
+            case .success(let original):
+                let partitions = try await reader.partitionCount(original.letter.source.topic)
+                sending.append((row, original.record(partitionCount: partitions ?? 0)))
+            }
+        }
+        if account.undecidedCount == 0 { lastDecision = .now }
+        let delivery = await producer.send(sending.map(\.record))
+        var failure: KafkaError?
+        var sent: [(row: ReplayRecordRow, position: ReplayRecordTable.Sent)] = []
+        let ends = try await endsWhereUntold(sending.map(\.record), delivery)
+        for (index, element) in sending.enumerated() {
+            if let error = delivery.failures[index] {
+                guard error.isRecordFault else {
+                    failure = error
+                    continue
+                }
+                let why = "the broker refused it: \(error.name)"
+                unsent.append(.init(ordinal: element.row.ordinal, .unsent, reason: why))
+            } else {
+                let position = position(element, delivery.offsets[index], ends)
+                sent.append((element.row, position))
+            }
+        }
+        try await ledger.sent(sent.map(\.position))
+        for (row, position) in sent {
+            account.sent(position, of: row)
+        }
+        try await ledger.decided(unsent, read: [:])
+        counts.sent += Int64(sent.count)
+        counts.unsent += Int64(unsent.count)
+        report(progress(.running))
+        if let failure { throw failure }
+    }
+
+    /// The ends of the partitions of records for which the broker told no offset: it had them
+    /// already when they were repeated.
+    private func endsWhereUntold(
+        _ records: [ProducerRecord],
+        _ delivery: DeliveryReport
+    ) async throws -> [TopicPartition: Int64] {
+        let untold = records.indices.filter {
+            delivery.failures[$0] == nil && delivery.offsets[$0] < 0
+        }
+        let partitions = Set(
+            untold.map { index in
+                TopicPartition(
+                    topic: records[index].topic,
+                    partition: records[index].partition ?? 0
+                )
+            }
+        )
+        guard !partitions.isEmpty else { return [:] }
+        return try await admin.listOffsets(Array(partitions), deadline: Self.deadline)
+            .mapValues(\.high)
+    }
+
+    private func position(
+        _ element: (row: ReplayRecordRow, record: ProducerRecord),
+        _ offset: Int64,
+        _ ends: [TopicPartition: Int64]
+    ) -> ReplayRecordTable.Sent {
+        let partition = TopicPartition(
+            topic: element.record.topic,
+            partition: element.record.partition ?? 0
+        )
+        return ReplayRecordTable.Sent(
+            ordinal: element.row.ordinal,
+            topic: partition.topic,
+            partition: partition.partition,
+            offset: offset < 0 ? nil : offset,
+            before: offset < 0 ? ends[partition] ?? .max : offset + 1
+        )
+    }
+}
+
+extension ReplayRun {
+    /// Reads what has become of what was sent, and records it.
+    private func follow() async throws {
+        let partitions = account.sentPartitions
+        let committed = partitions.isEmpty ? [:] : try await committed(partitions)
+        // After the commits: a stage writes its dead letter before it commits.
+        var decided = try await readLetters()
+        decided += account.accepted(committed: committed)
+        try await record(decided)
+    }
+
+    private func record(_ decided: [ReplayRecordTable.Decided]) async throws {
+        let next = letters.next
+        guard !decided.isEmpty || next != written else { return }
+        try await ledger.decided(decided, read: next)
+        written = next
+        guard !decided.isEmpty else { return }
+        lastDecision = .now
+        counts = try await ledger.row().counts
+        report(progress(.running))
+    }
+
+    /// What the dead letters up to the topic's present end say.
+    private func readLetters() async throws -> [ReplayRecordTable.Decided] {
+        let name = names.deadLetterTopic
+        let metadata = try await reader.partitionCount(name)
+        let partitions = (0..<Int32(metadata ?? 0)).map {
+            TopicPartition(topic: name, partition: $0)
+        }
+        let ends = try await admin.listOffsets(partitions, deadline: Self.deadline)
+        var decided: [ReplayRecordTable.Decided] = []
+        try await letters.read(to: ends.mapValues(\.high)) { record in
+            guard let letter = try? DeadLetter(decoding: record) else { return }
+            if let decision = account.decision(by: letter, replayOf: Self.replayOf(record)) {
+                decided.append(decision)
+            }
+        }
+        return decided
+    }
+
+    /// The dead letter that the original was replayed from.
+    private static func replayOf(_ record: ConsumerRecord) -> String? {
+        DeadLetterOriginal(record).headers.last { $0.name == DeadLetterHeader.replayOf }?.value
+            .map { StorableText.of(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// What the groups of these partitions' stages have committed, within what is there: a commit
+    /// beyond the end is one of a topic that was deleted since.
+    private func committed(
+        _ partitions: Set<TopicPartition>
+    ) async throws -> [TopicPartition: Int64] {
+        var committed: [TopicPartition: Int64] = [:]
+        for (topic, partitions) in Dictionary(grouping: partitions, by: \.topic) {
+            guard let stage = names.stages[topic] else { continue }
+            let found = try await admin.committedOffsets(
+                group: names.group(stage),
+                partitions,
+                deadline: Self.deadline
+            )
+            let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
+            for (partition, commit) in found {
+                guard let offset = commit.offset, let end = marks[partition]?.high, offset <= end
+                else { continue }
+                committed[partition] = offset
+            }
+        }
+        return committed
+    }
+
+    /// Waits until the later stages have settled what came of the replay, one after the other, so
+    /// that what they refuse is known too.
+    ///
+    /// - Returns: why it could not be waited for; nil when all is settled.
+    private func followLaterStages() async throws -> String? {
+        let first = Topology.stages.firstIndex { stage in
+            account.sentTopics.contains(names.topicPrefix + stage.inputTopic)
+        }
+        guard let first else { return nil }
+        for stage in Topology.stages[(first + 1)...] {
+            let topic = names.topicPrefix + stage.inputTopic
+            let count = try await reader.partitionCount(topic) ?? 0
+            let partitions = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
+            let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
+            var waiting = marks.filter { $0.value.low < $0.value.high }.mapValues(\.high)
+            let end = ContinuousClock.now + limits.waitMax
+            while true {
+                let committed = try await committed(Set(waiting.keys))
+                waiting = waiting.filter { committed[$0.key, default: 0] < $0.value }
+                if waiting.isEmpty { break }
+                try await record(try await readLetters())
+                if let why = stop.why { return why }
+                guard ContinuousClock.now < end else {
+                    return "\(stage.program) has not settled what came of the replay within"
+                        + " \(limits.waitMax): is it running?"
+                }
+                try? await Task.sleep(for: Self.lookInterval)
+            }
+        }
+        try await record(try await readLetters())
+        return nil
+    }
+
+    private static let deadline = Duration.seconds(30)
+    private static let closeDeadline = Duration.seconds(5)
+    private static let lookInterval = Duration.milliseconds(200)
+    /// How much of a delay is caught up on.
+    private static let burst = Duration.milliseconds(500)
+    /// Bounded because each may hold megabytes.
+    private static let chunkMax = 100
+}

@@ -1,0 +1,114 @@
+import AppStore
+import Kafka
+import OpenSSL
+import Records
+import Worker
+
+/// What a replay sends for one dead letter: the original as it came, to the topic it came from.
+struct ReplayedOriginal: Sendable {
+    let letter: DeadLetter
+    let stage: StageDescription
+    let key: [UInt8]?
+    let value: [UInt8]?
+    let headers: [KafkaHeader]
+
+    /// Takes the original from its dead letter or, where the letter needs it, from its source.
+    ///
+    /// - Parameters:
+    ///   - stage: the one that reads the source topic.
+    ///   - source: the record at the source position; nil where the topic no longer holds it.
+    /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
+    init(
+        _ letter: DeadLetter,
+        _ record: ConsumerRecord,
+        stage: StageDescription,
+        source: ConsumerRecord?
+    ) throws(Unsendable) {
+        self.letter = letter
+        self.stage = stage
+        let original = DeadLetterOriginal(record)
+        if Self.needsSource(letter, stage) {
+            let source = try Self.checked(source, letter, original, stage)
+            key = source.key
+            value = source.value
+            headers = source.headers
+        } else {
+            key = original.key
+            value = original.value
+            headers = original.headers
+        }
+        guard SHA256.digest(value ?? []).hex == letter.sourceSHA256 else {
+            throw Unsendable(
+                "its value is not the one that was refused (dlq.source.sha256): it was altered"
+            )
+        }
+    }
+
+    /// Whether the letter alone is not enough.
+    ///
+    /// An observation carries no signature that could be verified again. Only the record that
+    /// verify-worker wrote may lie on these topics, so it has to lie there still.
+    static func needsSource(_ letter: DeadLetter, _ stage: StageDescription) -> Bool {
+        letter.value == .omitted || letter.omitted != nil || stage.readsObservations
+    }
+
+    private static func checked(
+        _ source: ConsumerRecord?,
+        _ letter: DeadLetter,
+        _ original: DeadLetterOriginal,
+        _ stage: StageDescription
+    ) throws(Unsendable) -> ConsumerRecord {
+        // Another time is another record: the topic was made anew and counts from its start again.
+        guard let source, isSameTime(source, letter) else {
+            let why =
+                letter.value == .omitted || letter.omitted != nil
+                ? "the dead letter holds only a part of it"
+                : "an observation is sent only while the record of \(stage.inputTopic) is there to"
+                    + " compare it with"
+            throw Unsendable("\(letter.source) is no longer there, and \(why)")
+        }
+        let omitted = Set(letter.omitted?.split(separator: ",").map(String.init) ?? [])
+        let isSame =
+            (letter.value == .omitted || original.value == source.value)
+            && (omitted.contains("key") || original.key == source.key)
+            && (omitted.contains("headers") || original.headers == source.headers)
+        guard isSame else {
+            throw Unsendable("it differs from \(letter.source), which it was made of: altered")
+        }
+        return source
+    }
+
+    private static func isSameTime(_ source: ConsumerRecord, _ letter: DeadLetter) -> Bool {
+        guard let time = letter.sourceTimestamp else { return true }
+        return source.timestampMilliseconds == time.milliseconds
+    }
+
+    /// The record to be sent: the original's headers, and which dead letter it comes from.
+    ///
+    /// The two headers of a former replay are replaced. It goes to the partition that it came
+    /// from, where its topic has it, so that it keeps its place among the records of its key.
+    func record(partitionCount: Int) -> ProducerRecord {
+        let own = [DeadLetterHeader.replayOf, DeadLetterHeader.attempt].map { Array($0.utf8) }
+        let kept = headers.filter { !own.contains($0.nameBytes) }
+        let added = [
+            KafkaHeader(name: DeadLetterHeader.replayOf, text: letter.id),
+            KafkaHeader(name: DeadLetterHeader.attempt, text: String(letter.attempt)),
+        ]
+        return ProducerRecord(
+            topic: letter.source.topic,
+            partition: letter.source.partition % Int32(max(1, partitionCount)),
+            key: key,
+            value: value,
+            headers: kept + added
+        )
+    }
+}
+
+/// Why a dead letter is not sent, in words for the operator.
+struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

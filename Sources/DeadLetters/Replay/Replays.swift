@@ -1,0 +1,288 @@
+import AppStore
+import Kafka
+package import Postgres
+import Records
+package import Store
+
+/// Dead letters sent again: prepared, written down, sent, followed, and listed afterwards.
+///
+/// For the command line and the web console. Nothing is kept between two calls.
+package struct Replays: Sendable {
+    private let names: ReplayNames
+    private let verifier: ReplayVerifier
+    private let database: PostgresClient
+
+    package init(_ names: ReplayNames, verifier: ReplayVerifier, database: PostgresClient) {
+        self.names = names
+        self.verifier = verifier
+        self.database = database
+    }
+
+    /// The dry run: what would be sent, and what today's verifier says about each.
+    ///
+    /// Writes and sends nothing.
+    ///
+    /// - Parameter progress: gets how many letters were looked at.
+    package func prepare(
+        _ selection: ReplaySelection,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> ReplayPlan {
+        try await ReplayPreparation(names: names, verifier: verifier, database: database)
+            .plan(selection, progress: progress)
+    }
+
+    /// Writes the replay down with every letter that it holds; nothing is sent before `run`.
+    ///
+    /// Letters that another replay has taken up since the plan was made are left to that one.
+    ///
+    /// - Returns: the replay's number, and how many letters another replay has taken up.
+    /// - Throws: `ReplayError` where who, why or a limit is not as it must be, or nothing is left.
+    package func begin(
+        _ plan: ReplayPlan,
+        who: AuditorName,
+        why: String,
+        limits: ReplayLimits = ReplayLimits()
+    ) async throws -> (number: Int64, taken: Int) {
+        try Self.check(why: why, limits)
+        guard !plan.letters.isEmpty else {
+            throw ReplayError(.empty, "no dead letter is left to be sent")
+        }
+        let positions = ReplayPositions.rows(try await ends())
+        let records = plan.letters.enumerated().map { ordinal, letter in
+            Self.record(letter.row, ordinal, names)
+        }
+        let new = ReplayTable.New(
+            who: who.text,
+            why: why,
+            filter: StorableText.of(plan.selection.text),
+            count: records.count,
+            rate: limits.rate,
+            failingShareMax: limits.failingShareMax
+        )
+        return try await database.transaction(deadline: Self.beginDeadline) { connection in
+            let number = try await connection.run(ReplayTable.add, new)[0]
+            var held = 0
+            // In the order of the letters, as `hold` has it, over all statements.
+            let ordered = records.sorted { $0.letterID < $1.letterID }
+            for start in stride(from: 0, to: ordered.count, by: Self.holdMax) {
+                let part = ordered[start..<min(ordered.count, start + Self.holdMax)]
+                held += try await connection.run(ReplayRecordTable.hold, (number, Array(part)))
+                    .count
+            }
+            guard held > 0 else {
+                throw ReplayError(.empty, "another replay has taken up all of these dead letters")
+            }
+            var pipeline = Pipeline()
+            pipeline.add(ReplayTable.setCount, (number, held))
+            pipeline.add(ReplayPositionTable.write, (number, positions))
+            pipeline.add(
+                ReplayTable.setState,
+                ReplayTable.Change(
+                    number,
+                    .prepared,
+                    note: "\(held) dead letters: \(new.filter)",
+                    who: who,
+                    action: .replayStarted
+                )
+            )
+            _ = try await connection.run(pipeline)
+            return (number, records.count - held)
+        }
+    }
+
+    /// Sends what is left of a replay and follows what becomes of it: the first time, or where it
+    /// was interrupted or stopped.
+    ///
+    /// - Parameters:
+    ///   - who: the one who begins or continues it.
+    ///   - limits: nil for those that were written down.
+    ///   - stop: ends the run in good order.
+    ///   - progress: called whenever something is recorded.
+    /// - Throws: `ReplayError`, or what a server said; the replay is then interrupted and can be
+    ///   continued.
+    package func run(
+        _ number: Int64,
+        who: AuditorName,
+        limits: ReplayLimits? = nil,
+        stop: ReplayStop = ReplayStop(),
+        progress: @escaping (ReplayProgress) -> Void = { _ in }
+    ) async throws -> ReplayProgress {
+        let connection = try await database.connect()
+        do {
+            let last = try await run(number, who, limits, stop, progress, on: connection)
+            await connection.close()
+            return last
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    private func run(
+        _ number: Int64,
+        _ who: AuditorName,
+        _ limits: ReplayLimits?,
+        _ stop: ReplayStop,
+        _ progress: @escaping (ReplayProgress) -> Void,
+        on connection: PostgresConnection
+    ) async throws -> ReplayProgress {
+        guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
+            throw ReplayError(.notFound, "there is no replay \(number)")
+        }
+        let ledger = try await ReplayLedger(number, who: who, on: connection)
+        let row = try await ledger.row()
+        guard row.state != .completed else {
+            throw ReplayError(.finished, "replay \(number) is completed")
+        }
+        var wanted = limits ?? ReplayLimits()
+        if limits == nil {
+            wanted.rate = Int(row.rate)
+            wanted.failingShareMax = row.failingShareMax
+        }
+        try Self.check(why: row.why, wanted)
+        let isContinued = row.state != .prepared
+        try await ledger.setState(
+            .running,
+            note: isContinued ? "continued" : "",
+            action: isContinued ? .replayStarted : nil
+        )
+        do {
+            return try await run(ledger, row, wanted, stop, progress)
+        } catch {
+            // Where the database is gone too, the lock is as well, which says the same.
+            try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
+            throw error
+        }
+    }
+
+    private func run(
+        _ ledger: ReplayLedger,
+        _ row: ReplayRow,
+        _ limits: ReplayLimits,
+        _ stop: ReplayStop,
+        _ progress: @escaping (ReplayProgress) -> Void
+    ) async throws -> ReplayProgress {
+        let written = ReplayRun.Written(
+            row: row,
+            records: try await ledger.records(),
+            positions: try await ledger.positions(topic: names.deadLetterTopic)
+        )
+        let admin = try KafkaAdmin(configuration: names.kafka)
+        do {
+            let run = try ReplayRun(
+                names,
+                ledger,
+                written,
+                limits: limits,
+                admin: admin,
+                stop: stop,
+                report: progress
+            )
+            do {
+                let last = try await run.run()
+                await run.close()
+                await admin.close()
+                return last
+            } catch {
+                await run.close()
+                throw error
+            }
+        } catch {
+            await admin.close()
+            throw error
+        }
+    }
+}
+
+extension Replays {
+    /// Gives up a replay that no process runs: what it has not sent it never will, and its letters
+    /// may be taken up by another one.
+    package func abandon(_ number: Int64, who: AuditorName, why: String) async throws {
+        try Self.check(why: why, ReplayLimits())
+        let connection = try await database.connect()
+        do {
+            let ledger = try await ReplayLedger(number, who: who, on: connection)
+            guard try await ledger.row().state != .completed else {
+                throw ReplayError(.finished, "replay \(number) is completed")
+            }
+            let reason = StorableText.of("abandoned by \(who.text): \(why)")
+            _ = try await connection.transaction { connection in
+                _ = try await connection.run(ReplayRecordTable.abandon, (number, reason))
+                try await ledger.setState(.completed, note: reason, action: .replayCompleted)
+            }
+            await connection.close()
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// The newest replays, newest first.
+    package func newest(limit: Int) async throws -> [ReplayRow] {
+        Array(try await database.run(ReplayTable.newest, limit))
+    }
+
+    /// One replay; nil where there is none of this number.
+    package func replay(_ number: Int64) async throws -> ReplayRow? {
+        try await database.run(ReplayTable.get, number).first
+    }
+
+    /// Records of a replay in their order, those behind an ordinal; -1 for the first ones.
+    package func records(
+        of number: Int64,
+        after ordinal: Int64 = -1,
+        limit: Int
+    ) async throws -> [ReplayRecordRow] {
+        let page = ReplayRecordTable.Page(replay: number, after: ordinal, limit: limit)
+        return Array(try await database.run(ReplayRecordTable.read, page))
+    }
+
+    private func ends() async throws -> [TopicPartition: Int64] {
+        let admin = try KafkaAdmin(configuration: names.kafka)
+        do {
+            let metadata = try await admin.metadata(deadline: Self.deadline)
+            guard let topic = metadata[topic: names.deadLetterTopic], topic.error == nil else {
+                throw ReplayError(.interrupted, "there is no topic \(names.deadLetterTopic)")
+            }
+            let marks = try await admin.listOffsets(topic.partitions, deadline: Self.deadline)
+            await admin.close()
+            return marks.mapValues(\.high)
+        } catch {
+            await admin.close()
+            throw error
+        }
+    }
+
+    private static func record(
+        _ row: DeadLetterRow,
+        _ ordinal: Int,
+        _ names: ReplayNames
+    ) -> ReplayRecordTable.New {
+        ReplayRecordTable.New(
+            ordinal: Int64(ordinal),
+            letterID: row.id,
+            letterPartition: row.letterPartition,
+            letterOffset: row.letterOffset,
+            transactionID: row.identifiers.transactionID,
+            raw: row.raw?.description
+        )
+    }
+
+    private static func check(why: String, _ limits: ReplayLimits) throws {
+        guard (1...2_000).contains(why.utf8.count), !why.utf8.contains(0) else {
+            throw ReplayError(.invalid, "why it is done: expected 1 to 2000 bytes of text")
+        }
+        guard ReplayLimits.rates.contains(limits.rate), (0...1).contains(limits.failingShareMax)
+        else {
+            throw ReplayError(
+                .invalid,
+                "expected a rate from 1 to \(ReplayLimits.rates.upperBound) records per second, and"
+                    + " a share from 0 to 1"
+            )
+        }
+    }
+
+    private static let deadline = Duration.seconds(30)
+    private static let beginDeadline = Duration.seconds(300)
+    private static let holdMax = 5_000
+}

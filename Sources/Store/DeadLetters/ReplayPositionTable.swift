@@ -1,0 +1,43 @@
+import Postgres
+
+/// The table `dead_letter_replay_positions`: how far a replay has read the dead-letter topic.
+package enum ReplayPositionTable {
+    package struct Position: Sendable, Equatable {
+        package let partition: Int32
+        package let next: Int64
+
+        package init(partition: Int32, next: Int64) {
+            self.partition = partition
+            self.next = next
+        }
+    }
+
+    package static let write = Statement<(replay: Int64, positions: [Position]), Void>(
+        [
+            .value("replay", \.replay),
+            .rows(
+                "given",
+                [Column("letter_partition", \.partition), Column("next_offset", \.next)],
+                \.positions
+            ),
+        ],
+        """
+        INSERT INTO dead_letter_replay_positions (replay, $given.columns)
+        SELECT $replay, $given.columns FROM $given
+        ON CONFLICT (replay, letter_partition) DO UPDATE SET next_offset = excluded.next_offset
+        """
+    )
+
+    package static let read = Statement<Int64, Position>(
+        [.value("replay")],
+        returning: RowReader { columns in
+            let partition = columns("letter_partition", Int32.self)
+            let next = columns("next_offset", Int64.self)
+            return { row in Position(partition: row[partition], next: row[next]) }
+        },
+        """
+        SELECT letter_partition, next_offset FROM dead_letter_replay_positions
+        WHERE replay = $replay ORDER BY letter_partition
+        """
+    )
+}

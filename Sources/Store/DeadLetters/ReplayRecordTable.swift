@@ -1,0 +1,291 @@
+import Postgres
+
+/// What became of one record of a replay.
+package enum ReplayOutcome: String, Sendable, CaseIterable, TextColumnValue {
+    /// The stage that reads the topic took it, and no later one has refused it.
+    case accepted
+    /// There is a new dead letter.
+    case refused
+    /// It was not sent: it cannot be, or the replay was abandoned before.
+    case unsent
+    /// It was sent, and the replay was abandoned before anybody knew.
+    case unknown
+}
+
+/// One dead letter of a replay.
+package struct ReplayRecordRow: Sendable, Equatable {
+    package let ordinal: Int64
+    package let letterID: String
+    package let letterPartition: Int32
+    package let letterOffset: Int64
+    /// What the original says of itself.
+    package let transactionID: String?
+    /// The body that an observation came from, as `topic/partition/offset`.
+    package let raw: String?
+    package let sentAt: StoredTime?
+    package let sentTopic: String?
+    package let sentPartition: Int32?
+    /// Nil also where the broker told no offset.
+    package let sentOffset: Int64?
+    /// It lies below this offset.
+    package let sentBefore: Int64?
+    package let outcome: ReplayOutcome?
+    /// Of a refusal or of what was not sent; empty otherwise.
+    package let outcomeReason: String
+    /// The dead letter that it became.
+    package let refusedAs: String?
+    package let outcomeAt: StoredTime?
+}
+
+/// The table `dead_letter_replay_records`, and what of it goes into `dead_letter_actions`.
+package enum ReplayRecordTable {
+    /// A dead letter that a replay takes up.
+    package struct New: Sendable {
+        package let ordinal: Int64
+        package let letterID: String
+        package let letterPartition: Int32
+        package let letterOffset: Int64
+        package let transactionID: String?
+        package let raw: String?
+
+        package init(
+            ordinal: Int64,
+            letterID: String,
+            letterPartition: Int32,
+            letterOffset: Int64,
+            transactionID: String?,
+            raw: String?
+        ) {
+            self.ordinal = ordinal
+            self.letterID = letterID
+            self.letterPartition = letterPartition
+            self.letterOffset = letterOffset
+            self.transactionID = transactionID
+            self.raw = raw
+        }
+    }
+
+    /// Takes up letters, in the order of their IDs, so that two replays never wait in a circle.
+    ///
+    /// Answers the ordinals of those that are held now; the others another replay holds.
+    package static let hold = Statement<(replay: Int64, records: [New]), Int64>(
+        [.value("replay", \.replay), .rows("given", newColumns, \.records)],
+        returning: RowReader("ordinal"),
+        """
+        INSERT INTO dead_letter_replay_records (replay, $given.columns)
+        SELECT $replay, $given.columns FROM $given ORDER BY dead_letter_id
+        ON CONFLICT (dead_letter_id) WHERE outcome IS NULL DO NOTHING
+        RETURNING ordinal
+        """
+    )
+
+    private static let newColumns: Columns<New> = [
+        Column("ordinal", \.ordinal), Column("dead_letter_id", \.letterID),
+        Column("letter_partition", \.letterPartition), Column("letter_offset", \.letterOffset),
+        Column("transaction_id", \.transactionID), Column("raw", \.raw),
+    ]
+
+    /// The last replay of one letter that did not leave it unsent.
+    package struct Last: Sendable, Equatable {
+        package let letterID: String
+        package let replay: Int64
+        /// Nil where the replay holds it still.
+        package let outcome: ReplayOutcome?
+        package let refusedAs: String?
+    }
+
+    /// Of these letters, those that were replayed or are held, each with the last replay.
+    package static let last = Statement<[String], Last>(
+        [.values("ids") { $0 }],
+        returning: RowReader { columns in
+            let letterID = columns("dead_letter_id", String.self)
+            let replay = columns("replay", Int64.self)
+            let outcome = columns("outcome", ReplayOutcome?.self)
+            let refusedAs = columns("refused_as", String?.self)
+            return { row in
+                Last(
+                    letterID: row[letterID],
+                    replay: row[replay],
+                    outcome: row[outcome],
+                    refusedAs: row[refusedAs]
+                )
+            }
+        },
+        """
+        SELECT DISTINCT ON (dead_letter_id) dead_letter_id, replay, outcome, refused_as
+        FROM dead_letter_replay_records
+        WHERE dead_letter_id = ANY ($ids) AND outcome IS DISTINCT FROM 'unsent'
+        ORDER BY dead_letter_id, replay DESC
+        """
+    )
+
+    package struct Page: Sendable {
+        package let replay: Int64
+        package let after: Int64
+        package let limit: Int
+
+        package init(replay: Int64, after: Int64, limit: Int) {
+            self.replay = replay
+            self.after = after
+            self.limit = limit
+        }
+    }
+
+    /// The records of a replay, in their order, those behind an ordinal.
+    package static let read = Statement<Page, ReplayRecordRow>(
+        [.value("replay", \.replay), .value("after", \.after), .value("limit", \.limit)],
+        returning: row,
+        """
+        SELECT \(row.names(of: "record")) FROM dead_letter_replay_records AS record
+        WHERE record.replay = $replay AND record.ordinal > $after
+        ORDER BY record.ordinal LIMIT $limit
+        """
+    )
+
+    /// Where one record was written.
+    package struct Sent: Sendable {
+        package let ordinal: Int64
+        package let topic: String
+        package let partition: Int32
+        package let offset: Int64?
+        package let before: Int64
+
+        package init(
+            ordinal: Int64,
+            topic: String,
+            partition: Int32,
+            offset: Int64?,
+            before: Int64
+        ) {
+            self.ordinal = ordinal
+            self.topic = topic
+            self.partition = partition
+            self.offset = offset
+            self.before = before
+        }
+    }
+
+    /// Records what the broker has acknowledged, with the action `replayed` of each letter.
+    package static let sent = Statement<(replay: Int64, records: [Sent]), Void>(
+        [.value("replay", \.replay), .rows("given", sentColumns, \.records)],
+        """
+        WITH changed AS (
+            UPDATE dead_letter_replay_records AS record
+            SET sent_at = clock_timestamp(), sent_topic = given.topic,
+                sent_partition = given.partition, sent_offset = given.sent_offset,
+                sent_before = given.sent_before
+            FROM $given
+            WHERE record.replay = $replay AND record.ordinal = given.ordinal
+                AND record.sent_at IS NULL
+            RETURNING record.dead_letter_id,
+                concat_ws('/', given.topic, given.partition, given.sent_offset) AS position
+        )
+        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id, replay, detail)
+        SELECT replay.who, 'replayed', replay.why, changed.dead_letter_id, replay.number,
+            changed.position
+        FROM changed, dead_letter_replays AS replay WHERE replay.number = $replay
+        """
+    )
+
+    private static let sentColumns: Columns<Sent> = [
+        Column("ordinal", \.ordinal), Column("topic", \.topic), Column("partition", \.partition),
+        Column("sent_offset", \.offset), Column("sent_before", \.before),
+    ]
+
+    /// What became of one record.
+    package struct Decided: Sendable, Equatable {
+        package let ordinal: Int64
+        package let outcome: ReplayOutcome
+        package let reason: String
+        package let refusedAs: String?
+
+        package init(
+            ordinal: Int64,
+            _ outcome: ReplayOutcome,
+            reason: String = "",
+            refusedAs: String? = nil
+        ) {
+            self.ordinal = ordinal
+            self.outcome = outcome
+            self.reason = reason
+            self.refusedAs = refusedAs
+        }
+    }
+
+    /// Records outcomes, with the actions `replay_accepted` and `replay_refused` of the letters.
+    ///
+    /// One that was accepted may be refused later, by a later stage, and never the other way.
+    package static let decide = Statement<(replay: Int64, records: [Decided]), Void>(
+        [.value("replay", \.replay), .rows("given", decidedColumns, \.records)],
+        """
+        WITH changed AS (
+            UPDATE dead_letter_replay_records AS record
+            SET outcome = given.outcome, outcome_reason = given.reason,
+                refused_as = given.refused_as, outcome_at = clock_timestamp()
+            FROM $given
+            WHERE record.replay = $replay AND record.ordinal = given.ordinal
+                AND (record.outcome IS NULL
+                    OR record.outcome = 'accepted' AND given.outcome = 'refused')
+            RETURNING record.dead_letter_id, record.outcome, record.outcome_reason
+        )
+        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id, replay, detail)
+        SELECT replay.who, 'replay_' || changed.outcome, replay.why, changed.dead_letter_id,
+            replay.number, nullif(changed.outcome_reason, '')
+        FROM changed, dead_letter_replays AS replay
+        WHERE replay.number = $replay AND changed.outcome IN ('accepted', 'refused')
+        """
+    )
+
+    private static let decidedColumns: Columns<Decided> = [
+        Column("ordinal", \.ordinal), Column("outcome", \.outcome), Column("reason", \.reason),
+        Column("refused_as", \.refusedAs),
+    ]
+
+    /// Gives up what is not decided: the letters may be taken up by another replay.
+    package static let abandon = Statement<(replay: Int64, reason: String), Void>(
+        [.value("replay", \.replay), .value("reason", \.reason)],
+        """
+        UPDATE dead_letter_replay_records
+        SET outcome = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'unknown' END,
+            outcome_reason = $reason, outcome_at = clock_timestamp()
+        WHERE replay = $replay AND outcome IS NULL
+        """
+    )
+
+    private static let row = RowReader<ReplayRecordRow> { columns in
+        let ordinal = columns("ordinal", Int64.self)
+        let letterID = columns("dead_letter_id", String.self)
+        let letterPartition = columns("letter_partition", Int32.self)
+        let letterOffset = columns("letter_offset", Int64.self)
+        let transactionID = columns("transaction_id", String?.self)
+        let raw = columns("raw", String?.self)
+        let sentAt = columns("sent_at", StoredTime?.self)
+        let sentTopic = columns("sent_topic", String?.self)
+        let sentPartition = columns("sent_partition", Int32?.self)
+        let sentOffset = columns("sent_offset", Int64?.self)
+        let sentBefore = columns("sent_before", Int64?.self)
+        let outcome = columns("outcome", ReplayOutcome?.self)
+        let outcomeReason = columns("outcome_reason", String.self)
+        let refusedAs = columns("refused_as", String?.self)
+        let outcomeAt = columns("outcome_at", StoredTime?.self)
+        return { row in
+            ReplayRecordRow(
+                ordinal: row[ordinal],
+                letterID: row[letterID],
+                letterPartition: row[letterPartition],
+                letterOffset: row[letterOffset],
+                transactionID: row[transactionID],
+                raw: row[raw],
+                sentAt: row[sentAt],
+                sentTopic: row[sentTopic],
+                sentPartition: row[sentPartition],
+                sentOffset: row[sentOffset],
+                sentBefore: row[sentBefore],
+                outcome: row[outcome],
+                outcomeReason: row[outcomeReason],
+                refusedAs: row[refusedAs],
+                outcomeAt: row[outcomeAt]
+            )
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Postgres
+
+/// Where a replay stands.
+package enum ReplayState: String, Sendable, CaseIterable, TextColumnValue {
+    /// Written down; nothing was sent.
+    case prepared
+    /// Sending, or waiting for outcomes; also what a process has left that is gone.
+    case running
+    /// Too many records were refused again, or somebody stopped it.
+    case stopped
+    /// All is sent, and what became of each is known.
+    case completed
+    /// A server was gone, or the process was told to end; it can be continued.
+    case interrupted
+}
+
+/// One replay as it was written down.
+package struct ReplayRow: Sendable, Equatable {
+    package let number: Int64
+    package let who: String
+    package let why: String
+    package let begunAt: StoredTime
+    /// For people.
+    package let filter: String
+    package let count: Int64
+    /// Records per second at most.
+    package let rate: Int64
+    /// 0 to 1.
+    package let failingShareMax: Double
+    package let state: ReplayState
+    package let endedAt: StoredTime?
+    /// Why it was stopped or interrupted; empty otherwise.
+    package let note: String
+    /// Whether a process holds the replay's lock.
+    package let isHeld: Bool
+    package let counts: ReplayCounts
+
+    /// What `state` is worth: a running replay that no process holds was interrupted.
+    package var effectiveState: ReplayState {
+        state == .running && !isHeld ? .interrupted : state
+    }
+}
+
+/// How many records of a replay are where.
+package struct ReplayCounts: Sendable, Equatable {
+    package var sent: Int64 = 0
+    package var accepted: Int64 = 0
+    package var refused: Int64 = 0
+    /// Never sent, because they cannot be or because the replay was abandoned.
+    package var unsent: Int64 = 0
+    /// Sent, and nobody found out.
+    package var unknown: Int64 = 0
+
+    package init() {}
+}
+
+/// The table `dead_letter_replays`.
+package enum ReplayTable {
+    package struct New: Sendable {
+        package let who: String
+        package let why: String
+        package let filter: String
+        package let count: Int
+        package let rate: Int
+        package let failingShareMax: Double
+
+        package init(
+            who: String,
+            why: String,
+            filter: String,
+            count: Int,
+            rate: Int,
+            failingShareMax: Double
+        ) {
+            self.who = who
+            self.why = why
+            self.filter = filter
+            self.count = count
+            self.rate = rate
+            self.failingShareMax = failingShareMax
+        }
+    }
+
+    /// Answers the replay's number.
+    package static let add = Statement<New, Int64>(
+        [
+            .value("who", \.who), .value("why", \.why), .value("filter", \.filter),
+            .value("count", \.count), .value("rate", \.rate),
+            .value("failing_share_max", \.failingShareMax),
+        ],
+        returning: RowReader("number"),
+        """
+        INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max)
+        VALUES ($who, $why, $filter, $count, $rate, $failing_share_max)
+        RETURNING number
+        """
+    )
+
+    /// Corrects the count of what is held, in the transaction that wrote the replay down.
+    package static let setCount = Statement<(number: Int64, count: Int), Void>(
+        [.value("number", \.number), .value("count", \.count)],
+        "UPDATE dead_letter_replays SET count = $count WHERE number = $number"
+    )
+
+    package struct Change: Sendable {
+        package let number: Int64
+        package let state: ReplayState
+        package let note: String
+        /// Who brought it about: the one who began or continued it.
+        package let who: AuditorName
+        /// The action that is appended; nil for none.
+        package let action: DeadLetterAction.Kind?
+
+        package init(
+            _ number: Int64,
+            _ state: ReplayState,
+            note: String = "",
+            who: AuditorName,
+            action: DeadLetterAction.Kind?
+        ) {
+            self.number = number
+            self.state = state
+            self.note = note
+            self.who = who
+            self.action = action
+        }
+    }
+
+    /// Sets the state, and appends the action.
+    package static let setState = Statement<Change, Void>(
+        [
+            .value("number", \.number), .value("state", \.state), .value("note", \.note),
+            .value("who", \.who.text), .value("action", \.action),
+        ],
+        """
+        WITH changed AS (
+            UPDATE dead_letter_replays SET state = $state, note = $note, ended_at = CASE
+                WHEN $state IN ('prepared', 'running') THEN NULL ELSE clock_timestamp() END
+            WHERE number = $number
+            RETURNING number, why
+        )
+        INSERT INTO dead_letter_actions (who, action, why, replay, detail)
+        SELECT $who, $action, changed.why, changed.number, nullif($note, '')
+        FROM changed WHERE $action IS NOT NULL
+        """
+    )
+
+    /// The newest, newest first.
+    package static let newest = Statement<Int, ReplayRow>(
+        [.value("limit")],
+        returning: row,
+        select + " ORDER BY replay.number DESC LIMIT $limit"
+    )
+
+    /// One, by its number.
+    package static let get = Statement<Int64, ReplayRow>(
+        [.value("number")],
+        returning: row,
+        select + " WHERE replay.number = $number"
+    )
+
+    /// False where another session holds the replay; released with the session.
+    package static let acquire = Statement<Int64, Bool>(
+        [.value("number")],
+        returning: RowReader("is_locked"),
+        "SELECT pg_try_advisory_lock(\(lockClass), $number::int) AS is_locked"
+    )
+
+    private static let lockClass = "hashtext('dead letter replay')"
+
+    private static let select = """
+        SELECT replay.number, replay.who, replay.why, replay.begun_at, replay.filter, replay.count,
+            replay.rate, replay.failing_share_max, replay.state, replay.ended_at, replay.note,
+            EXISTS (
+                SELECT FROM pg_locks AS held
+                WHERE held.locktype = 'advisory' AND held.objsubid = 2 AND held.granted
+                    AND held.classid = \(lockClass)::oid
+                    AND held.objid = replay.number::int::oid
+                    AND held.database = (
+                        SELECT oid FROM pg_database WHERE datname = current_database()
+                    )
+            ) AS is_held,
+            counts.sent, counts.accepted, counts.refused, counts.unsent, counts.unknown
+        FROM dead_letter_replays AS replay, LATERAL (
+            SELECT count(record.sent_at) AS sent,
+                count(*) FILTER (WHERE record.outcome = 'accepted') AS accepted,
+                count(*) FILTER (WHERE record.outcome = 'refused') AS refused,
+                count(*) FILTER (WHERE record.outcome = 'unsent') AS unsent,
+                count(*) FILTER (WHERE record.outcome = 'unknown') AS unknown
+            FROM dead_letter_replay_records AS record WHERE record.replay = replay.number
+        ) AS counts
+        """
+
+    private static let row = RowReader<ReplayRow> { columns in
+        let number = columns("number", Int64.self)
+        let who = columns("who", String.self)
+        let why = columns("why", String.self)
+        let begunAt = columns("begun_at", StoredTime.self)
+        let filter = columns("filter", String.self)
+        let count = columns("count", Int64.self)
+        let rate = columns("rate", Int64.self)
+        let failingShareMax = columns("failing_share_max", Double.self)
+        let state = columns("state", ReplayState.self)
+        let endedAt = columns("ended_at", StoredTime?.self)
+        let note = columns("note", String.self)
+        let isHeld = columns("is_held", Bool.self)
+        let counts = ["sent", "accepted", "refused", "unsent", "unknown"].map {
+            columns($0, Int64.self)
+        }
+        return { row in
+            var found = ReplayCounts()
+            found.sent = row[counts[0]]
+            found.accepted = row[counts[1]]
+            found.refused = row[counts[2]]
+            found.unsent = row[counts[3]]
+            found.unknown = row[counts[4]]
+            return ReplayRow(
+                number: row[number],
+                who: row[who],
+                why: row[why],
+                begunAt: row[begunAt],
+                filter: row[filter],
+                count: row[count],
+                rate: row[rate],
+                failingShareMax: row[failingShareMax],
+                state: row[state],
+                endedAt: row[endedAt],
+                note: row[note],
+                isHeld: row[isHeld],
+                counts: found
+            )
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import AppStore
+import Kafka
+import OpenSSL
+import Postgres
+import Records
+@testable import Store
+import TestSupport
+import Testing
+
+@testable import DeadLetters
+
+/// A raw topic, a dead-letter topic with its index, and a database: all that a replay works with,
+/// but for the stage, which `ReplayStage` plays.
+final class ReplayRig: Sendable {
+    let cluster: KafkaCluster
+    let names: ReplayNames
+    let database: PostgresOptions
+    let client: PostgresClient
+    let producer: KafkaProducer
+    let letterTopic: String
+    let rawTopic: String
+    let auditor: AuditorName
+
+    init(_ kind: KafkaCluster.Kind = .mock) async throws {
+        cluster = try await KafkaCluster(kind)
+        let prefix = cluster.name("replay") + "."
+        names = ReplayNames(kafka: cluster.client, topicPrefix: prefix, groupPrefix: prefix)
+        letterTopic = prefix + Topic.deadLetter
+        rawTopic = prefix + Topic.raw
+        database = try await PostgresServer.shared.migratedDatabase()
+        client = PostgresClient(database, connectionsMax: 2)
+        producer = try KafkaProducer(configuration: cluster.client)
+        auditor = try #require(AuditorName("kim"))
+        let topics = [Topic.raw, Topic.verified, Topic.unique, Topic.linked, Topic.deadLetter]
+        for topic in topics {
+            try await create(prefix + topic)
+        }
+    }
+
+    private func create(_ topic: String) async throws {
+        if let mock = cluster.mock {
+            return try mock.createTopic(topic, partitions: 2)
+        }
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let new = NewTopic(name: topic, partitions: 2, replication: 1)
+        _ = try await admin.createTopics([new], deadline: .seconds(20))
+        await admin.close()
+    }
+
+    func close() async {
+        await producer.close(deadline: .seconds(2))
+        await client.close()
+        cluster.mock?.stop()
+    }
+
+    var replays: Replays {
+        Replays(names, verifier: .unavailable("none in this test"), database: client)
+    }
+
+    func context(_ stage: String = "verify") -> DeadLetterContext {
+        DeadLetterContext(
+            cluster: "cluster-1",
+            topic: letterTopic,
+            stage: stage,
+            readsObservations: stage != "verify",
+            worker: "\(stage)-1",
+            verifierVersion: "1.0.0",
+            configuration: SHA256.digest(Array("settings".utf8))
+        )
+    }
+
+    /// Writes bodies to `raw` and has them refused: their dead letters are on the topic and in the
+    /// index.
+    ///
+    /// - Returns: the IDs of the letters.
+    @discardableResult
+    func refuse(
+        _ bodies: [ProducerRecord],
+        value: DeadLetterValue = .original,
+        altered: (inout ProducerRecord) -> Void = { _ in }
+    ) async throws -> [String] {
+        let written = await producer.send(bodies)
+        #expect(written.isComplete)
+        let raw = try await records(of: rawTopic)
+        let added = zip(bodies, written.offsets).compactMap { body, offset in
+            raw.first {
+                $0.topicPartition.partition == body.partition && $0.offset == offset
+            }
+        }
+        #expect(added.count == bodies.count)
+        let refusal = Refusal(reason: .bundleMismatch, detail: "the app is not configured")
+        let letters = added.map { record in
+            var letter = DeadLetterWriter(context()).letter(for: record, refusal, value: value)
+            letter.partition = record.topicPartition.partition
+            altered(&letter)
+            return letter
+        }
+        return try await add(letters)
+    }
+
+    /// Puts dead letters on the topic and into the index.
+    @discardableResult
+    func add(_ letters: [ProducerRecord]) async throws -> [String] {
+        let report = await producer.send(letters)
+        #expect(report.isComplete)
+        try await index()
+        return letters.map { $0.text(DeadLetterHeader.id) ?? "" }
+    }
+
+    /// Indexes the topic as it is.
+    func index() async throws {
+        let rows = try await records(of: letterTopic).map { record in
+            DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+        }
+        let newest = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        _ = try await client.run(DeadLetterTable.upsert, Array(newest.values))
+    }
+
+    func bodies(_ count: Int, _ name: String = "body") -> [ProducerRecord] {
+        (0..<count).map { number in
+            ProducerRecord(
+                topic: rawTopic,
+                partition: Int32(number % 2),
+                key: Array("key \(number)".utf8),
+                value: Array("\(name) \(number)".utf8),
+                headers: [KafkaHeader(name: "correlation-id", text: "\(name)-\(number)")]
+            )
+        }
+    }
+
+    /// Every record of a topic, in the order of each partition.
+    func records(of topic: String) async throws -> [ConsumerRecord] {
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        let partitions = (0..<2).map { TopicPartition(topic: topic, partition: $0) }
+        let marks = try await admin.listOffsets(partitions, deadline: .seconds(20))
+        let positions = marks.flatMap { partition, marks in
+            (marks.low..<marks.high).map {
+                RecordPosition(topic: topic, partition: partition.partition, offset: $0)
+            }
+        }
+        let fetcher = try RecordFetcher(cluster.client, admin: admin)
+        let found = try await fetcher.records(at: positions)
+        await fetcher.close()
+        await admin.close()
+        return found.values.sorted {
+            ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset)
+        }
+    }
+
+    /// Prepares a replay of all, or of these, and writes it down.
+    func begin(
+        _ ids: [String] = [],
+        again: Bool = false,
+        _ limits: ReplayLimits = ReplayRig.limits
+    ) async throws -> Int64 {
+        let plan = try await replays.prepare(selection(ids, again: again))
+        return try await replays.begin(plan, who: auditor, why: "settings", limits: limits).number
+    }
+
+    func selection(_ ids: [String] = [], again: Bool = false) -> ReplaySelection {
+        var query = DeadLetterQuery()
+        query.ids = Set(ids)
+        var selection = ReplaySelection(query, text: "all")
+        selection.again = again
+        return selection
+    }
+
+    static let limits: ReplayLimits = {
+        var limits = ReplayLimits()
+        limits.rate = 1_000
+        limits.waitMax = .seconds(60)
+        return limits
+    }()
+
+    func outcomes(_ number: Int64) async throws -> [ReplayRecordRow] {
+        try await replays.records(of: number, limit: 100_000)
+    }
+}

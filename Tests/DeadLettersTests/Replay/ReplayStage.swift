@@ -1,0 +1,98 @@
+import AppStore
+import Kafka
+import Records
+import Synchronization
+import TestSupport
+
+@testable import DeadLetters
+
+/// Reads `raw` as verify-worker does: a dead letter for what it refuses, then the commit.
+final class ReplayStage: Sendable {
+    private struct State {
+        var refuses: @Sendable (ConsumerRecord) -> Bool
+        var isEnded = false
+        var read: [ConsumerRecord] = []
+    }
+
+    private let state: Mutex<State>
+    private let rig: ReplayRig
+    private let consumer: KafkaConsumer
+
+    init(
+        _ rig: ReplayRig,
+        refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false }
+    ) throws {
+        self.rig = rig
+        state = Mutex(State(refuses: refuses))
+        let group = ["group.id": rig.names.groupPrefix + "verify"]
+        consumer = try KafkaConsumer(configuration: rig.cluster.client.merging(group) { $1 })
+    }
+
+    /// Lends the stage to `body` while it reads what is added from now on.
+    static func running<T>(
+        _ rig: ReplayRig,
+        refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
+        _ body: (ReplayStage) async throws -> T
+    ) async throws -> T {
+        let stage = try ReplayStage(rig, refusing: refuses)
+        let ends = try await rig.records(of: rig.rawTopic).reduce(into: [Int32: Int64]()) {
+            $0[$1.topicPartition.partition] = $1.offset + 1
+        }
+        let work = Task { try await stage.work(from: ends) }
+        do {
+            let value = try await body(stage)
+            stage.end()
+            try await work.value
+            await stage.consumer.close(deadline: .seconds(5))
+            return value
+        } catch {
+            stage.end()
+            _ = try? await work.value
+            await stage.consumer.close(deadline: .seconds(5))
+            throw error
+        }
+    }
+
+    /// What it has read, in the order of its reading.
+    var read: [ConsumerRecord] { state.withLock(\.read) }
+
+    private func end() {
+        state.withLock { $0.isEnded = true }
+    }
+
+    private func work(from ends: [Int32: Int64]) async throws {
+        let partitions = (0..<Int32(2)).map {
+            (TopicPartition(topic: rig.rawTopic, partition: $0), Optional(ends[$0] ?? 0))
+        }
+        try await consumer.assign(with: Dictionary(uniqueKeysWithValues: partitions))
+        while !state.withLock(\.isEnded) {
+            let polled = try await consumer.poll(
+                recordsMax: 100,
+                bytesMax: 1 << 20,
+                wait: .milliseconds(50)
+            )
+            guard !polled.records.isEmpty else { continue }
+            try await process(polled.records)
+        }
+    }
+
+    private func process(_ records: [ConsumerRecord]) async throws {
+        let refuses = state.withLock { state in
+            state.read += records
+            return state.refuses
+        }
+        let refusal = Refusal(reason: .bundleMismatch, detail: "still not configured")
+        let letters = records.filter(refuses).map { record in
+            var letter = DeadLetterWriter(rig.context())
+                .letter(for: record, refusal, value: .original)
+            letter.partition = record.topicPartition.partition
+            return letter
+        }
+        if let failure = await rig.producer.send(letters).failures.values.first { throw failure }
+        let commits = records.reduce(into: [TopicPartition: OffsetCommit]()) {
+            $0[$1.topicPartition] = OffsetCommit(offset: $1.offset + 1, metadata: "")
+        }
+        let outcome = await consumer.commit(commits, deadline: .seconds(10))
+        if let failure = outcome.failures.values.first { throw failure }
+    }
+}

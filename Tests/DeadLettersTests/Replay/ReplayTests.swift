@@ -1,0 +1,161 @@
+import AppStore
+import Kafka
+import Postgres
+import Records
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DeadLetters
+
+/// Replays on a real Kafka protocol and a real PostgreSQL; the stage is played.
+@Suite(.timeLimit(.minutes(10))) struct ReplayTests {
+    @Test(arguments: KafkaCluster.Kind.available)
+    func `all are sent byte for byte, accepted, and written down`(
+        kind: KafkaCluster.Kind
+    ) async throws {
+        let rig = try await ReplayRig(kind)
+        var bodies = rig.bodies(40)
+        bodies[0].value = nil
+        bodies[1].value = []
+        bodies[2].headers = [
+            KafkaHeader(name: "dlq.reason", text: "a stranger's"),
+            KafkaHeader(name: DeadLetterHeader.replayOf, text: "a former one"),
+            KafkaHeader(nameBytes: [0xFF, 0x01], value: nil),
+        ]
+        try await rig.refuse(bodies)
+        let number = try await rig.begin()
+        #expect(try await rig.records(of: rig.rawTopic).count == 40, "sent before it was run")
+        let read = try await ReplayStage.running(rig) { stage in
+            let last = try await rig.replays.run(number, who: rig.auditor)
+            #expect(last.isAllAccepted, "\(last)")
+            return stage.read
+        }
+        #expect(read.count == 40)
+        let sent = Set(read.map { Self.content($0.key, $0.value, Self.own($0.headers)) })
+        let expected = Set(bodies.map { Self.content($0.key, $0.value, Self.own($0.headers)) })
+        #expect(sent.symmetricDifference(expected).isEmpty)
+        for record in read {
+            let replay = record.headers.filter { $0.name == DeadLetterHeader.replayOf }
+            #expect(replay.count == 1)
+            #expect(record.headers.filter { $0.name == DeadLetterHeader.attempt }.count == 1)
+        }
+        let row = try #require(try await rig.replays.replay(number))
+        #expect(row.effectiveState == .completed && row.counts.accepted == 40)
+        #expect(
+            try await Self.actions(rig) == [
+                "replay_accepted 40", "replay_completed 1", "replay_started 1", "replayed 40",
+            ]
+        )
+        await rig.close()
+    }
+
+    private static func own(_ headers: [KafkaHeader]) -> [KafkaHeader] {
+        headers.filter {
+            ![DeadLetterHeader.replayOf, DeadLetterHeader.attempt].contains($0.name)
+        }
+    }
+
+    private static func content(
+        _ key: [UInt8]?,
+        _ value: [UInt8]?,
+        _ headers: [KafkaHeader]
+    ) -> [[UInt8]?] {
+        [key, value] + headers.flatMap { [$0.nameBytes, $0.value] }
+    }
+
+    static func actions(_ rig: ReplayRig) async throws -> [String] {
+        try await rig.client.query(
+            "SELECT action || ' ' || count(*) FROM dead_letter_actions GROUP BY action ORDER BY 1"
+        ).map { $0.text(0) }
+    }
+
+    @Test func `what is refused again is told with its reason, and its new letter stands for it`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        let ids = try await rig.refuse(rig.bodies(10))
+        let refused = Array("body 3".utf8)
+        try await ReplayStage.running(rig, refusing: { $0.value == refused }) { _ in
+            let number = try await rig.begin()
+            let last = try await rig.replays.run(number, who: rig.auditor)
+            #expect(last.state == .completed)
+            #expect(last.counts.accepted == 9 && last.counts.refused == 1)
+            let row = try #require(
+                try await rig.outcomes(number).first { $0.outcome == .refused }
+            )
+            #expect(row.letterID == ids[3])
+            #expect(row.outcomeReason == "bundle_mismatch in verify: still not configured")
+            try await rig.index()
+            let letters = try await DeadLetterTable.get([row.refusedAs ?? ""], on: rig.client)
+            #expect(letters.first?.attempt == 2)
+            let plan = try await rig.replays.prepare(rig.selection())
+            #expect(plan.letters.map(\.row.id) == [row.refusedAs])
+            #expect(plan.skippedCounts == ["accepted_before": 9, "refused_again": 1])
+        }
+        await rig.close()
+    }
+
+    @Test func `it stops when too many are refused again, having sent a few, and is continued`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(200))
+        let isMended = Flag()
+        try await ReplayStage.running(rig, refusing: { _ in !isMended.isSet }) { stage in
+            let number = try await rig.begin()
+            let last = try await rig.replays.run(number, who: rig.auditor)
+            #expect(last.state == .stopped)
+            #expect(stage.read.count <= 20, "\(stage.read.count) were sent")
+            isMended.set()
+            let end = try await rig.replays.run(number, who: rig.auditor)
+            #expect(end.state == .completed)
+            #expect(last.counts.refused == last.counts.sent && last.counts.sent > 2)
+            #expect(end.counts.refused == last.counts.refused)
+            #expect(end.counts.accepted + end.counts.refused == 200)
+            #expect(stage.read.count == 200)
+        }
+        await rig.close()
+    }
+
+    @Test func `a replay that ends at any step goes on and skips nothing`() async throws {
+        let rig = try await ReplayRig()
+        let bodies = rig.bodies(120)
+        try await rig.refuse(bodies)
+        try await ReplayStage.running(rig) { stage in
+            let number = try await rig.begin()
+            var runs = 0
+            while try await rig.replays.replay(number)?.state != .completed, runs < 100 {
+                runs += 1
+                // Each run gets one step further before its connection is cut.
+                let steps = Mutex(runs)
+                _ = try? await Task {
+                    try await rig.replays.run(number, who: rig.auditor) { _ in
+                        let rest = steps.withLock { steps in
+                            steps -= 1
+                            return steps
+                        }
+                        if rest == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+                    }
+                }.value
+            }
+            #expect(runs > 3 && runs < 100)
+            let outcomes = try await rig.outcomes(number)
+            #expect(outcomes.allSatisfy { $0.outcome == .accepted && $0.sentAt != nil })
+            #expect(Set(stage.read.map(\.value)) == Set(bodies.map(\.value)))
+        }
+        await rig.close()
+    }
+}
+
+/// Set once, from any thread.
+final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock(\.self) }
+
+    func set() {
+        state.withLock { $0 = true }
+    }
+}
