@@ -152,21 +152,6 @@ package struct CommandContext: Sendable {
     }
 }
 
-/// What ends a command early: a sentence for the operator, and the exit code.
-package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One of `ExitCode`'s.
-    package let exitCode: Int32
-    /// Says what was expected and what to do; never holds a token, a key or a password.
-    package let message: String
-
-    package init(_ exitCode: Int32, _ message: String) {
-        self.exitCode = exitCode
-        self.message = message
-    }
-
-    package var description: String { message }
-}
-
 extension CommandError {
     /// What an error means for the operator.
     init(describing error: any Error) {

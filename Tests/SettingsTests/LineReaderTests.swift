@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Operations
+import Settings
 
 @Suite struct LineReaderTests {
     private func read(_ text: String, chunk: Int, lineBytesMax: Int = 100) throws -> [String] {

@@ -1,0 +1,78 @@
+package import Foundation
+
+/// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
+///
+/// A line ends with a line feed, which is not part of it; a last line without one counts. A
+/// carriage return stays: a body is published byte for byte.
+package struct LineReader {
+    /// A line that is longer than it may be.
+    package struct LineTooLong: Error, Hashable {
+        package let lineNumber: Int
+
+        package init(lineNumber: Int) {
+            self.lineNumber = lineNumber
+        }
+    }
+
+    private let lineBytesMax: Int
+    private let readChunk: () throws -> [UInt8]
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var isAtEnd = false
+    /// The number of the line that `next` gave last, from 1.
+    package private(set) var lineNumber = 0
+
+    /// - Parameter readChunk: gives the next bytes, none at the end.
+    package init(lineBytesMax: Int, readChunk: @escaping () throws -> [UInt8]) {
+        self.lineBytesMax = lineBytesMax
+        self.readChunk = readChunk
+    }
+
+    /// The next line; nil at the end.
+    ///
+    /// Throws `LineTooLong`, and what reading throws.
+    package mutating func next() throws -> [UInt8]? {
+        var searched = position
+        while true {
+            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                return take(upTo: end, skipping: 1)
+            }
+            searched = buffer.count
+            if isAtEnd {
+                return position == buffer.count ? nil : take(upTo: buffer.count, skipping: 0)
+            }
+            guard buffer.count - position <= lineBytesMax else {
+                throw LineTooLong(lineNumber: lineNumber + 1)
+            }
+            searched -= try refill()
+        }
+    }
+
+    private mutating func take(upTo end: Int, skipping: Int) -> [UInt8] {
+        defer { position = end + skipping }
+        lineNumber += 1
+        return Array(buffer[position..<end])
+    }
+
+    /// Appends a chunk; returns by how much the bytes moved to the front.
+    private mutating func refill() throws -> Int {
+        let moved = position
+        buffer.removeFirst(moved)
+        position = 0
+        let chunk = try readChunk()
+        isAtEnd = chunk.isEmpty
+        buffer.append(contentsOf: chunk)
+        return moved
+    }
+}
+
+extension LineReader {
+    private static let chunkBytes = 65_536
+
+    /// Reads a file or a pipe to its end.
+    package init(lineBytesMax: Int, of handle: FileHandle) {
+        self.init(lineBytesMax: lineBytesMax) {
+            try handle.read(upToCount: Self.chunkBytes).map { [UInt8]($0) } ?? []
+        }
+    }
+}
