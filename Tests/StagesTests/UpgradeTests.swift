@@ -4,6 +4,7 @@ import DedupeStage
 import EntitleStage
 import Kafka
 import LinkStage
+import OpenSSL
 import Postgres
 import Records
 import Synchronization
@@ -209,9 +210,13 @@ private struct NoLetters: DeadLetterWriting {
     func letter(
         for record: ConsumerRecord,
         _ refusal: Refusal,
-        value: DeadLetterValue
-    ) -> ProducerRecord {
+        value: DeadLetterValue,
+        after previous: SHA256Digest?
+    ) -> ChainedLetter {
         Issue.record("a record was dead-lettered: \(refusal.detail)")
-        return ProducerRecord(topic: "letters")
+        return ChainedLetter(
+            record: ProducerRecord(topic: "letters"),
+            digest: SHA256.digest([UInt8]())
+        )
     }
 }

@@ -18,6 +18,14 @@ package struct DeadLetter: Sendable, Equatable {
     package let sourceTimestamp: Timestamp?
     package let sourceSHA256: String
 
+    /// Of the source's key and headers; empty where a version before did not write it.
+    package let sourceHeadSHA256: String
+
+    /// Its link in the chain of the source's partition, as written; empty where it has none.
+    package let chainSHA256: String
+    /// The link before it, as written.
+    package let chainPrevious: String
+
     /// The body that the observation came from; nil where the source is the body.
     package let raw: RecordPosition?
     /// What the original says of itself, for search only: nobody vouches for it.
@@ -62,6 +70,9 @@ package struct DeadLetter: Sendable, Equatable {
         detail = headers[DeadLetterHeader.detail] ?? ""
         sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(Timestamp.init)
         sourceSHA256 = headers[DeadLetterHeader.sourceSHA256] ?? ""
+        sourceHeadSHA256 = headers[DeadLetterHeader.sourceHeadSHA256] ?? ""
+        chainSHA256 = headers[DeadLetterHeader.chainSHA256] ?? ""
+        chainPrevious = headers[DeadLetterHeader.previous] ?? ""
         chain = headers[DeadLetterHeader.chain]
         verifierVersion = headers[DeadLetterHeader.verifierVersion] ?? ""
         configurationSHA256 = headers[DeadLetterHeader.configurationSHA256] ?? ""

@@ -23,6 +23,8 @@ package enum DeadLetterHeader {
     package static let sourceOffset = "dlq.source.offset"
     package static let sourceTimestamp = "dlq.source.timestamp"
     package static let sourceSHA256 = "dlq.source.sha256"
+    /// Of the source's key and headers.
+    package static let sourceHeadSHA256 = "dlq.source.head.sha256"
     package static let rawTopic = "dlq.raw.topic"
     package static let rawPartition = "dlq.raw.partition"
     package static let rawOffset = "dlq.raw.offset"
@@ -39,6 +41,9 @@ package enum DeadLetterHeader {
     /// On a record that was sent again: the dead letter that it comes from.
     package static let replayOf = "dlq.replay-of"
     package static let worker = "dlq.worker"
+    /// The link before this one in the chain of the source's partition; zeros for the first.
+    package static let previous = "dlq.prev"
+    package static let chainSHA256 = "dlq.chain.sha256"
 }
 
 extension KafkaHeader {
@@ -67,6 +72,8 @@ package enum DeadLetterValue: String, Sendable, CaseIterable {
     case original
     /// The broker takes no record of that size: where the original lies stands in the headers.
     case omitted
+    /// Removed on somebody's order: a later letter of the same ID and link, without the original.
+    case redacted
 }
 
 /// The identity of a dead letter: the same for each repetition of one source record's.

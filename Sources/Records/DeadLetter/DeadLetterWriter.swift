@@ -5,12 +5,26 @@ package import OpenSSL
 
 /// Makes the dead letter of a record, without doing anything with it.
 package protocol DeadLetterWriting: Sendable {
-    /// - Parameter value: `omitted` once the broker has refused the letter for its size.
+    /// - Parameters:
+    ///   - value: `omitted` once the broker has refused the letter for its size.
+    ///   - previous: the last link of the chain that the letter goes on; nil where it begins one.
     func letter(
         for record: ConsumerRecord,
         _ refusal: Refusal,
-        value: DeadLetterValue
-    ) -> ProducerRecord
+        value: DeadLetterValue,
+        after previous: SHA256Digest?
+    ) -> ChainedLetter
+}
+
+/// A dead letter to be written, and the digest of its link, which the next one names.
+package struct ChainedLetter: Sendable {
+    package var record: ProducerRecord
+    package let digest: SHA256Digest
+
+    package init(record: ProducerRecord, digest: SHA256Digest) {
+        self.record = record
+        self.digest = digest
+    }
 }
 
 /// What is the same for all dead letters of one worker.
@@ -77,9 +91,10 @@ package struct DeadLetterWriter: DeadLetterWriting {
     package func letter(
         for original: ConsumerRecord,
         _ refusal: Refusal,
-        value: DeadLetterValue
-    ) -> ProducerRecord {
-        let added = headers(for: original, refusal)
+        value: DeadLetterValue,
+        after previous: SHA256Digest?
+    ) -> ChainedLetter {
+        let (added, link) = headers(for: original, refusal, after: previous)
         var room = context.recordBytesMax - Self.bytes(of: added) - Self.sizeHeadersBytes
 
         var omitted: [String] = []
@@ -106,11 +121,14 @@ package struct DeadLetterWriter: DeadLetterWriting {
             let parts = omitted.joined(separator: ",")
             size.append(KafkaHeader(name: DeadLetterHeader.omitted, text: parts))
         }
-        return ProducerRecord(
-            topic: context.topic,
-            key: keepsKey ? original.key : nil,
-            value: keepsValue ? original.value : nil,
-            headers: (keepsHeaders ? moved : []) + added + size
+        return ChainedLetter(
+            record: ProducerRecord(
+                topic: context.topic,
+                key: keepsKey ? original.key : nil,
+                value: keepsValue ? original.value : nil,
+                headers: (keepsHeaders ? moved : []) + added + size
+            ),
+            digest: link
         )
     }
 
@@ -122,7 +140,11 @@ package struct DeadLetterWriter: DeadLetterWriting {
         headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
     }
 
-    private func headers(for original: ConsumerRecord, _ refusal: Refusal) -> [KafkaHeader] {
+    private func headers(
+        for original: ConsumerRecord,
+        _ refusal: Refusal,
+        after previous: SHA256Digest?
+    ) -> ([KafkaHeader], link: SHA256Digest) {
         let source = RecordPosition(original)
         let observation = context.readsObservations ? try? Observation(original) : nil
         let sha256 = SHA256.digest(original.value ?? [])
@@ -131,6 +153,17 @@ package struct DeadLetterWriter: DeadLetterWriting {
             source: source,
             timestamp: original.timestampMilliseconds,
             sha256: sha256
+        )
+        let headSHA256 = DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex
+        let link = DeadLetterLink(
+            id: id,
+            stage: context.stage,
+            reason: refusal.reason.rawValue,
+            source: source,
+            timestamp: original.timestampMilliseconds,
+            sha256: sha256.hex,
+            headSHA256: headSHA256,
+            previous: previous
         )
         var pairs: [(name: String, text: String)] = [
             (DeadLetterHeader.id, id),
@@ -142,10 +175,13 @@ package struct DeadLetterWriter: DeadLetterWriting {
             (DeadLetterHeader.sourcePartition, String(source.partition)),
             (DeadLetterHeader.sourceOffset, String(source.offset)),
             (DeadLetterHeader.sourceSHA256, sha256.hex),
+            (DeadLetterHeader.sourceHeadSHA256, headSHA256),
             (DeadLetterHeader.verifierVersion, context.verifierVersion),
             (DeadLetterHeader.configurationSHA256, context.configuration.hex),
             (DeadLetterHeader.attempt, String(Self.attempt(original))),
             (DeadLetterHeader.worker, context.worker),
+            (DeadLetterHeader.previous, DeadLetterLink.text(of: previous)),
+            (DeadLetterHeader.chainSHA256, link.digest.hex),
         ]
         if let timestamp = original.timestampMilliseconds {
             pairs.append((DeadLetterHeader.sourceTimestamp, String(timestamp)))
@@ -164,7 +200,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         pairs += (named?.headers ?? []).map {
             (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax))
         }
-        return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
+        return (pairs.map { KafkaHeader(name: $0.name, text: $0.text) }, link.digest)
     }
 
     /// One more than a replayed record says of itself, by the header that its dead letter had.

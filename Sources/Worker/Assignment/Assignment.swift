@@ -1,4 +1,5 @@
 import Kafka
+import OpenSSL
 
 /// The partitions assigned to this worker: what is in flight, settled and committed of each.
 ///
@@ -117,6 +118,8 @@ extension Assignment {
         var state = PartitionState(epoch: lastEpoch)
         state.beginAnew(at: offset)
         state.acceptedSettings = former?.acceptedSettings
+        // What was dead-lettered of the former log stays what it was.
+        state.chainHead = former?.chainHead
         return state
     }
 
@@ -158,6 +161,12 @@ extension Assignment {
         partitions[claim.partition]?.pin(at: offset)
     }
 
+    /// The head of the chain of dead letters; nil where the claim is none any more.
+    func chainHead(_ claim: PartitionClaim) -> SHA256Digest?? {
+        guard isCurrent(claim), let state = partitions[claim.partition] else { return nil }
+        return .some(state.chainHead)
+    }
+
     func pinnedAt(_ claim: PartitionClaim) -> Int64? {
         guard isCurrent(claim) else { return nil }
         return partitions[claim.partition]?.pinnedAt
@@ -176,6 +185,7 @@ extension Assignment {
             fresh.next = settled
             fresh.settled = settled
             fresh.tally = state.tally
+            fresh.chainHead = state.chainHead
             fresh.others = state.others
             fresh.committed = state.committed
             fresh.acceptedSettings = state.acceptedSettings

@@ -1,4 +1,5 @@
 import Kafka
+import OpenSSL
 
 /// Records that go through the stage together, and the claims under which they were read.
 struct Batch: Sendable {
@@ -98,10 +99,13 @@ struct Batch: Sendable {
     /// - Parameters:
     ///   - pins: nothing from these offsets on counts.
     ///   - nextTopic: outputs to it count as forwarded; nil where there is none.
+    ///   - chainHeads: the head of each part's chain of dead letters; none where the batch has no
+    ///     dead letter.
     func increments(
         _ verdicts: [Verdict],
         pins: [TopicPartition: Int64] = [:],
-        nextTopic: String? = nil
+        nextTopic: String? = nil,
+        chainHeads: [SHA256Digest?] = []
     ) -> [TallyIncrement] {
         precondition(verdicts.count == records.count, "one verdict for each record")
         var increments = Array(repeating: TallyIncrement(), count: parts.count)
@@ -110,6 +114,9 @@ struct Batch: Sendable {
                 verdict.disposition,
                 forwarded: verdict.outputs.count { $0.topic == nextTopic }
             )
+        }
+        for (part, head) in chainHeads.enumerated() {
+            increments[part].chainHead = head
         }
         guard !gaps.isEmpty else { return increments }
         for gap in gaps where gap.before <= pins[gap.partition] ?? .max {

@@ -1,3 +1,5 @@
+package import OpenSSL
+
 /// The text that travels with a committed offset: the partition's tally, and what later versions or
 /// other parts add.
 ///
@@ -8,6 +10,8 @@ package struct CommitMetadata: Hashable, Sendable {
     /// The hash of the settings that have last accepted a record; nil where none have, or where
     /// the stage does not depend on them.
     package var acceptedSettings: String?
+    /// The head of the partition's chain of dead letters, its newest digest; nil before the first.
+    package var chainHead: SHA256Digest?
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
     package var others: [String: String]
 
@@ -17,10 +21,12 @@ package struct CommitMetadata: Hashable, Sendable {
     package init(
         tally: StageTally,
         acceptedSettings: String? = nil,
+        chainHead: SHA256Digest? = nil,
         others: [String: String] = [:]
     ) {
         self.tally = tally
         self.acceptedSettings = acceptedSettings
+        self.chainHead = chainHead
         self.others = others
     }
 
@@ -34,6 +40,7 @@ package struct CommitMetadata: Hashable, Sendable {
         var forwarded: Int64 = 0
         var counts: [Disposition: Int64] = [:]
         var acceptedSettings: String?
+        var chainHead: SHA256Digest?
         var others: [String: String] = [:]
         for word in words.dropFirst() {
             let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -47,6 +54,8 @@ package struct CommitMetadata: Hashable, Sendable {
                 counts[disposition] = number
             } else if key == Self.acceptedKey {
                 acceptedSettings = String(value)
+            } else if key == Self.chainKey, let digest = SHA256Digest(hex: String(value)) {
+                chainHead = digest
             } else {
                 others[String(key)] = String(value)
             }
@@ -54,10 +63,12 @@ package struct CommitMetadata: Hashable, Sendable {
         guard let began else { return nil }
         tally = StageTally(began: began, counts: counts, forwarded: forwarded)
         self.acceptedSettings = acceptedSettings
+        self.chainHead = chainHead
         self.others = others
     }
 
     private static let acceptedKey = "accepted"
+    private static let chainKey = "chain"
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
@@ -66,6 +77,9 @@ package struct CommitMetadata: Hashable, Sendable {
         }
         if let acceptedSettings {
             text += " \(Self.acceptedKey)=\(acceptedSettings)"
+        }
+        if let chainHead {
+            text += " \(Self.chainKey)=\(chainHead.hex)"
         }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
             let word = " \(key)=\(value)"

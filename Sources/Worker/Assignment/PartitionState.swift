@@ -1,4 +1,5 @@
 import Kafka
+import OpenSSL
 
 /// One assignment of a partition to this worker.
 ///
@@ -36,6 +37,8 @@ struct PartitionState: Sendable {
     var next: Int64?
     /// Of everything settled; nil while nothing is known.
     var tally: StageTally?
+    /// The head of the chain of dead letters, of everything settled; nil before the first.
+    var chainHead: SHA256Digest?
     /// The words of the commit metadata that are not ours.
     var others: [String: String] = [:]
     /// Everything below it is settled.
@@ -73,6 +76,7 @@ struct PartitionState: Sendable {
         acceptedSettings = metadata.acceptedSettings
         committedAcceptedSettings = metadata.acceptedSettings
         tally = metadata.tally
+        chainHead = metadata.chainHead
         others = metadata.others
         return metadata.tally.began + metadata.tally.total == offset
             ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
@@ -140,6 +144,7 @@ struct PartitionState: Sendable {
     private mutating func settleFirstSpans() {
         while let span = spans.first, let increment = span.increment {
             tally?.add(increment)
+            chainHead = increment.chainHead ?? chainHead
             settled = span.end
             spans.removeFirst()
         }
@@ -161,6 +166,7 @@ struct PartitionState: Sendable {
         let metadata = CommitMetadata(
             tally: tally,
             acceptedSettings: acceptedSettings,
+            chainHead: chainHead,
             others: others
         )
         return OffsetCommit(offset: settled, metadata: metadata.text)

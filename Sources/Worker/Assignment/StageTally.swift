@@ -1,3 +1,5 @@
+import OpenSSL
+
 /// What a stage has counted in a partition since its tally began.
 ///
 /// The offset committed with it minus `began` is the sum of the counts: each offset in between
@@ -46,6 +48,8 @@ package struct StageTally: Hashable, Sendable {
 struct TallyIncrement: Equatable, Sendable {
     private(set) var counts: [Disposition: Int64] = [:]
     private(set) var forwarded: Int64 = 0
+    /// The digest of the last of its dead letters; nil where it has none.
+    var chainHead: SHA256Digest?
 
     var total: Int64 { counts.values.reduce(0, +) }
 

@@ -48,7 +48,8 @@ extension ConsumerSession {
         let increments = batch.increments(
             processed.verdicts,
             pins: processed.pins,
-            nextTopic: configuration.nextTopic
+            nextTopic: configuration.nextTopic,
+            chainHeads: processed.chainHeads
         )
         let settled = assignment.withLock { assignment in
             zip(batch.parts, increments).filter { part, increment in

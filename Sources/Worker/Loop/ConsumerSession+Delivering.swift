@@ -45,8 +45,15 @@ extension ConsumerSession {
         }
     }
 
-    /// Sends until every output is acknowledged; nil when that is given up.
+    /// Sends until every output and every dead letter is acknowledged; nil when that is given up.
     func deliver(_ batch: DeliveredBatch) async -> ProcessedBatch? {
+        guard var processed = await deliverOutputs(of: batch),
+            await deliverLetters(&processed)
+        else { return nil }
+        return processed
+    }
+
+    private func deliverOutputs(of batch: DeliveredBatch) async -> ProcessedBatch? {
         var batch = batch
         var backoff = configuration.backoff
         var outputs = batch.outputs
@@ -123,17 +130,6 @@ extension ConsumerSession {
         guard error.isRecordFault else { return [output] }
         loop.limitsSignal.send()
         switch output.kind {
-        case .letter(.omitted):
-            // Nothing of the record is in it any more: the topic's limit is absurdly small.
-            failed(output, error)
-            return [output]
-        case .letter(.original):
-            guard let refusal = processed.verdicts[output.owner].refusal else { return [output] }
-            reportTooLarge(
-                "dead letter too large for its topic, value omitted",
-                output.record
-            )
-            return [processed.letter(refusal, of: output.owner, .omitted)]
         case .outcome:
             reportTooLarge("outcome too large for its topic, dropped", output.record)
             return []
@@ -143,9 +139,7 @@ extension ConsumerSession {
             reportRefused(output.record)
             let verdict = Verdict.tooLarge(for: output.record.topic)
             processed.verdicts[output.owner] = verdict
-            let letter = verdict.refusal.map { processed.letter($0, of: output.owner, .original) }
-            let answer = processed.outcome(of: output.owner, outcomes)
-            return [letter, answer].compactMap { $0 }
+            return processed.outcome(of: output.owner, outcomes).map { [$0] } ?? []
         }
     }
 
@@ -153,7 +147,7 @@ extension ConsumerSession {
         reportTooLarge("output too large for its topic, record dead-lettered", output)
     }
 
-    private func reportTooLarge(_ message: StaticString, _ record: ProducerRecord) {
+    func reportTooLarge(_ message: StaticString, _ record: ProducerRecord) {
         log.error(
             message,
             [

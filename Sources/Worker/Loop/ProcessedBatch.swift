@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import OpenSSL
 package import Records
 
 /// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
@@ -34,13 +35,11 @@ struct ProcessedBatch: Sendable {
     enum Kind: Sendable {
         /// What goes on to the next stage.
         case forward
-        /// A dead letter, and what it carries.
-        case letter(DeadLetterValue)
         /// An answer to those who wait for the record.
         case outcome
     }
 
-    let batch: Batch
+    var batch: Batch
     var verdicts: [Verdict]
     /// Partitions of which nothing from an offset on counts, because the breaker holds it.
     var pins: [TopicPartition: Int64] = [:]
@@ -48,7 +47,11 @@ struct ProcessedBatch: Sendable {
     let deadLetters: any DeadLetterWriting
     /// Which output of a record, by the record's index, is acknowledged before the others are sent.
     var tried: [Int: Int] = [:]
+    /// The head of each part's chain of dead letters, once these are written.
+    var chainHeads: [SHA256Digest?] = []
 
+    /// All but the dead letters, which are written after them.
+    ///
     /// - Parameter outcomes: nil where no record is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
@@ -56,9 +59,6 @@ struct ProcessedBatch: Sendable {
         for (owner, verdict) in verdicts.enumerated() {
             for (index, record) in verdict.outputs.enumerated() where tried[owner] != index {
                 outputs.append(Output(record: record, owner: owner, kind: .forward))
-            }
-            if let refusal = verdict.refusal {
-                outputs.append(letter(refusal, of: owner, .original))
             }
             if let answer = outcome(of: owner, outcomes) {
                 outputs.append(answer)
@@ -76,26 +76,14 @@ struct ProcessedBatch: Sendable {
         return Output(record: record, owner: owner, kind: .outcome)
     }
 
-    func letter(
-        _ refusal: Refusal,
-        of owner: Int,
-        _ value: DeadLetterValue
-    ) -> Output {
-        let record = deadLetters.letter(for: batch.records[owner], refusal, value: value)
-        return Output(record: record, owner: owner, kind: .letter(value))
-    }
-
     /// Without the records of partitions that went elsewhere meanwhile.
     func filtered(_ isKept: (PartitionClaim) -> Bool) -> ProcessedBatch {
         let keeps = batch.parts.map { isKept($0.claim) }
         guard keeps.contains(false) else { return self }
-        let verdicts = zip(verdicts, batch.partOfRecord).filter { keeps[$0.1] }.map(\.0)
-        return ProcessedBatch(
-            batch: batch.filtered { _, part in isKept(part.claim) },
-            verdicts: verdicts,
-            pins: pins,
-            deadLetters: deadLetters
-        )
+        var kept = self
+        kept.verdicts = zip(verdicts, batch.partOfRecord).filter { keeps[$0.1] }.map(\.0)
+        kept.batch = batch.filtered { _, part in isKept(part.claim) }
+        return kept
     }
 }
 

@@ -60,7 +60,8 @@ struct TopicCheck: Sendable {
 extension WorkerLoop {
     /// Looks at the topics until they are all there, then at their sizes; reports each thing once.
     ///
-    /// The sizes are read again now and then, and when a record was refused for its size.
+    /// The sizes are read again now and then, and when a record was refused for its size; the
+    /// number of the dead-letter topic's partitions too.
     ///
     /// It asks for all topics at once, because a question for one may create it.
     func checkTopics() async {
@@ -69,6 +70,7 @@ extension WorkerLoop {
         var reported: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
+                read(metadata)
                 let missing = check.missing(in: metadata)
                 for finding in missing where !reported.contains(finding) {
                     report(finding)
@@ -84,6 +86,9 @@ extension WorkerLoop {
         while !Task.isCancelled {
             await limitsSignal.wait(for: Self.limitsInterval)
             guard !Task.isCancelled else { break }
+            if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
+                read(metadata)
+            }
             await readLimits(check, admin)
         }
         await admin.close()

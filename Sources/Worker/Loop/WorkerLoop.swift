@@ -24,6 +24,8 @@ package final class WorkerLoop: Sendable {
     let limits: OutputLimits
     /// Sent when a broker has refused a record for its size.
     let limitsSignal = Signal()
+    /// Of the dead-letter topic; see `LetterPartitions`.
+    let letterPartitions = Atomic(LetterPartitions.unknown)
     /// By what the program was found to be too old; nil while it is not.
     let outdatedBy = Mutex<(any Error)?>(nil)
     /// When the stage was asked last, and answered.

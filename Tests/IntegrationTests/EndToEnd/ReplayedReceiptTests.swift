@@ -71,7 +71,7 @@ extension PipelineTests {
                 reason: .receiptUnsupported,
                 detail: "receipts are not verified by this version"
             )
-            return writer.letter(for: original, facts, value: .original)
+            return writer.letter(for: original, facts, value: .original, after: nil).record
         }
 
         /// What an auditor types.

@@ -39,7 +39,7 @@ struct RefusedRecord: Hashable, Sendable {
         key = original.key
         headers = original.headers.map { [$0.nameBytes, $0.value] }
         switch letter.value {
-        case .omitted: value = .omitted(letter.sourceSHA256)
+        case .omitted, .redacted: value = .omitted(letter.sourceSHA256)
         case .original: value = original.value.map { .kept(SHA256.digest($0).hex) } ?? .null
         }
     }

@@ -106,7 +106,7 @@ final class ReceiptPath {
             )
         )
         let facts = Refusal(reason: reason, detail: "not verified by this version")
-        return writer.letter(for: raw, facts, value: .original)
+        return writer.letter(for: raw, facts, value: .original, after: nil).record
     }
 
     /// The spans in which something is granted.

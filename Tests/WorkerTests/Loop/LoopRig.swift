@@ -17,6 +17,7 @@ final class LoopRig: Sendable {
     init(
         _ kind: KafkaCluster.Kind = .mock,
         partitions: Int = 1,
+        letterPartitions: Int = 1,
         outputConfiguration: [String: String] = [:]
     ) async throws {
         cluster = try await KafkaCluster(kind)
@@ -26,7 +27,7 @@ final class LoopRig: Sendable {
             partitions: partitions,
             configuration: outputConfiguration
         )
-        letters = try await cluster.topic("letters")
+        letters = try await cluster.topic("letters", partitions: letterPartitions)
         producer = try KafkaProducer(configuration: cluster.client)
         admin = try KafkaAdmin(configuration: cluster.client)
     }

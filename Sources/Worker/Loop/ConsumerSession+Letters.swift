@@ -1,0 +1,176 @@
+import AppStore
+import Kafka
+import OpenSSL
+import Records
+import Synchronization
+
+extension ConsumerSession {
+    /// One dead letter of a batch, and where its chain stood before it.
+    private struct Letter {
+        var record: ProducerRecord
+        /// An index into the batch's records.
+        let owner: Int
+        let refusal: Refusal
+        let previous: SHA256Digest?
+        var value = DeadLetterValue.original
+    }
+
+    /// Writes the dead letters of a batch and awaits their acknowledgement; false when that is
+    /// given up.
+    ///
+    /// After all else of the batch, and one batch after the other: only now is it known which of
+    /// its records are refused, and each letter names the one before it.
+    func deliverLetters(_ processed: inout ProcessedBatch) async -> Bool {
+        guard processed.verdicts.contains(where: { $0.refusal != nil }) else { return true }
+        guard await waitForLetterPartitions() else { return false }
+        var letters = chained(&processed)
+        var backoff = configuration.backoff
+        while !letters.isEmpty {
+            guard !mustAbort else { return false }
+            let rest = await deliver(letters, of: processed)
+            loop.metrics.outputs.increment(by: letters.count - rest.count)
+            letters = rest.filter { isCurrent($0, of: processed) }
+            if !letters.isEmpty {
+                await wait(&backoff)
+            }
+        }
+        loop.faults.succeeded(.deliver)
+        return true
+    }
+
+    /// The letters of the records that still are this worker's, each behind the one before it; the
+    /// batch gets the new head of each chain.
+    private func chained(_ processed: inout ProcessedBatch) -> [Letter] {
+        let batch = processed.batch
+        let current = assignment.withLock { assignment in
+            batch.parts.map { assignment.chainHead($0.claim) }
+        }
+        var heads = current.map { $0 ?? nil }
+        var letters: [Letter] = []
+        for (owner, verdict) in processed.verdicts.enumerated() {
+            let part = batch.partOfRecord[owner]
+            guard let refusal = verdict.refusal, current[part] != nil else { continue }
+            let previous = heads[part]
+            let chained = letter(refusal, of: owner, in: processed, .original, after: previous)
+            heads[part] = chained.digest
+            letters.append(
+                Letter(
+                    record: chained.record,
+                    owner: owner,
+                    refusal: refusal,
+                    previous: previous
+                )
+            )
+        }
+        processed.chainHeads = heads
+        return letters
+    }
+
+    private func letter(
+        _ refusal: Refusal,
+        of owner: Int,
+        in processed: ProcessedBatch,
+        _ value: DeadLetterValue,
+        after previous: SHA256Digest?
+    ) -> ChainedLetter {
+        let source = processed.batch.records[owner]
+        var letter = processed.deadLetters.letter(
+            for: source,
+            refusal,
+            value: value,
+            after: previous
+        )
+        letter.record.partition = loop.letterPartition(
+            ofSource: source.topicPartition.partition
+        )
+        return letter
+    }
+
+    /// Sends letters; returns those from the first on that was not acknowledged: what follows it
+    /// is written again behind it, so that every chain stands in the topic in its order.
+    private func deliver(_ letters: [Letter], of processed: ProcessedBatch) async -> [Letter] {
+        let delivery = await loop.deliverer.enqueue(letters.map(\.record))
+        let failures = await delivery.report().failures
+        guard let first = failures.keys.min() else { return [] }
+        let rest = Array(letters[first...])
+        guard failures.values.contains(where: \.isRecordFault) else {
+            failures[first].map { failed(rest[0].record, $0) }
+            return rest
+        }
+        // A broker refuses whole batches for the size of one record.
+        return await deliverAlone(rest, of: processed)
+    }
+
+    private func deliverAlone(_ letters: [Letter], of processed: ProcessedBatch) async -> [Letter] {
+        var rest = letters[...]
+        while var letter = rest.first {
+            guard let error = await loop.deliverer.send(alone: letter.record) else {
+                rest = rest.dropFirst()
+                continue
+            }
+            guard error.isRecordFault, letter.value == .original else {
+                // Where nothing of the record is in it any more, the topic's limit is absurdly
+                // small.
+                failed(letter.record, error)
+                return Array(rest)
+            }
+            loop.limitsSignal.send()
+            reportTooLarge("dead letter too large for its topic, value omitted", letter.record)
+            letter.value = .omitted
+            letter.record =
+                self.letter(
+                    letter.refusal,
+                    of: letter.owner,
+                    in: processed,
+                    .omitted,
+                    after: letter.previous
+                ).record
+            rest[rest.startIndex] = letter
+        }
+        return []
+    }
+
+    private func failed(_ record: ProducerRecord, _ error: KafkaError) {
+        loop.faults.failed(.deliver, UndeliveredRecord(record, error))
+    }
+
+    private func isCurrent(_ letter: Letter, of processed: ProcessedBatch) -> Bool {
+        let batch = processed.batch
+        let claim = batch.parts[batch.partOfRecord[letter.owner]].claim
+        return assignment.withLock { $0.isCurrent(claim) }
+    }
+
+    /// Waits until the brokers have answered about the topic's partitions; false when given up.
+    private func waitForLetterPartitions() async -> Bool {
+        while loop.letterPartitions.load(ordering: .acquiring) == LetterPartitions.unknown {
+            guard !mustAbort else { return false }
+            loop.limitsSignal.send()
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+}
+
+/// How many partitions the dead-letter topic has, as far as the brokers have answered.
+enum LetterPartitions {
+    /// They have not been asked yet.
+    static let unknown = -1
+    /// They know no such topic: the producer's partitioner decides, once there is one.
+    static let none = 0
+}
+
+extension WorkerLoop {
+    /// Where the letters of one source partition go: all to one partition, so that retention can
+    /// only shorten their chain at its beginning.
+    func letterPartition(ofSource partition: Int32) -> Int32? {
+        let count = letterPartitions.load(ordering: .acquiring)
+        return count > 0 ? partition % Int32(clamping: count) : nil
+    }
+
+    /// Keeps what the brokers say of the dead-letter topic.
+    func read(_ metadata: ClusterMetadata) {
+        let topic = metadata[topic: configuration.deadLetterTopic]
+        let count = topic.map { $0.error == nil ? $0.partitionCount : 0 } ?? 0
+        letterPartitions.store(max(count, LetterPartitions.none), ordering: .releasing)
+    }
+}
