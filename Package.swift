@@ -81,13 +81,6 @@ let package = Package(
         // The pipeline.
         library("Settings", ["JSON"]),
         library(
-            "DeadLetters",
-            [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings", "Store",
-                "Topology", "VerifyStage", "Worker",
-            ]
-        ),
-        library(
             "Worker",
             [
                 "AppStore", "CMalloc", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
@@ -98,6 +91,13 @@ let package = Package(
             ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings"]
         ),
         library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
+        library(
+            "DeadLetters",
+            [
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings", "Store",
+                "Topology", "VerifyStage", "Worker",
+            ]
+        ),
         library(
             "Holdings",
             ["AppStore", "JSON", "Kafka", "Postgres", "Records", "Store", "Worker"],
@@ -229,7 +229,7 @@ let package = Package(
             "DeadLettersTests",
             [
                 "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "TestSupport",
+                "Records", "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(

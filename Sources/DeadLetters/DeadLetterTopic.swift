@@ -12,6 +12,9 @@ package struct DeadLetterTopic: Sendable {
         package var records = 0
         /// Records that are no dead letters.
         package var foreign = 0
+        /// What each partition held when the reading began: from the oldest offset that retention
+        /// had left to the one after the last.
+        package var held: [Int32: Range<Int64>] = [:]
     }
 
     package let name: String
@@ -37,12 +40,19 @@ package struct DeadLetterTopic: Sendable {
     ///
     /// - Parameters:
     ///   - since: passes over what failed earlier.
+    ///   - foreign: gets each record that is no dead letter.
     ///   - visit: gets the letter and the record it was read from; it may not keep many of those.
     package func read(
         since: Timestamp? = nil,
+        foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        try await read(try await span(since: since), since: since, visit)
+        let (spans, held) = try await spans(since: since)
+        var summary = try await read(spans, since: since, foreign, visit)
+        for (partition, held) in held {
+            summary.held[partition.partition] = held
+        }
+        return summary
     }
 
     /// The dead letter at a position of this topic, whole.
@@ -52,10 +62,12 @@ package struct DeadLetterTopic: Sendable {
         at position: RecordPosition
     ) async throws(DeadLetterTopicError) -> (letter: DeadLetter, record: ConsumerRecord)? {
         let partition = TopicPartition(topic: name, partition: position.partition)
-        let held = try await span(since: nil)[partition]
+        let held = try await spans(since: nil).held[partition]
         guard position.topic == name, let held, held.contains(position.offset) else { return nil }
         var found: (letter: DeadLetter, record: ConsumerRecord)?
-        _ = try await read([partition: position.offset..<(position.offset + 1)], since: nil) {
+        let span = [partition: position.offset..<(position.offset + 1)]
+        _ = try await read(span, since: nil) { _ in
+        } _: {
             found = ($0, $1)
         }
         return found
@@ -64,6 +76,7 @@ package struct DeadLetterTopic: Sendable {
     private func read(
         _ spans: [TopicPartition: Range<Int64>],
         since: Timestamp?,
+        _ foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
         var rest = spans
@@ -72,7 +85,7 @@ package struct DeadLetterTopic: Sendable {
         let consumer = try consumer()
         do {
             try await consumer.assign(with: rest.mapValues { $0.lowerBound })
-            try await read(consumer, &rest, &summary, since: since ?? .earliest, visit)
+            try await read(consumer, &rest, &summary, since: since ?? .earliest, foreign, visit)
         } catch let error as DeadLetterTopicError {
             await consumer.close(deadline: deadline)
             throw error
@@ -89,6 +102,7 @@ package struct DeadLetterTopic: Sendable {
         _ rest: inout [TopicPartition: Range<Int64>],
         _ summary: inout Summary,
         since: Timestamp,
+        _ foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws {
         var lastProgress = ContinuousClock.now
@@ -116,6 +130,7 @@ package struct DeadLetterTopic: Sendable {
                     }
                 } catch {
                     summary.foreign += 1
+                    foreign(record)
                 }
             }
             // After the records: the end of a partition comes in one poll with its last ones.
@@ -139,10 +154,13 @@ package struct DeadLetterTopic: Sendable {
         )
     }
 
-    /// The offsets to read, per partition that has any.
-    private func span(
+    /// The offsets of each partition.
+    private typealias Spans = [TopicPartition: Range<Int64>]
+
+    /// The offsets to read, of partitions that have any, and those that each partition holds.
+    private func spans(
         since: Timestamp?
-    ) async throws(DeadLetterTopicError) -> [TopicPartition: Range<Int64>] {
+    ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
         let admin: KafkaAdmin
         do {
             admin = try KafkaAdmin(configuration: configuration)
@@ -150,7 +168,7 @@ package struct DeadLetterTopic: Sendable {
             throw Self.wrong(error)
         }
         do {
-            let spans = try await span(admin, since: since)
+            let spans = try await spans(admin, since: since)
             await admin.close()
             return spans
         } catch let error as DeadLetterTopicError {
@@ -166,10 +184,10 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    private func span(
+    private func spans(
         _ admin: KafkaAdmin,
         since: Timestamp?
-    ) async throws -> [TopicPartition: Range<Int64>] {
+    ) async throws -> (wanted: Spans, held: Spans) {
         // About all topics: a question about one makes it, where the brokers are set up so.
         let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
@@ -181,7 +199,8 @@ package struct DeadLetterTopic: Sendable {
             )
         }
         let marks = try await admin.listOffsets(topic.partitions, deadline: deadline)
-        var spans = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        let held = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        var spans = held
         if let since {
             let starts = try await admin.offsets(
                 topic.partitions,
@@ -195,7 +214,7 @@ package struct DeadLetterTopic: Sendable {
                 spans[partition] = min(start, span.upperBound)..<span.upperBound
             }
         }
-        return spans.filter { !$0.value.isEmpty }
+        return (spans.filter { !$0.value.isEmpty }, held)
     }
 
     private func consumer() throws(DeadLetterTopicError) -> KafkaConsumer {

@@ -114,3 +114,14 @@ extension ProducerRecord {
         headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
     }
 }
+
+extension DeadLetterWriter {
+    /// The first letter of a chain.
+    func letter(
+        for original: ConsumerRecord,
+        _ refusal: Refusal,
+        value: DeadLetterValue
+    ) -> ProducerRecord {
+        letter(for: original, refusal, value: value, after: nil).record
+    }
+}

@@ -8,7 +8,10 @@ package enum DeadLetterTool {
     package static let name = "dead-letter"
 
     private static var commands: [any DeadLetterCommand.Type] {
-        [ListCommand.self, CountCommand.self, ShowCommand.self]
+        [
+            ListCommand.self, CountCommand.self, ShowCommand.self, VerifyCommand.self,
+            ExportCommand.self, AnchorCommand.self,
+        ]
     }
 
     /// Performs one command line.
@@ -92,6 +95,7 @@ package enum DeadLetterTool {
     private static func exitCode(_ error: any Error) -> Int32 {
         switch error {
         case let error as ToolError: error.exitCode
+        case let error as CommandError: error.exitCode
         case is SettingsError, is MigrationError: ExitCode.configuration
         case let error as DeadLetterTopicError:
             error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable

@@ -3,6 +3,7 @@ import Postgres
 import Records
 package import Settings
 package import Store
+import Worker
 
 /// The settings of the tool, a few of the workers'.
 package enum DeadLetterSettings {
@@ -19,7 +20,7 @@ package enum DeadLetterSettings {
             bootstrap.declaration, KafkaSettings.topicPrefix.declaration, database.declaration,
             DatabaseSettings.schema.declaration, DatabaseSettings.connectionsMax.declaration,
             DatabaseSettings.connectDeadline.declaration,
-            DatabaseSettings.statementDeadline.declaration,
+            DatabaseSettings.statementDeadline.declaration, WorkerSettings.groupPrefix.declaration,
         ],
         passesOverUnknown: true
     )
@@ -52,13 +53,18 @@ package enum DeadLetterSettings {
         )
     }
 
-    static func topic(_ values: SettingsValues) -> DeadLetterTopic {
+    /// librdkafka's properties of the tool's clients.
+    package static func clientProperties(_ values: SettingsValues) -> [String: String] {
         var properties = values.kafkaProperties
         properties["bootstrap.servers"] = values[bootstrap].commaSeparated
         properties["client.id"] = DeadLetterTool.name
-        return DeadLetterTopic(
-            name: values[KafkaSettings.topicPrefix] + Topic.deadLetter,
-            configuration: properties
+        return properties
+    }
+
+    static func topic(_ values: SettingsValues) -> DeadLetterTopic {
+        DeadLetterTopic(
+            name: values.topic(Topic.deadLetter),
+            configuration: clientProperties(values)
         )
     }
 

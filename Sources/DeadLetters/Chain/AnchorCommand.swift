@@ -1,0 +1,28 @@
+import Settings
+
+/// `dead-letter anchor`: the ends of the chains, for a third party to keep.
+enum AnchorCommand: DeadLetterCommand {
+    static let name = "anchor"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Prints the last link of every chain as JSON. Kept where nobody who can write to Kafka "
+                + "can change it, it proves later that what is there now is there still: "
+                + "'dead-letter verify --anchor FILE'.",
+            options: []
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let cluster = try await context.commits.clusterID()
+        let reading = try await ChainReading.ofTopic(context)
+        let anchor = ChainAnchor(
+            reading.report,
+            takenAt: context.now,
+            cluster: cluster,
+            topic: context.topic.name
+        )
+        context.console.print(json: anchor.json)
+        return ChainReportText.note(reading.report, context.console)
+    }
+}

@@ -1,0 +1,142 @@
+package import AppStore
+import JSON
+package import OpenSSL
+package import Settings
+
+/// The last link of every chain at one time, for a third party to keep.
+///
+/// It proves later that what was there then is there still: whoever replaces dead letters has to
+/// replace every link behind them, and cannot replace what lies elsewhere.
+package struct ChainAnchor: Sendable, Equatable {
+    package struct Link: Sendable, Equatable {
+        package let digest: SHA256Digest
+        /// Where the letter lay, in the dead-letter topic.
+        package let partition: Int32
+        package let offset: Int64
+        /// How many letters the chain had.
+        package let letters: Int
+
+        package init(digest: SHA256Digest, partition: Int32, offset: Int64, letters: Int) {
+            self.digest = digest
+            self.partition = partition
+            self.offset = offset
+            self.letters = letters
+        }
+    }
+
+    package let takenAt: Timestamp
+    /// The ID of the cluster.
+    package let cluster: String
+    /// The dead-letter topic.
+    package let topic: String
+    package let links: [ChainName: Link]
+
+    package init(
+        takenAt: Timestamp,
+        cluster: String,
+        topic: String,
+        links: [ChainName: Link]
+    ) {
+        self.takenAt = takenAt
+        self.cluster = cluster
+        self.topic = topic
+        self.links = links
+    }
+
+    /// The ends of the chains that a walk has found.
+    init(_ report: ChainReport, takenAt: Timestamp, cluster: String, topic: String) {
+        var links: [ChainName: Link] = [:]
+        for chain in report.chains {
+            guard let last = chain.last else { continue }
+            links[chain.name] = Link(
+                digest: last.digest,
+                partition: last.partition,
+                offset: last.offset,
+                letters: chain.letters
+            )
+        }
+        self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
+    }
+
+    private static let format = "entitlement-pipeline anchor 1"
+
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4096)
+        writer.object { writer in
+            writer.key("format")
+            writer.string(Self.format)
+            writer.key("taken_at")
+            writer.string(takenAt.description)
+            writer.key("cluster")
+            writer.string(cluster)
+            writer.key("topic")
+            writer.string(topic)
+            writer.key("chains")
+            writer.array { writer in
+                for (name, link) in links.sorted(by: { $0.key < $1.key }) {
+                    writer.object { writer in
+                        writer.members(of: name)
+                        writer.key("letters")
+                        writer.int(link.letters)
+                        writer.key("link")
+                        writer.string(link.digest.hex)
+                        writer.key("letter_partition")
+                        writer.int(link.partition)
+                        writer.key("letter_offset")
+                        writer.int(link.offset)
+                    }
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    /// Reads what `json` wrote; throws `CommandError` for anything else.
+    package init(json bytes: [UInt8], path: String) throws(CommandError) {
+        let problem = CommandError(ExitCode.data, "\(path) is no anchor of 'dead-letter anchor'")
+        guard let root = try? JSONDocument(parsing: bytes).root,
+            root["format"]?.string == Self.format,
+            let takenAt = root["taken_at"]?.string.flatMap({ Timestamp(iso8601: $0) }),
+            let cluster = root["cluster"]?.string, let topic = root["topic"]?.string,
+            let chains = root["chains"], chains.kind == .array
+        else { throw problem }
+        var links: [ChainName: Link] = [:]
+        for chain in chains.elements {
+            guard let name = ChainName(chain),
+                let letters = chain["letters"]?.int64,
+                let digest = chain["link"]?.string.flatMap({ SHA256Digest(hex: $0) }),
+                let partition = chain["letter_partition"]?.int64.flatMap({ Int32(exactly: $0) }),
+                let offset = chain["letter_offset"]?.int64
+            else { throw problem }
+            links[name] = Link(
+                digest: digest,
+                partition: partition,
+                offset: offset,
+                letters: Int(letters)
+            )
+        }
+        self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
+    }
+}
+
+extension JSONWriter {
+    /// The members that name a chain.
+    mutating func members(of chain: ChainName) {
+        key("stage")
+        string(chain.stage)
+        key("source_topic")
+        string(chain.topic)
+        key("source_partition")
+        int(chain.partition)
+    }
+}
+
+extension ChainName {
+    /// Reads the members that name a chain; nil where one is missing.
+    init?(_ value: JSONValue) {
+        guard let stage = value["stage"]?.string, let topic = value["source_topic"]?.string,
+            let partition = value["source_partition"]?.int64.flatMap({ Int32(exactly: $0) })
+        else { return nil }
+        self.init(stage: stage, topic: topic, partition: partition)
+    }
+}

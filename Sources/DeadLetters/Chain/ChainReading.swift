@@ -1,0 +1,70 @@
+import AppStore
+import Kafka
+import Records
+import Settings
+
+/// Reads the dead-letter topic, or an export of it, and walks the chains in it.
+struct ChainReading {
+    let report: ChainReport
+    let summary: DeadLetterTopic.Summary
+
+    /// The whole topic against what the workers have committed.
+    ///
+    /// - Parameters:
+    ///   - anchors: links that were written down before.
+    ///   - visit: gets every dead letter and its record.
+    static func ofTopic(
+        _ context: ToolContext,
+        anchors: [ChainName: ChainAnchor.Link] = [:],
+        _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
+    ) async throws -> ChainReading {
+        var evidence = ChainEvidence()
+        evidence.anchors = anchors
+        var notes: [String] = []
+        do {
+            evidence.heads = try await context.commits.heads()
+        } catch {
+            notes.append("\(error); the ends of the chains are not shown")
+        }
+        return try await read(context.topic, since: nil, &evidence, notes, visit)
+    }
+
+    /// The letters that failed in a time.
+    static func ofRange(
+        _ context: ToolContext,
+        since: Timestamp?,
+        until: Timestamp?,
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws -> ChainReading {
+        var evidence = ChainEvidence()
+        evidence.isRange = true
+        return try await read(context.topic, since: since, until: until, &evidence, [], visit)
+    }
+
+    private static func read(
+        _ topic: DeadLetterTopic,
+        since: Timestamp?,
+        until: Timestamp? = nil,
+        _ evidence: inout ChainEvidence,
+        _ notes: [String],
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws -> ChainReading {
+        var verifier = ChainVerifier(topic: topic.name)
+        var foreign: [ConsumerRecord] = []
+        let summary = try await topic.read(since: since) { record in
+            // Bounded: one finding is enough to look there.
+            if foreign.count < foreignMax { foreign.append(record) }
+        } _: { letter, record in
+            guard until.map({ letter.failedAt < $0 }) ?? true else { return }
+            verifier.add(letter, record)
+            visit(letter, record)
+        }
+        foreign.forEach { verifier.add(foreign: $0) }
+        evidence.starts = summary.held.mapValues(\.lowerBound)
+        var report = verifier.report(evidence)
+        report.notes = notes + report.notes
+        return ChainReading(report: report, summary: summary)
+    }
+
+    private static let foreignMax = 1_000
+}

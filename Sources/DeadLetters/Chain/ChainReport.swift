@@ -1,0 +1,109 @@
+package import OpenSSL
+package import Records
+
+/// What the walk over all chains has found.
+package struct ChainReport: Sendable, Equatable {
+    /// In the order of their names.
+    package var chains: [ChainSummary] = []
+    /// What is wrong, in the order of the chains; empty where all is as it was written.
+    package var findings: [ChainFinding] = []
+    /// What an auditor has to know and what is not wrong, such as retention's cut.
+    package var notes: [String] = []
+
+    package var isIntact: Bool { findings.isEmpty }
+}
+
+/// One chain as it stands in the topic.
+package struct ChainSummary: Sendable, Equatable {
+    package let name: ChainName
+    /// Its links, each once.
+    package let letters: Int
+    /// Further copies of links, as a crash leaves them.
+    package let repeated: Int
+    /// Letters of records whose later letter counts, because the settings changed in between.
+    package let superseded: Int
+    /// Links behind the last that the group has committed.
+    package let uncommitted: Int
+    /// Whether links before the first are gone with the retention of the topic.
+    package let isCut: Bool
+    /// The first link that is there, and the last.
+    package let first: ChainLetter?
+    package let last: ChainLetter?
+}
+
+/// One thing that is wrong with the dead letters.
+package enum ChainFinding: Sendable, Equatable {
+    /// What the link covers is not what the letter holds.
+    case altered(RecordPosition, ChainName, String)
+    /// Links are missing between two letters, or before the first where retention cannot explain
+    /// it.
+    case missing(ChainName, after: RecordPosition?, before: RecordPosition)
+    /// The last link that the group has committed is not there.
+    case endMissing(ChainName, SHA256Digest, last: RecordPosition?)
+    /// A letter that the chain does not go on from: written by somebody else, or by a worker that
+    /// crashed and whose record was then not refused.
+    case outside(ChainName, RecordPosition, isFork: Bool)
+    /// A letter that does not lie behind the one that it names.
+    case reordered(ChainName, RecordPosition)
+    /// The chain begins a second time.
+    case beganAnew(ChainName, RecordPosition)
+    /// Fewer letters than the group has counted.
+    case fewer(ChainName, counted: Int64, found: Int)
+    /// A dead letter without a link.
+    case unchained(RecordPosition)
+    /// A record of the topic that is no dead letter.
+    case foreign(RecordPosition)
+    /// A link that was anchored is not there.
+    case anchorMissing(ChainName, SHA256Digest)
+    /// The file of an export is not the one that its manifest describes.
+    case fileDiffers(String, String)
+
+    package var description: String {
+        switch self {
+        case .altered(let position, let chain, let what):
+            "altered: \(position) (\(chain)): \(what)"
+        case .missing(let chain, nil, let before):
+            "missing: \(chain): the letters before \(before), though retention has removed nothing "
+                + "there"
+        case .missing(let chain, let after?, let before):
+            "missing: \(chain): one or more letters between \(after) and \(before)"
+        case .endMissing(let chain, let digest, let last):
+            "missing: \(chain): the last letter that the worker committed, "
+                + "\(digest.hex.prefix(16))…"
+                + (last.map { "; the last one that is there is \($0)" } ?? "; none is there")
+        case .outside(let chain, let position, let isFork):
+            "\(isFork ? "fork" : "inserted"): \(position) (\(chain)): the chain does not go on "
+                + "from it: somebody else wrote it, or a worker that crashed before its commit and "
+                + "accepted the record when it read it again"
+        case .reordered(let chain, let position):
+            "reordered: \(position) (\(chain)) lies before the letter that it follows"
+        case .beganAnew(let chain, let position):
+            "begun anew: \(chain) at \(position): the letters before it are a chain of their own; "
+                + "the worker then logged 'commit metadata missing', or somebody cut the chain"
+        case .fewer(let chain, let counted, let found):
+            "missing: \(chain): the worker counted \(counted) dead letters, \(found) are there"
+        case .unchained(let position):
+            "without a link: \(position): no worker of this version wrote it"
+        case .foreign(let position):
+            "foreign: \(position) is no dead letter"
+        case .anchorMissing(let chain, let digest):
+            "missing: \(chain): the anchored link \(digest.hex.prefix(16))… is not there"
+        case .fileDiffers(let file, let what):
+            "altered: \(file) is not what was exported: \(what)"
+        }
+    }
+
+    /// A word for programs: the first of the description.
+    package var kind: String {
+        switch self {
+        case .altered, .fileDiffers: "altered"
+        case .missing, .endMissing, .fewer: "missing"
+        case .outside(_, _, let isFork): isFork ? "fork" : "inserted"
+        case .reordered: "reordered"
+        case .beganAnew: "begun_anew"
+        case .unchained: "unchained"
+        case .foreign: "foreign"
+        case .anchorMissing: "anchor_missing"
+        }
+    }
+}

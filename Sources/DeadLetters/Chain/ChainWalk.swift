@@ -1,0 +1,196 @@
+import OpenSSL
+import Records
+
+/// The way over one chain, from its last link to its first.
+struct ChainWalk {
+    private let name: ChainName
+    /// The dead-letter topic.
+    private let topic: String
+    private let head: ChainHead?
+    private let starts: [Int32: Int64]
+    private let isRange: Bool
+    /// What the first letter names; nil where that is not known.
+    private let beginning: SHA256Digest??
+    /// Every letter, as read.
+    private let letters: [ChainLetter]
+    /// The first copy of each link.
+    private var byDigest: [SHA256Digest: ChainLetter] = [:]
+    private var followers: [SHA256Digest?: [ChainLetter]] = [:]
+    /// From the last link to the first.
+    private var path: [ChainLetter] = []
+    private var onPath: Set<SHA256Digest> = []
+    private var uncommitted = 0
+    private var superseded = 0
+    private var isCut = false
+    private(set) var findings: [ChainFinding] = []
+    private(set) var notes: [String] = []
+
+    init(_ name: ChainName, _ letters: [ChainLetter], topic: String, _ evidence: ChainEvidence) {
+        self.name = name
+        self.topic = topic
+        self.letters = letters
+        head = evidence.heads[name]
+        starts = evidence.starts
+        isRange = evidence.isRange
+        beginning = evidence.beginnings[name]
+        for letter in letters where byDigest[letter.digest] == nil {
+            byDigest[letter.digest] = letter
+            followers[letter.previous, default: []].append(letter)
+        }
+        walk()
+        checkOrder()
+        checkRest()
+        checkCount()
+        checkAnchor(evidence.anchors[name])
+    }
+
+    var summary: ChainSummary {
+        ChainSummary(
+            name: name,
+            letters: path.count,
+            repeated: letters.count - byDigest.count,
+            superseded: superseded,
+            uncommitted: uncommitted,
+            isCut: isCut,
+            first: path.last,
+            last: path.first
+        )
+    }
+
+    // MARK: The way back
+
+    private mutating func walk() {
+        var current = end()
+        while let letter = current {
+            path.append(letter)
+            onPath.insert(letter.digest)
+            current = letterBefore(letter)
+        }
+    }
+
+    /// Where the walk begins: what was committed last, or behind it what is not committed yet.
+    private mutating func end() -> ChainLetter? {
+        guard let head else { return latest(of: Array(byDigest.values)) }
+        if let digest = head.digest, byDigest[digest] == nil {
+            guard !byDigest.isEmpty || starts.values.allSatisfy({ $0 == 0 }) else {
+                isCut = true
+                notes.append("\(name): retention has removed all of its letters")
+                return nil
+            }
+            let last = latest(of: Array(byDigest.values))
+            findings.append(.endMissing(name, digest, last: last.map(position)))
+            return last
+        }
+        var end = head.digest.flatMap { byDigest[$0] }
+        var behind = head.digest
+        // What a worker is about to commit, or what one has written before it crashed.
+        while let next = latest(
+            of: (followers[behind] ?? []).filter { $0.sourceOffset >= head.offset }
+        ) {
+            uncommitted += 1
+            end = next
+            behind = next.digest
+        }
+        return end
+    }
+
+    /// The letter that the link names, or across a gap the last one that is there.
+    private mutating func letterBefore(_ letter: ChainLetter) -> ChainLetter? {
+        if let previous = letter.previous, let found = byDigest[previous] { return found }
+        let earlier = latest(
+            of: byDigest.values.filter { isEarlierEnd($0, than: letter) }
+        )
+        if let beginning, beginning == letter.previous, earlier == nil { return nil }
+        if letter.previous == nil {
+            if earlier != nil { findings.append(.beganAnew(name, position(letter))) }
+            return earlier
+        }
+        // Letters of one chain lie in one partition: retention removes them from the first on.
+        let isFirstOfPartition = earlier?.partition != letter.partition
+        let isExplained = isRange || starts[letter.partition] ?? 0 > 0
+        if isFirstOfPartition, isExplained, beginning == nil {
+            isCut = true
+        } else {
+            findings.append(
+                .missing(name, after: earlier.map(position), before: position(letter))
+            )
+        }
+        return earlier
+    }
+
+    /// Whether a letter is the end of an earlier piece of the chain.
+    private func isEarlierEnd(_ candidate: ChainLetter, than letter: ChainLetter) -> Bool {
+        guard !onPath.contains(candidate.digest), followers[candidate.digest] == nil,
+            !path.contains(where: { $0.id == candidate.id })
+        else { return false }
+        return candidate.partition == letter.partition
+            ? candidate.offset < letter.offset : candidate.sourceOffset < letter.sourceOffset
+    }
+
+    /// The one that was written last.
+    private func latest(of some: [ChainLetter]) -> ChainLetter? {
+        some.max { left, right in
+            left.partition == right.partition
+                ? left.offset < right.offset : left.sourceOffset < right.sourceOffset
+        }
+    }
+
+    // MARK: What the way leaves
+
+    /// Every letter lies behind the one that it names: some copy of it does.
+    private mutating func checkOrder() {
+        var copies: [SHA256Digest: [ChainLetter]] = [:]
+        for letter in letters where onPath.contains(letter.digest) {
+            copies[letter.digest, default: []].append(letter)
+        }
+        var last: [Int32: Int64] = [:]
+        for link in path.reversed() {
+            let behind = (copies[link.digest] ?? []).filter { $0.offset > last[$0.partition] ?? -1 }
+            if let first = behind.min(by: { $0.offset < $1.offset }) {
+                last[first.partition] = first.offset
+            } else {
+                findings.append(.reordered(name, position(link)))
+            }
+        }
+    }
+
+    /// Letters that the chain does not go on from.
+    private mutating func checkRest() {
+        let ids = Set(path.map(\.id))
+        let rest = byDigest.values.filter { !onPath.contains($0.digest) }
+        for letter in rest.sorted(by: { ($0.partition, $0.offset) < ($1.partition, $1.offset) }) {
+            if ids.contains(letter.id) {
+                superseded += 1
+            } else {
+                let isFork = letter.previous.map { onPath.contains($0) } ?? true
+                findings.append(.outside(name, position(letter), isFork: isFork))
+            }
+        }
+    }
+
+    /// The group has counted every letter up to its head.
+    private mutating func checkCount() {
+        guard let head, findings.isEmpty else { return }
+        let committed = path.count - uncommitted
+        let missing = head.counted - Int64(committed)
+        if isCut {
+            guard missing > 0, !path.isEmpty else { return }
+            notes.append("\(name): retention has removed the first \(missing) letters")
+        } else if missing > 0 {
+            findings.append(.fewer(name, counted: head.counted, found: committed))
+        }
+    }
+
+    private mutating func checkAnchor(_ anchor: ChainAnchor.Link?) {
+        guard let anchor, !onPath.contains(anchor.digest) else { return }
+        if isCut, anchor.offset < starts[anchor.partition] ?? 0 {
+            notes.append("\(name): the anchored letter is older than what retention has left")
+        } else {
+            findings.append(.anchorMissing(name, anchor.digest))
+        }
+    }
+
+    private func position(_ letter: ChainLetter) -> RecordPosition {
+        RecordPosition(topic: topic, partition: letter.partition, offset: letter.offset)
+    }
+}

@@ -1,0 +1,179 @@
+import AppStore
+import Foundation
+import Kafka
+import OpenSSL
+import Records
+import Settings
+import Store
+
+/// `dead-letter export`: the dead letters as files that prove themselves.
+enum ExportCommand: DeadLetterCommand {
+    static let name = "export"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Writes dead letters as lines of JSON, and a manifest of them: counts, the first and "
+                + "last links of each chain and a SHA-256. 'dead-letter verify --offline' checks "
+                + "both with nothing but the files. The originals may hold tokens and personal "
+                + "data; --without-originals leaves them out.",
+            options: [
+                CommandOption(
+                    "to",
+                    argument: "FOLDER",
+                    "A new folder, or an empty one, for the files."
+                ),
+                CommandOption("since", argument: "TIME", "Failed at or after; see 'list --help'."),
+                CommandOption("until", argument: "TIME", "Failed before."),
+                CommandOption(
+                    "without-originals",
+                    "Leave out the originals' keys, values and headers."
+                ),
+            ]
+        )
+    }
+
+    static let recordsFile = "dead-letters.ndjson"
+    static let manifestFile = "manifest.json"
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        guard let folder = context.arguments.value("to") else {
+            throw UsageError("expected --to FOLDER")
+        }
+        let filter = try FilterOptions.query(context.arguments, now: context.now)
+        let hasOriginals = !context.arguments.isSet("without-originals")
+        let cluster = try await context.commits.clusterID()
+        let file = try ExportFile(folder, recordsFile)
+        var counts = ExportCounts()
+        var records = 0
+        var failure: CommandError?
+        func write(_ letter: DeadLetter, _ record: ConsumerRecord) {
+            counts.add(letter)
+            records += 1
+            guard failure == nil else { return }
+            do {
+                try file.write(ExportedRecord.line(record, keepsOriginal: hasOriginals))
+            } catch {
+                failure = error
+            }
+        }
+        let isWhole = filter.since == nil && filter.until == nil
+        let reading =
+            isWhole
+            ? try await ChainReading.ofTopic(context, write)
+            : try await ChainReading.ofRange(
+                context,
+                since: filter.since,
+                until: filter.until,
+                write
+            )
+        if let failure { throw failure }
+        var manifest = ExportManifest(
+            exportedAt: context.now,
+            cluster: cluster,
+            topic: context.topic.name,
+            hasOriginals: hasOriginals,
+            file: recordsFile,
+            chains: reading.report.chains.compactMap(ExportManifest.Chain.init)
+        )
+        manifest.since = filter.since
+        manifest.until = filter.until
+        manifest.records = records
+        manifest.counts = counts
+        (manifest.bytes, manifest.sha256) = try file.finish()
+        try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json)
+        return report(reading.report, manifest, folder, context)
+    }
+
+    private static func report(
+        _ report: ChainReport,
+        _ manifest: ExportManifest,
+        _ folder: String,
+        _ context: ToolContext
+    ) -> Int32 {
+        let manifestSHA256 = SHA256.digest(manifest.json).hex
+        if context.isJSON {
+            context.console.print(json: manifest.json)
+        } else {
+            context.console.print("\(manifest.records) dead letters in \(folder)/\(recordsFile)")
+            context.console.print("\(recordsFile)  sha256 \(manifest.sha256.hex)")
+            context.console.print("\(manifestFile)  sha256 \(manifestSHA256)")
+        }
+        return ChainReportText.note(report, context.console)
+    }
+}
+
+extension ExportManifest.Chain {
+    /// Nil for a chain without a letter.
+    init?(_ summary: ChainSummary) {
+        guard let first = summary.first, let last = summary.last else { return nil }
+        self.init(
+            name: summary.name,
+            letters: summary.letters,
+            previous: first.previous,
+            last: last.digest
+        )
+    }
+}
+
+/// A file that is written from its beginning to its end, and hashed on the way.
+final class ExportFile {
+    private let handle: FileHandle
+    private let path: String
+    private let hasher = SHA256Hasher()
+    private var bytes = 0
+
+    /// - Parameter isFirst: whether the folder has to be new or empty.
+    init(_ folder: String, _ name: String, isFirst: Bool = true) throws(CommandError) {
+        path = folder + "/" + name
+        let files = FileManager.default
+        do {
+            try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let isEmpty = try files.contentsOfDirectory(atPath: folder).isEmpty
+            guard isEmpty || !isFirst else {
+                throw CommandError(ExitCode.usage, "\(folder) holds files: give an empty folder")
+            }
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot make the folder \(folder)")
+        }
+        // Only for who exports: the originals may hold tokens.
+        guard files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let handle = FileHandle(forWritingAtPath: path)
+        else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
+        self.handle = handle
+    }
+
+    /// Writes one line.
+    func write(_ line: [UInt8]) throws(CommandError) {
+        let line = line + [UInt8(ascii: "\n")]
+        hasher.update(line)
+        bytes += line.count
+        try put(line)
+    }
+
+    /// Returns how many bytes were written, and their digest.
+    func finish() throws(CommandError) -> (bytes: Int, sha256: SHA256Digest) {
+        do {
+            try handle.synchronize()
+            try handle.close()
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot write \(path)")
+        }
+        return (bytes, hasher.finish())
+    }
+
+    /// Writes one line, and nothing after it.
+    func finish(with line: [UInt8]) throws(CommandError) {
+        try write(line)
+        _ = try finish()
+    }
+
+    private func put(_ bytes: [UInt8]) throws(CommandError) {
+        do {
+            try handle.write(contentsOf: bytes)
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot write \(path): is the disk full?")
+        }
+    }
+}

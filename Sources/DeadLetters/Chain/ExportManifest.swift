@@ -1,0 +1,191 @@
+package import AppStore
+import JSON
+package import OpenSSL
+import Records
+package import Settings
+
+/// What an export holds, so that it can be checked with nothing but the two files.
+package struct ExportManifest: Sendable, Equatable {
+    /// One chain in the export.
+    package struct Chain: Sendable, Equatable {
+        package let name: ChainName
+        package let letters: Int
+        /// What the first letter names as the one before it; nil where it begins the chain.
+        package let previous: SHA256Digest?
+        package let last: SHA256Digest
+    }
+
+    package var exportedAt: Timestamp
+    package var cluster: String
+    package var topic: String
+    /// Failed at or after it; nil for all that is there.
+    package var since: Timestamp?
+    /// Failed before it.
+    package var until: Timestamp?
+    package var hasOriginals: Bool
+    /// The records' file, beside the manifest.
+    package var file: String
+    package var bytes: Int
+    package var sha256: SHA256Digest
+    package var records: Int
+    package var chains: [Chain]
+    package var counts: ExportCounts
+
+    private static let format = "entitlement-pipeline export 1"
+
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4096)
+        writer.object { writer in
+            writer.key("format")
+            writer.string(Self.format)
+            writer.key("exported_at")
+            writer.string(exportedAt.description)
+            writer.key("cluster")
+            writer.string(cluster)
+            writer.key("topic")
+            writer.string(topic)
+            writer.optionalString("since", since?.description)
+            writer.optionalString("until", until?.description)
+            writer.key("originals")
+            writer.bool(hasOriginals)
+            writer.key("file")
+            writer.string(file)
+            writer.key("bytes")
+            writer.int(bytes)
+            writer.key("sha256")
+            writer.string(sha256.hex)
+            writer.key("records")
+            writer.int(records)
+            writer.counts("by_reason", counts.byReason)
+            writer.counts("verifier_versions", counts.verifierVersions)
+            writer.counts("config_sha256", counts.configurations)
+            writer.key("chains")
+            writer.array { writer in
+                for chain in chains {
+                    writer.object { writer in
+                        writer.members(of: chain.name)
+                        writer.key("letters")
+                        writer.int(chain.letters)
+                        writer.optionalString("previous", chain.previous?.hex)
+                        writer.key("last")
+                        writer.string(chain.last.hex)
+                    }
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    /// Reads what `json` wrote; throws `CommandError` for anything else.
+    package init(json text: [UInt8], path: String) throws(CommandError) {
+        let problem = CommandError(ExitCode.data, "\(path) is no manifest of 'dead-letter export'")
+        guard let root = try? JSONDocument(parsing: text).root,
+            root["format"]?.string == Self.format,
+            let exportedAt = root["exported_at"]?.string.flatMap({ Timestamp(iso8601: $0) }),
+            let cluster = root["cluster"]?.string, let topic = root["topic"]?.string,
+            let hasOriginals = root["originals"]?.bool, let file = root["file"]?.string,
+            let bytes = root["bytes"]?.int64, let records = root["records"]?.int64,
+            let sha256 = root["sha256"]?.string.flatMap({ SHA256Digest(hex: $0) }),
+            let chains = root["chains"], chains.kind == .array
+        else { throw problem }
+        self.exportedAt = exportedAt
+        self.cluster = cluster
+        self.topic = topic
+        since = root["since"]?.string.flatMap { Timestamp(iso8601: $0) }
+        until = root["until"]?.string.flatMap { Timestamp(iso8601: $0) }
+        self.hasOriginals = hasOriginals
+        self.file = file
+        self.bytes = Int(bytes)
+        self.sha256 = sha256
+        self.records = Int(records)
+        self.chains = []
+        counts = ExportCounts(
+            byReason: root.counts("by_reason"),
+            verifierVersions: root.counts("verifier_versions"),
+            configurations: root.counts("config_sha256")
+        )
+        for chain in chains.elements {
+            guard let name = ChainName(chain), let letters = chain["letters"]?.int64,
+                let last = chain["last"]?.string.flatMap({ SHA256Digest(hex: $0) })
+            else { throw problem }
+            let previous = chain["previous"]?.string
+            self.chains.append(
+                Chain(
+                    name: name,
+                    letters: Int(letters),
+                    previous: previous.flatMap { SHA256Digest(hex: $0) },
+                    last: last
+                )
+            )
+        }
+    }
+
+    init(
+        exportedAt: Timestamp,
+        cluster: String,
+        topic: String,
+        hasOriginals: Bool,
+        file: String,
+        chains: [Chain]
+    ) {
+        self.exportedAt = exportedAt
+        self.cluster = cluster
+        self.topic = topic
+        self.hasOriginals = hasOriginals
+        self.file = file
+        self.chains = chains
+        bytes = 0
+        records = 0
+        sha256 = SHA256.digest([UInt8]())
+        counts = ExportCounts()
+    }
+}
+
+/// The letters of an export, counted; copies of one letter count each.
+package struct ExportCounts: Sendable, Equatable {
+    package private(set) var byReason: [String: Int]
+    /// By version of the verifier that refused them.
+    package private(set) var verifierVersions: [String: Int]
+    /// By hash of the settings under which they were refused.
+    package private(set) var configurations: [String: Int]
+
+    init(
+        byReason: [String: Int] = [:],
+        verifierVersions: [String: Int] = [:],
+        configurations: [String: Int] = [:]
+    ) {
+        self.byReason = byReason
+        self.verifierVersions = verifierVersions
+        self.configurations = configurations
+    }
+
+    mutating func add(_ letter: DeadLetter) {
+        byReason[letter.reason, default: 0] += 1
+        verifierVersions[letter.verifierVersion, default: 0] += 1
+        configurations[letter.configurationSHA256, default: 0] += 1
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func counts(_ name: StaticString, _ counts: [String: Int]) {
+        key(name)
+        object { writer in
+            for (key, count) in counts.sorted(by: { $0.key < $1.key }) {
+                writer.key(key)
+                writer.int(count)
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate func counts(_ name: String) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        guard let object = self[name] else { return counts }
+        for (key, count) in object.members {
+            guard let key = key.string, let count = count.int64 else { continue }
+            counts[key] = Int(count)
+        }
+        return counts
+    }
+}

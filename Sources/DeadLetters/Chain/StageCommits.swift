@@ -1,0 +1,101 @@
+import AppStore
+import Kafka
+import Records
+import Settings
+import Topology
+import Worker
+
+/// What the workers' groups have committed, as far as it concerns dead letters.
+struct StageCommits: Sendable {
+    private static let deadline = Duration.seconds(15)
+
+    private let configuration: [String: String]
+    private let settings: SettingsValues
+
+    /// - Parameters:
+    ///   - configuration: librdkafka's properties, bootstrap servers included.
+    ///   - settings: the prefixes of topics and groups among them.
+    init(configuration: [String: String], settings: SettingsValues) {
+        self.configuration = configuration
+        self.settings = settings
+    }
+
+    /// The heads of all chains; read them before the dead-letter topic, so that all that they name
+    /// is there.
+    func heads() async throws(DeadLetterTopicError) -> [ChainName: ChainHead] {
+        try await ask { admin in
+            let metadata = try await admin.metadata(deadline: Self.deadline)
+            var heads: [ChainName: ChainHead] = [:]
+            for stage in Topology.stages {
+                let topic = metadata[topic: settings.topic(stage.inputTopic)]
+                let committed = try await admin.committedOffsets(
+                    group: settings.group(stage),
+                    topic?.partitions ?? [],
+                    deadline: Self.deadline
+                )
+                for (partition, commit) in committed {
+                    let name = ChainName(
+                        stage: stage.name,
+                        topic: partition.topic,
+                        partition: partition.partition
+                    )
+                    heads[name] = Self.head(commit, of: stage)
+                }
+            }
+            return heads
+        }
+    }
+
+    /// The ID of the cluster, as its brokers report it.
+    func clusterID() async throws(DeadLetterTopicError) -> String {
+        try await ask { try await $0.clusterID(deadline: Self.deadline) }
+    }
+
+    /// Nil where nothing was committed, or by another program.
+    private static func head(_ commit: CommittedOffset, of stage: StageDescription) -> ChainHead? {
+        guard let offset = commit.offset,
+            let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions)
+        else { return nil }
+        return ChainHead(
+            digest: metadata.chainHead,
+            counted: metadata.tally.counts[.deadLettered] ?? 0,
+            offset: offset
+        )
+    }
+
+    private func ask<Answer: Sendable>(
+        _ body: (KafkaAdmin) async throws -> Answer
+    ) async throws(DeadLetterTopicError) -> Answer {
+        let admin: KafkaAdmin
+        do {
+            admin = try KafkaAdmin(configuration: configuration)
+        } catch {
+            throw DeadLetterTopicError(
+                code: .configuration,
+                description: "librdkafka: \(error.message)"
+            )
+        }
+        do {
+            let answer = try await body(admin)
+            await admin.close()
+            return answer
+        } catch {
+            await admin.close()
+            throw DeadLetterTopicError(
+                code: .unreachable,
+                description: "no answer from \(configuration["bootstrap.servers"] ?? "the brokers")"
+                    + " about the workers' commits: \(error)"
+            )
+        }
+    }
+}
+
+extension ToolContext {
+    /// What the workers have committed.
+    var commits: StageCommits {
+        StageCommits(
+            configuration: DeadLetterSettings.clientProperties(values),
+            settings: values
+        )
+    }
+}

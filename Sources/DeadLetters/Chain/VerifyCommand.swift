@@ -1,0 +1,142 @@
+import AppStore
+import Foundation
+import Kafka
+import OpenSSL
+import Records
+import Settings
+
+/// `dead-letter verify`: whether the dead letters are all there, as they were written.
+enum VerifyCommand: DeadLetterCommand {
+    static let name = "verify"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Walks the hash chains and names what is missing, altered, inserted or out of order. "
+                + "A chain is the dead letters of one stage and source partition. The exit code is "
+                + "0 where nothing is, 1 where something is. Without an anchor it cannot show "
+                + "that somebody has replaced a whole chain "
+                + "and the group's commits with it.",
+            options: [
+                CommandOption(
+                    "anchor",
+                    argument: "FILE",
+                    "Compare with what 'dead-letter anchor' printed before."
+                ),
+                CommandOption(
+                    "offline",
+                    argument: "MANIFEST",
+                    "Verify an export instead of the topic, with nothing but its files."
+                ),
+            ]
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let anchor = try context.arguments.value("anchor").map(readAnchor)
+        let report: ChainReport
+        if let path = context.arguments.value("offline") {
+            report = try ExportReading.read(manifest: path, anchor: anchor)
+        } else {
+            if let anchor, anchor.topic != context.topic.name {
+                throw CommandError(
+                    ExitCode.data,
+                    "the anchor is of the topic \(anchor.topic), not of \(context.topic.name)"
+                )
+            }
+            report = try await ChainReading.ofTopic(context, anchors: anchor?.links ?? [:]).report
+        }
+        if context.isJSON {
+            context.console.print(json: ChainReportText.json(report))
+            return report.isIntact ? ExitCode.success : ExitCode.negative
+        }
+        return ChainReportText.print(report, context.console)
+    }
+
+    private static func readAnchor(_ path: String) throws(CommandError) -> ChainAnchor {
+        guard let bytes = FileBytes.read(path) else {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+        return try ChainAnchor(json: bytes, path: path)
+    }
+}
+
+/// Verifies the two files of an export against each other.
+enum ExportReading {
+    static func read(manifest path: String, anchor: ChainAnchor?) throws -> ChainReport {
+        guard let text = FileBytes.read(path) else {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+        let manifest = try ExportManifest(json: text, path: path)
+        // The manifest may come from anybody: it names a file beside itself and no other.
+        guard !manifest.file.contains("/"), manifest.file != ".." else {
+            throw CommandError(ExitCode.data, "\(path) names a file in another folder")
+        }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        let file = folder.appendingPathComponent(manifest.file).path
+        var verifier = ChainVerifier(topic: manifest.topic)
+        let found = try read(file, manifest, into: &verifier)
+        var evidence = ChainEvidence()
+        evidence.isRange = true
+        evidence.anchors = anchor?.links ?? [:]
+        for chain in manifest.chains {
+            evidence.beginnings[chain.name] = .some(chain.previous)
+        }
+        var report = verifier.report(evidence)
+        if found.sha256 != manifest.sha256 || found.records != manifest.records {
+            let difference =
+                "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
+                + "says \(manifest.records) with \(manifest.sha256.hex)"
+            report.findings.insert(.fileDiffers(file, difference), at: 0)
+        }
+        compare(&report, with: manifest)
+        return report
+    }
+
+    private static func read(
+        _ file: String,
+        _ manifest: ExportManifest,
+        into verifier: inout ChainVerifier
+    ) throws -> (records: Int, sha256: SHA256Digest) {
+        guard let handle = FileHandle(forReadingAtPath: file) else {
+            throw CommandError(ExitCode.noInput, "cannot read \(file)")
+        }
+        defer { try? handle.close() }
+        let hasher = SHA256Hasher()
+        var lines = LineReader(lineBytesMax: ExportedRecord.lineBytesMax, of: handle)
+        var records = 0
+        do {
+            while let line = try lines.next() {
+                hasher.update(line + [UInt8(ascii: "\n")])
+                records += 1
+                guard let (record, hasOriginal) = ExportedRecord.read(line) else {
+                    throw CommandError(
+                        ExitCode.data,
+                        "\(file), line \(records): no record of an export"
+                    )
+                }
+                if let letter = try? DeadLetter(decoding: record) {
+                    verifier.add(letter, record, hasOriginal: hasOriginal)
+                } else {
+                    verifier.add(foreign: record)
+                }
+            }
+        } catch let error as LineReader.LineTooLong {
+            throw CommandError(ExitCode.data, "\(file), line \(error.lineNumber): too long")
+        }
+        return (records, hasher.finish())
+    }
+
+    /// The manifest names the ends of the chains and how long they are.
+    private static func compare(_ report: inout ChainReport, with manifest: ExportManifest) {
+        for chain in manifest.chains {
+            let found = report.chains.first { $0.name == chain.name }
+            if found?.last?.digest != chain.last {
+                report.findings.append(.endMissing(chain.name, chain.last, last: nil))
+            } else if let found, found.letters < chain.letters {
+                report.findings.append(
+                    .fewer(chain.name, counted: Int64(chain.letters), found: found.letters)
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import AppStore
+import DeadLetters
+import Foundation
+import JSON
+import Kafka
+import OpenSSL
+import Records
+import Testing
+import Topology
+import Worker
+
+/// `verify`, `export` and `anchor` as an auditor runs them, against a topic of a real protocol.
+@Suite struct ChainToolTests {
+    private static let topic = "storekit.dead-letter"
+
+    /// A cluster with two chains of three letters, whose worker has committed all of them.
+    private final class Rig {
+        let cluster: MockCluster
+        let folder: String
+        private let producer: KafkaProducer
+
+        init() async throws {
+            cluster = try MockCluster()
+            for name in ["raw", "verified", "unique", "linked"] {
+                try cluster.createTopic("storekit.\(name)", partitions: 4)
+            }
+            try cluster.createTopic(topic, partitions: 2)
+            producer = try KafkaProducer(
+                configuration: ["bootstrap.servers": cluster.bootstrapServers]
+            )
+            folder = NSTemporaryDirectory() + "chain-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true
+            )
+        }
+
+        func write(_ records: [ProducerRecord]) async throws {
+            for record in records {
+                let report = await producer.send([record])
+                try #require(report.isComplete)
+            }
+        }
+
+        /// Letters of partition 3, and what verify-worker commits with them.
+        func writeChain(_ offsets: [Int64]) async throws {
+            var head: SHA256Digest?
+            for offset in offsets {
+                var letter = DeadLetterWriter(Sample.context()).letter(
+                    for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)),
+                    Sample.refusal,
+                    value: .original,
+                    after: head
+                )
+                letter.record.partition = 1
+                head = letter.digest
+                try await write([letter.record])
+            }
+            let end = (offsets.last ?? -1) + 1
+            let tally = StageTally(
+                began: 0,
+                counts: [
+                    .deadLettered: Int64(offsets.count),
+                    .forwarded: end - Int64(offsets.count),
+                ]
+            )
+            try await commit(
+                OffsetCommit(
+                    offset: end,
+                    metadata: CommitMetadata(tally: tally, chainHead: head).text
+                )
+            )
+        }
+
+        private func commit(_ commit: OffsetCommit) async throws {
+            let consumer = try KafkaConsumer(
+                configuration: [
+                    "bootstrap.servers": cluster.bootstrapServers,
+                    "group.id": "entitlements.verify",
+                ]
+            )
+            let source = TopicPartition(topic: "storekit.raw", partition: 3)
+            try await consumer.assign(with: [source: 0])
+            let outcome = await consumer.commit([source: commit], deadline: .seconds(10))
+            try #require(outcome.failures.isEmpty)
+            await consumer.close(deadline: .seconds(2))
+        }
+
+        func run(_ arguments: String...) async -> ToolRun {
+            await ToolRun(arguments + ["--kafka", cluster.bootstrapServers])
+        }
+
+        func end() async {
+            await producer.close(deadline: .seconds(5))
+            cluster.stop()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    private static func withRig(_ body: (Rig) async throws -> Void) async throws {
+        let rig = try await Rig()
+        do {
+            try await body(rig)
+        } catch {
+            await rig.end()
+            throw error
+        }
+        await rig.end()
+    }
+
+    @Test func `verify shows every chain and finds nothing where nothing is wrong`() async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let run = await rig.run("verify")
+            #expect(run.exitCode == 0, "\(run.notes)")
+            #expect(run.result.contains("verify of storekit.raw/3"))
+            #expect(run.result.contains("nothing is missing, altered or inserted"))
+            let json = await rig.run("verify", "--json")
+            let root = try JSONDocument(parsing: json.bytes).root
+            #expect(root["intact"]?.bool == true)
+            #expect(root["chains"]?.elements.map { $0["letters"]?.int64 } == [3])
+        }
+    }
+
+    @Test func `verify names what somebody else wrote`() async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let forged = DeadLetterWriter(Sample.context()).letter(
+                for: Sample.original(offset: 7, value: [1]),
+                Sample.refusal,
+                value: .original,
+                after: nil
+            )
+            try await rig.write([
+                forged.record, ProducerRecord(topic: Self.topic, partition: 0, value: [0x1B]),
+            ])
+            let run = await rig.run("verify")
+            #expect(run.exitCode == 1)
+            #expect(run.notes.contains("fork: storekit.dead-letter/"))
+            #expect(run.notes.contains("foreign: storekit.dead-letter/0/"))
+        }
+    }
+
+    @Test func `an export proves itself with nothing but its files`() async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            for extra in [[], ["--without-originals"]] {
+                let folder = rig.folder + "/export\(extra.count)"
+                let export = await ToolRun(
+                    ["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers] + extra
+                )
+                #expect(export.exitCode == 0, "\(export.notes)")
+                #expect(export.result.contains("3 dead letters"))
+                let manifest = folder + "/manifest.json"
+                let intact = await ToolRun(["verify", "--offline", manifest])
+                #expect(intact.exitCode == 0, "\(intact.notes)")
+                let lines = try String(
+                    contentsOfFile: folder + "/dead-letters.ndjson",
+                    encoding: .utf8
+                )
+                let body = Data("body 5".utf8).base64EncodedString()
+                #expect(lines.contains(body) == extra.isEmpty)
+                let again = await ToolRun(
+                    ["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers]
+                )
+                #expect(again.exitCode == 64)
+            }
+        }
+    }
+
+    @Test(arguments: ["altered", "deleted", "reordered", "truncated"])
+    func `an export that was tampered with is named`(how: String) async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let folder = rig.folder + "/export"
+            let export = await rig.run("export", "--to", folder)
+            #expect(export.exitCode == 0)
+            let file = folder + "/dead-letters.ndjson"
+            var lines = try String(contentsOfFile: file, encoding: .utf8)
+                .split(separator: "\n").map(String.init)
+            switch how {
+            case "altered":
+                lines[1] = lines[1].replacingOccurrences(
+                    of: Data("body 5".utf8).base64EncodedString(),
+                    with: Data("body 6".utf8).base64EncodedString()
+                )
+            case "deleted": lines.remove(at: 1)
+            case "reordered": lines.swapAt(0, 1)
+            default: lines.removeLast()
+            }
+            try (lines.joined(separator: "\n") + "\n").write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            let run = await ToolRun(["verify", "--offline", folder + "/manifest.json"])
+            #expect(run.exitCode == 1)
+            #expect(run.notes.contains("is not what was exported"))
+            let named = ["altered": "altered: storekit", "truncated": "missing:"][how]
+            if let named { #expect(run.notes.contains(named), "\(run.notes)") }
+        }
+    }
+
+    @Test func `an anchor shows later that what was there is gone`() async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let anchor = await rig.run("anchor")
+            #expect(anchor.exitCode == 0, "\(anchor.notes)")
+            let file = rig.folder + "/anchor.json"
+            try Data(anchor.bytes).write(to: URL(fileURLWithPath: file))
+            let same = await rig.run("verify", "--anchor", file)
+            #expect(same.exitCode == 0, "\(same.notes)")
+        }
+        try await Self.withRig { rig in
+            // Another cluster with a consistent chain of its own.
+            try await rig.writeChain([2, 5, 8])
+            let file = rig.folder + "/anchor.json"
+            let links = [
+                ChainName(stage: "verify", topic: "storekit.raw", partition: 3):
+                    ChainAnchor.Link(
+                        digest: SHA256.digest(Array("what was there".utf8)),
+                        partition: 1,
+                        offset: 2,
+                        letters: 3
+                    )
+            ]
+            let anchor = ChainAnchor(
+                takenAt: Timestamp(milliseconds: 0),
+                cluster: "c",
+                topic: Self.topic,
+                links: links
+            )
+            try Data(anchor.json).write(to: URL(fileURLWithPath: file))
+            let run = await rig.run("verify", "--anchor", file)
+            #expect(run.exitCode == 1)
+            #expect(run.notes.contains("the anchored link"))
+            let broken = rig.folder + "/broken.json"
+            try Data("{}".utf8).write(to: URL(fileURLWithPath: broken))
+            #expect(await rig.run("verify", "--anchor", broken).exitCode == 65)
+            #expect(await rig.run("verify", "--anchor", rig.folder + "/no").exitCode == 66)
+        }
+    }
+}
