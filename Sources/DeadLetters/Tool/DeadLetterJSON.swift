@@ -123,7 +123,8 @@ package enum DeadLetterJSON {
         }
     }
 
-    private static func member(_ texts: [(String, String?)], _ writer: inout JSONWriter) {
+    /// The members that are there.
+    static func member(_ texts: [(String, String?)], _ writer: inout JSONWriter) {
         for (name, text) in texts {
             guard let text else { continue }
             writer.key(name)

@@ -9,8 +9,8 @@ package enum DeadLetterTool {
 
     private static var commands: [any DeadLetterCommand.Type] {
         [
-            ListCommand.self, CountCommand.self, ShowCommand.self, VerifyCommand.self,
-            ExportCommand.self, AnchorCommand.self,
+            ListCommand.self, CountCommand.self, ShowCommand.self, ReplayCommand.self,
+            ReplaysCommand.self, VerifyCommand.self, ExportCommand.self, AnchorCommand.self,
         ]
     }
 

@@ -28,14 +28,16 @@ final class ReplayStage: Sendable {
         consumer = try KafkaConsumer(configuration: rig.cluster.client.merging(group) { $1 })
     }
 
-    /// Lends the stage to `body` while it reads what is added from now on.
+    /// Lends the stage to `body` while it reads what is added from now on, or everything.
     static func running<T>(
         _ rig: ReplayRig,
         refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
+        fromStart: Bool = false,
         _ body: (ReplayStage) async throws -> T
     ) async throws -> T {
         let stage = try ReplayStage(rig, refusing: refuses)
-        let ends = try await rig.records(of: rig.rawTopic).reduce(into: [Int32: Int64]()) {
+        let former = fromStart ? [] : try await rig.records(of: rig.rawTopic)
+        let ends = former.reduce(into: [Int32: Int64]()) {
             $0[$1.topicPartition.partition] = $1.offset + 1
         }
         let work = Task { try await stage.work(from: ends) }

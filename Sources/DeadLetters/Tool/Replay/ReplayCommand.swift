@@ -1,0 +1,195 @@
+import Kafka
+import Settings
+import Store
+
+/// `dead-letter replay`: the dry run, and with `--send` the replay itself.
+enum ReplayCommand: DeadLetterCommand {
+    static let name = "replay"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Sends dead letters again, once their cause is mended. Without --send it shows what "
+                + "would be sent and what today's verifier says about it. What is sent is written "
+                + "down before, and followed until it is known what became of each. Exit codes: 0 "
+                + "all accepted, 1 some refused again, not sent, or stopped; 69 interrupted, to be "
+                + "continued by --continue.",
+            operands: "[ID…]",
+            operandCount: 0...10_000,
+            options: ReplayOptions.options + FilterOptions.options
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        do {
+            return try await perform(context)
+        } catch let error as ReplayError {
+            throw ToolError(exitCode(error), error.description)
+        } catch let error as KafkaError {
+            throw ToolError(ExitCode.unavailable, "Kafka: \(error)")
+        }
+    }
+
+    static func exitCode(_ error: ReplayError) -> Int32 {
+        switch error.code {
+        case .notFound, .running, .finished, .empty: ExitCode.negative
+        case .tooMany, .invalid: ExitCode.usage
+        case .interrupted: ExitCode.unavailable
+        }
+    }
+
+    private static func perform(_ context: ToolContext) async throws -> Int32 {
+        let arguments = context.arguments
+        if let number = try arguments.value("abandon", as: .int(1...Int(Int32.max))) {
+            return try await abandon(Int64(number), context)
+        }
+        let limits = try ReplayOptions.limits(arguments)
+        if let number = try arguments.value("continue", as: .int(1...Int(Int32.max))) {
+            let who = try context.auditor()
+            let replays = try context.replays(on: try await context.database())
+            let isSet = ["rate", "failing-share-max", "wait-max"].contains(where: arguments.isSet)
+            return try await send(Int64(number), who, isSet ? limits : nil, replays, context)
+        }
+        let selection = try ReplayOptions.selection(context)
+        let isSending = arguments.isSet("send")
+        guard !isSending || arguments.value("why") != nil else {
+            throw UsageError("--send needs --why TEXT, for the history")
+        }
+        let who = isSending ? try context.auditor() : nil
+        let replays = try context.replays(on: try await context.database())
+        let line = ReplayLine(context.console)
+        let plan = try await replays.prepare(selection) { count in
+            line.show("\(count) dead letters looked at")
+        }
+        line.clear()
+        try show(plan, isSending: isSending, context)
+        guard let who else { return plan.isClean && plan.count > 0 ? 0 : ExitCode.negative }
+        guard plan.count > 0 else { return ExitCode.negative }
+        let (number, taken) = try await replays.begin(
+            plan,
+            who: who,
+            why: arguments.value("why") ?? "",
+            limits: limits
+        )
+        if taken > 0 {
+            context.console.note("\(taken) were taken up by another replay meanwhile: left out")
+        }
+        return try await send(number, who, limits, replays, context)
+    }
+
+    private static func show(
+        _ plan: ReplayPlan,
+        isSending: Bool,
+        _ context: ToolContext
+    ) throws {
+        let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 20
+        if !context.isJSON {
+            ReplayText.plan(plan, limit: limit).forEach { context.console.print($0) }
+        } else if !isSending {
+            context.console.print(json: ReplayJSON.plan(plan, limit: limit))
+        }
+        if !isSending, plan.count > 0 {
+            context.console.note("nothing is sent yet: add --send --why TEXT")
+        }
+    }
+
+    private static func abandon(_ number: Int64, _ context: ToolContext) async throws -> Int32 {
+        guard let why = context.arguments.value("why") else {
+            throw UsageError("--abandon needs --why TEXT, for the history")
+        }
+        let replays = try context.replays(on: try await context.database())
+        try await replays.abandon(number, who: try context.auditor(), why: why)
+        context.console.note("replay \(number) is abandoned; its letters may be replayed")
+        return ExitCode.success
+    }
+
+    private static func send(
+        _ number: Int64,
+        _ who: AuditorName,
+        _ limits: ReplayLimits?,
+        _ replays: Replays,
+        _ context: ToolContext
+    ) async throws -> Int32 {
+        context.console.note("replay \(number) is written down; Ctrl-C ends it in good order")
+        do {
+            let last = try await interruptibly(number, who, limits, replays, context)
+            if context.isJSON {
+                context.console.print(json: ReplayJSON.progress(last))
+            } else {
+                context.console.print(ReplayText.progress(last))
+            }
+            if last.state != .completed {
+                context.console.note(
+                    "\(last.note)\ngo on with 'dead-letter replay --continue \(number)'"
+                )
+            }
+            if last.isAllAccepted { return ExitCode.success }
+            return last.state == .interrupted ? ExitCode.unavailable : ExitCode.negative
+        } catch let error as ReplayError {
+            throw error
+        } catch {
+            throw ReplayError(
+                .interrupted,
+                "replay \(number) was interrupted: \(error)\n"
+                    + "go on with 'dead-letter replay --continue \(number)'"
+            )
+        }
+    }
+
+    /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after what is under way.
+    private static func interruptibly(
+        _ number: Int64,
+        _ who: AuditorName,
+        _ limits: ReplayLimits?,
+        _ replays: Replays,
+        _ context: ToolContext
+    ) async throws -> ReplayProgress {
+        let stop = ReplayStop()
+        let console = context.console
+        return try await Interruption.cancelling {
+            // A task of its own, which the signal's cancellation does not reach.
+            let work = Task {
+                let line = ReplayLine(console)
+                let last = try await replays.run(
+                    number,
+                    who: who,
+                    limits: limits,
+                    stop: stop,
+                    progress: { line.show(ReplayText.progress($0)) }
+                )
+                line.clear()
+                return last
+            }
+            return try await withTaskCancellationHandler {
+                try await work.value
+            } onCancel: {
+                stop.request("ended by Ctrl-C or SIGTERM")
+            }
+        }
+    }
+}
+
+/// One line about how far the work is, at most every half second.
+final class ReplayLine {
+    private let console: Console
+    private var shownAt: ContinuousClock.Instant?
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    func show(_ text: String) {
+        let now = ContinuousClock.now
+        let interval = console.isInteractive ? Duration.milliseconds(200) : .seconds(5)
+        if let shownAt, now - shownAt < interval { return }
+        shownAt = now
+        if console.isInteractive {
+            console.overwrite(String(text.prefix(console.columns - 1)))
+        } else {
+            console.note(text)
+        }
+    }
+
+    func clear() {
+        if console.isInteractive, shownAt != nil { console.overwrite("") }
+    }
+}

@@ -1,0 +1,113 @@
+import Records
+import Settings
+import Store
+
+/// Replays for a terminal.
+enum ReplayText {
+    static func plan(_ plan: ReplayPlan, limit: Int) -> [String] {
+        var table = TextTable([.init(""), .init("")])
+        table.add(["to be sent", "\(plan.count) dead letters: \(plan.selection.text)"])
+        if let oldest = plan.oldest, let newest = plan.newest {
+            table.add(["topics", counts(plan.topics)])
+            table.add(["reasons", counts(plan.reasons)])
+            table.add(["failed", "\(oldest) to \(newest)"])
+            table.add(["verifier", counts(plan.verdicts)])
+        }
+        if let note = plan.note {
+            table.add(["note", note])
+        }
+        var lines = table.lines()
+        let skipped = Dictionary(grouping: plan.skipped, by: \.why.name)
+        for (_, letters) in skipped.sorted(by: { $0.key < $1.key }) {
+            guard let first = letters.first else { continue }
+            lines.append("left out: \(letters.count), as \(first.id): \(first.why.detail)")
+        }
+        let doubtful = plan.letters.filter { !$0.verdict.detail.isEmpty }
+        guard !doubtful.isEmpty, limit > 0 else { return lines }
+        var rows = TextTable([.init("id"), .init("was"), .init("today"), .init("because")])
+        for letter in doubtful.prefix(limit) {
+            rows.add([
+                letter.row.id, letter.row.reason, letter.verdict.name,
+                Printable.line(letter.verdict.detail, lengthMax: 120),
+            ])
+        }
+        lines += [""] + rows.lines()
+        if doubtful.count > limit {
+            lines.append("and \(doubtful.count - limit) more: see --limit")
+        }
+        return lines
+    }
+
+    private static func counts(_ counts: [String: Int]) -> String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\(Printable.line($0.key, lengthMax: 60)) \($0.value)" }
+            .joined(separator: ", ")
+    }
+
+    static func progress(_ progress: ReplayProgress) -> String {
+        "replay \(progress.number) \(progress.state.rawValue): \(progress.counts.sent) of "
+            + "\(progress.count) sent, " + outcomes(progress.counts)
+    }
+
+    private static func outcomes(_ counts: ReplayCounts) -> String {
+        var text = "\(counts.accepted) accepted, \(counts.refused) refused again"
+        if counts.unsent > 0 { text += ", \(counts.unsent) not sent" }
+        if counts.unknown > 0 { text += ", \(counts.unknown) unknown" }
+        return text
+    }
+
+    static func table(_ rows: [ReplayRow]) -> [String] {
+        var table = TextTable([
+            .init("replay", .right), .init("begun"), .init("who"), .init("state"),
+            .init("letters", .right), .init("sent", .right), .init("accepted", .right),
+            .init("refused", .right), .init("not sent", .right), .init("why"),
+        ])
+        for row in rows {
+            table.add([
+                String(row.number), row.begunAt.text, Printable.line(row.who, lengthMax: 24),
+                row.effectiveState.rawValue, String(row.count), String(row.counts.sent),
+                String(row.counts.accepted), String(row.counts.refused),
+                String(row.counts.unsent), Printable.line(row.why, lengthMax: 60),
+            ])
+        }
+        return table.lines()
+    }
+
+    static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]) -> [String] {
+        var facts = TextTable([.init(""), .init("")])
+        facts.add(["replay", "\(row.number), \(row.effectiveState.rawValue)"])
+        facts.add(["begun", "\(row.begunAt.text) by \(row.who)"])
+        facts.add(["why", row.why])
+        facts.add(["letters", "\(row.count): \(row.filter)"])
+        facts.add(["became", "\(row.counts.sent) sent, \(outcomes(row.counts))"])
+        facts.add([
+            "limits",
+            "\(row.rate) per second, stops above \(row.failingShareMax) refused again",
+        ])
+        if let endedAt = row.endedAt { facts.add(["ended", endedAt.text]) }
+        if !row.note.isEmpty { facts.add(["note", row.note]) }
+        guard !records.isEmpty else { return facts.lines() }
+        var table = TextTable([
+            .init("letter"), .init("sent to"), .init("outcome"), .init("because"),
+        ])
+        for record in records {
+            let reason = [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
+            table.add([
+                record.letterID, record.sentText ?? "-", record.outcome?.rawValue ?? "-",
+                Printable.line(
+                    reason.filter { !$0.isEmpty }.joined(separator: "; "),
+                    lengthMax: 200
+                ),
+            ])
+        }
+        return facts.lines() + [""] + table.lines()
+    }
+}
+
+extension ReplayRecordRow {
+    /// `topic/partition/offset`; nil where it was not sent.
+    var sentText: String? {
+        guard let sentTopic, let sentPartition else { return nil }
+        return "\(sentTopic)/\(sentPartition)/\(sentOffset.map { String($0) } ?? "?")"
+    }
+}

@@ -1,0 +1,88 @@
+import AppStore
+import Kafka
+import Postgres
+import Records
+import Settings
+import Store
+import TestSupport
+import Testing
+
+@testable import DeadLetters
+
+/// What an engineer types at night.
+@Suite(.timeLimit(.minutes(10))) struct ReplayToolTests {
+    private static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun {
+        await ToolRun(
+            arguments,
+            environment: [
+                "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers,
+                "KAFKA_TOPIC_PREFIX": rig.names.topicPrefix,
+                "KAFKA_GROUP_PREFIX": rig.names.groupPrefix,
+                "DATABASE_URL": rig.database.connectionString, "USER": "kim",
+            ]
+        )
+    }
+
+    @Test func `a dry run sends and writes nothing, and says what it would`() async throws {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(3))
+        let dry = await Self.run(rig, "replay", "--reason", "bundle_mismatch")
+        #expect(dry.exitCode == ExitCode.success, "\(dry.notes)")
+        #expect(dry.result.contains("3 dead letters: reason bundle_mismatch"))
+        #expect(dry.result.contains("no apps are configured here"))
+        #expect(dry.notes.contains("nothing is sent yet"))
+        let json = await Self.run(rig, "replay", "--all", "--json")
+        #expect(json.result.contains(#""left_out":{}"#) && json.result.contains(#""letters":3"#))
+        #expect(try await rig.replays.newest(limit: 10).isEmpty)
+        #expect(try await rig.records(of: rig.rawTopic).count == 3)
+        let none = await Self.run(rig, "replay", "--reason", "signature_invalid")
+        #expect(none.exitCode == ExitCode.negative)
+        await rig.close()
+    }
+
+    @Test func `what is sent is listed with who and why, and is not sent by mistake again`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(30))
+        try await ReplayStage.running(rig) { stage in
+            let sent = await Self.run(rig, "replay", "--all", "--send", "--why", "bundle ID mended")
+            #expect(sent.exitCode == ExitCode.success, "\(sent.notes)")
+            #expect(sent.result.contains("30 of 30 sent, 30 accepted, 0 refused again"))
+            let again = await Self.run(rig, "replay", "--all", "--send", "--why", "by mistake")
+            #expect(again.exitCode == ExitCode.negative)
+            #expect(again.result.contains("left out: 30"))
+            #expect(stage.read.count == 30)
+        }
+        let list = await Self.run(rig, "replays")
+        #expect(list.result.contains("kim") && list.result.contains("bundle ID mended"))
+        let one = await Self.run(rig, "replays", "1", "--json", "--outcome", "accepted")
+        #expect(one.result.contains(#""state":"completed""#))
+        #expect(one.result.contains(#""outcome":"accepted""#))
+        let unknown = await Self.run(rig, "replays", "99")
+        #expect(unknown.exitCode == ExitCode.negative)
+        await rig.close()
+    }
+
+    @Test(arguments: [
+        ["replay"], ["replay", "--all", "--send"], ["replay", "--all", "--reason", "x5c_missing"],
+        ["replay", "--all", "--rate", "0"], ["replay", "--all", "--failing-share-max", "2"],
+        ["replay", "--all", "--include-resolved"], ["replays", "one"],
+        ["replay", "--abandon", "1"],
+    ])
+    func `a command line that is not whole is refused before anything is asked`(
+        arguments: [String]
+    ) async {
+        let run = await ToolRun(
+            arguments,
+            environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none", "USER": "kim"]
+        )
+        #expect(run.exitCode == ExitCode.usage, "\(run.notes)")
+    }
+
+    @Test func `without a database it says what is missing`() async {
+        let run = await ToolRun(["replay", "--all"], environment: ["USER": "kim"])
+        #expect(run.exitCode == ExitCode.configuration)
+        #expect(run.notes.contains("DATABASE_URL"))
+    }
+}
