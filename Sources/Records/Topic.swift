@@ -37,9 +37,26 @@ package enum RecordHeader {
     package static let head = Array("head".utf8)
     /// Which record an output was made of: see `InputPosition`.
     package static let input = Array("input".utf8)
+    /// By which producers name themselves.
+    ///
+    /// `ce_source` is that of CloudEvents (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
+    package static let producer: Set<[UInt8]> = [
+        Array("producer".utf8), Array("client-id".utf8), Array("source".utf8),
+        Array("ce_source".utf8),
+    ]
 }
 
 extension [KafkaHeader] {
+    /// What the record says of who published it; nil where it names nobody.
+    ///
+    /// Of any length and content, and nobody vouches for it.
+    package var producerName: String? {
+        let named = first {
+            RecordHeader.producer.contains($0.nameBytes) && $0.value?.isEmpty == false
+        }
+        return named?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The headers that go with a record from `raw` to the end.
     ///
     /// Of each name the first counts, where it is short text: they are repeated in all that a body

@@ -42,7 +42,8 @@ extension DeadLetterRow {
             case Self.chainHeader: chainSHA256 = text
             case Self.previousHeader: chainPrevious = text
             default:
-                if producer == nil, Self.producerHeaders.contains(header.nameBytes), !text.isEmpty {
+                if producer == nil, RecordHeader.producer.contains(header.nameBytes), !text.isEmpty
+                {
                     producer = text
                 }
             }
@@ -54,14 +55,6 @@ extension DeadLetterRow {
         guard let letter = try? DeadLetter(decoding: record) else { return nil }
         self.init(letter, headers: record.headers)
     }
-
-    /// Headers by which producers name themselves; the first in the record counts.
-    ///
-    /// `ce_source` is that of CloudEvents' binding for Kafka.
-    package static let producerHeaders: Set<[UInt8]> = [
-        Array("producer".utf8), Array("client-id".utf8), Array("source".utf8),
-        Array("ce_source".utf8),
-    ]
 
     private static let replayOfHeader = Array("dlq.original.replay-of".utf8)
     private static let chainHeader = Array("dlq.chain.sha256".utf8)

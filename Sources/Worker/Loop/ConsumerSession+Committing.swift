@@ -61,9 +61,10 @@ extension ConsumerSession {
         for (_, increment) in settled {
             loop.metrics.settled(increment)
         }
-        for verdict in processed.verdicts {
+        for (record, verdict) in zip(batch.records, processed.verdicts) {
             guard let refusal = verdict.refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
+            loop.refusals.count(refusal, of: record)
         }
         commitSignal.send()
     }

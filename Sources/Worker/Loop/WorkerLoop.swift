@@ -12,6 +12,7 @@ package final class WorkerLoop: Sendable {
     let health: Health
     let log: Log
     let metrics: WorkerMetrics
+    let refusals: RefusalWatch
     let faults: Faults
     let deliverer: Deliverer
     /// Nil for stages that need none.
@@ -50,6 +51,7 @@ package final class WorkerLoop: Sendable {
         self.health = health
         self.log = log
         self.metrics = WorkerMetrics(metrics, configuration.stage.dispositions)
+        refusals = RefusalWatch(metrics, log)
         faults = Faults(
             log: log,
             health: health,
