@@ -27,6 +27,9 @@ struct ReplayedOriginal: Sendable {
         self.letter = letter
         self.stage = stage
         let original = DeadLetterOriginal(record)
+        guard letter.value != .redacted else {
+            throw Unsendable("it was redacted: its content was removed on somebody's order")
+        }
         if Self.needsSource(letter, stage) {
             let source = try Self.checked(source, letter, original, stage)
             key = source.key
@@ -40,6 +43,14 @@ struct ReplayedOriginal: Sendable {
         guard SHA256.digest(value ?? []).hex == letter.sourceSHA256 else {
             throw Unsendable(
                 "its value is not the one that was refused (dlq.source.sha256): it was altered"
+            )
+        }
+        // Dead letters of versions before the chain carry no digest of key and headers.
+        let head = DeadLetterLink.headDigest(key: key, headers: headers).hex
+        guard letter.sourceHeadSHA256.isEmpty || letter.sourceHeadSHA256 == head else {
+            throw Unsendable(
+                "its key or headers are not those that were refused (dlq.source.head.sha256): they"
+                    + " were altered"
             )
         }
     }

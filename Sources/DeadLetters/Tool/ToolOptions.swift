@@ -49,6 +49,7 @@ package enum DeadLetterSettings {
                 ("kafka", bootstrap.declaration),
                 ("prefix", KafkaSettings.topicPrefix.declaration),
                 ("postgres", database.declaration),
+                ("group-prefix", WorkerSettings.groupPrefix.declaration),
             ]
         )
     }

@@ -6,24 +6,14 @@ import Store
 import Worker
 
 extension ToolContext {
-    /// Replays with the settings of this tool, of verify-worker and of the workers' groups.
+    /// Replays with the settings of this tool and of verify-worker.
     ///
     /// - Throws: `SettingsError` where those are wrong.
     package func replays(on client: PostgresClient) throws(SettingsError) -> Replays {
-        let groups = SettingsSchema(
-            [WorkerSettings.groupPrefix.declaration],
-            takesKafkaProperties: false,
-            passesOverUnknown: true
-        )
-        let group = try groups.read(
-            arguments,
-            environment: environment,
-            overrides: [(ReplayOptions.groupPrefix.long, WorkerSettings.groupPrefix.declaration)]
-        )
         let names = ReplayNames(
             kafka: DeadLetterSettings.clientProperties(values),
             topicPrefix: values[KafkaSettings.topicPrefix],
-            groupPrefix: group[WorkerSettings.groupPrefix]
+            groupPrefix: values[WorkerSettings.groupPrefix]
         )
         let verifier = try ReplayVerifier { schema throws(SettingsError) in
             try schema.read(arguments, environment: environment, overrides: [])

@@ -1,0 +1,174 @@
+import AppStore
+import DeadLetters
+import Foundation
+import Kafka
+import Postgres
+import Records
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+@testable import Store
+
+extension PipelineTests {
+    /// Settings that are wrong at night, and the engineer who mends them.
+    @Suite(.timeLimit(.minutes(20)))
+    struct ReplayedLettersTests {
+        private static let bodyCount = 600
+
+        @Test(.needsBuiltWorkers)
+        func `what wrong settings refused entitles once replayed, and once more changes no row`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 41, bodyCount: Self.bodyCount, now: now)
+            var setup = PipelineSetup(.mock)
+            setup.environment = ["BREAKER_ARMED_MAX": "1s", "SETTINGS_WATCH_INTERVAL": "200ms"]
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                let refused = try await Self.refuse(pipeline)
+                let night = ReplayNight(pipeline, bundleID: traffic.apps[0].bundleID)
+                try await night.index()
+                // Some of them are refused for another reason once the bundle ID is right.
+                let dry = try await night.replay(["--json"])
+                let expected = [dry.count("accepted"), dry.count("refused")]
+                #expect(expected[0] > 100 && expected[0] + expected[1] == refused)
+
+                // The process is killed on its way, twice, and goes on.
+                try await night.replayKilled(
+                    whenSent: 21,
+                    ["--send", "--why", "typing error", "--failing-share-max", "0.5"]
+                )
+                try await night.replayKilled(whenSent: 100, ["--continue", "1"])
+                let end = try await night.run(["replay", "--continue", "1", "--json"])
+                #expect([end.count("accepted"), end.count("refused")] == expected, "\(end.notes)")
+                #expect(end.code == (expected[1] == 0 ? 0 : 1))
+                try await pipeline.settle()
+                let reference = try pipeline.reference()
+                let after = try await pipeline.withDatabase { try await RowPicture($0) }
+                #expect(after.differences(from: reference.picture) == [])
+
+                // By mistake, and on purpose.
+                let digests = try await pipeline.withDatabase { try await TableDigests($0) }
+                let why = ["--failing-share-max", "1", "--send", "--json", "--why", "once more"]
+                let mistake = try await night.replay(why)
+                #expect(mistake.code == 1)
+                let again = try await night.replay(why + ["--again"])
+                #expect(again.count("accepted") == expected[0], "\(again.notes)")
+                try await pipeline.settle()
+                let changed = try await pipeline.withDatabase { connection in
+                    try await TableDigests(connection).changedTables(since: digests)
+                }
+                #expect(changed.filter { !$0.hasPrefix("dead_letter") } == [])
+            }
+        }
+
+        /// Publishes everything while the bundle ID of the first app is mistyped, then mends it.
+        ///
+        /// - Returns: how many bodies of that app were refused for it.
+        private static func refuse(_ pipeline: RunningPipeline) async throws -> Int {
+            let path = "\(pipeline.folder)/settings.json"
+            let right = try String(contentsOfFile: path, encoding: .utf8)
+            let bundleID = pipeline.traffic.apps[0].bundleID
+            let wrong = right.replacing("\"\(bundleID)\"", with: "\"typo.\(bundleID)\"")
+            #expect(wrong != right)
+            try wrong.write(toFile: path, atomically: true, encoding: .utf8)
+            let workers = try pipeline.startAll()
+            try await pipeline.publish(pipeline.traffic.items)
+            try await pipeline.settle()
+            let reference = try pipeline.reference()
+            let before = try await pipeline.withDatabase { try await RowPicture($0) }
+            #expect(!before.differences(from: reference.picture).isEmpty)
+            try right.write(toFile: path, atomically: true, encoding: .utf8)
+            await eventually {
+                workers[.verify]?.log.events("settings reloaded").count == 1
+            }
+            let letters = try await pipeline.deadLetters().letters.filter {
+                $0.reason == "bundle_mismatch" && $0.identifiers.bundleID == bundleID
+            }
+            #expect(letters.count > 100)
+            return letters.count
+        }
+    }
+}
+
+/// What the engineer types, with the executable that was built.
+struct ReplayNight {
+    struct Ended {
+        let code: Int32?
+        let output: String
+        let notes: String
+
+        /// The first number of this name in the JSON; -1 where there is none.
+        func count(_ name: String) -> Int {
+            let rest = output.split(separator: "\"\(name)\":", maxSplits: 1).dropFirst().first
+            return rest.flatMap { Int($0.prefix { $0.isNumber }) } ?? -1
+        }
+    }
+
+    private let pipeline: RunningPipeline
+    private let bundleID: String
+
+    init(_ pipeline: RunningPipeline, bundleID: String) {
+        self.pipeline = pipeline
+        self.bundleID = bundleID
+    }
+
+    /// Indexes the dead-letter topic as it is.
+    func index() async throws {
+        var rows: [String: DeadLetterRow] = [:]
+        for record in try await pipeline.records(of: Topic.deadLetter) {
+            let letter = try DeadLetter(decoding: record)
+            rows[letter.id] = DeadLetterRow(letter, headers: record.headers)
+        }
+        try await pipeline.withDatabase { connection in
+            _ = try await connection.run(DeadLetterTable.upsert, Array(rows.values))
+        }
+    }
+
+    func replay(_ arguments: [String] = []) async throws -> Ended {
+        try await run(["replay"] + chosen + arguments)
+    }
+
+    func run(_ arguments: [String]) async throws -> Ended {
+        let (process, files) = try start(arguments)
+        guard case .exited(let code) = try await process.waitForEnd(deadline: .seconds(600)) else {
+            return Ended(code: nil, output: "", notes: "")
+        }
+        let texts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        return Ended(code: code, output: texts[0], notes: texts[1])
+    }
+
+    /// Starts a replay and ends it by `kill -9` once so many records are known to be sent.
+    func replayKilled(whenSent count: Int, _ arguments: [String]) async throws {
+        let isNew = !arguments.contains("--continue")
+        let (process, files) = try start(["replay"] + (isNew ? chosen : []) + arguments)
+        try await eventually {
+            try await pipeline.withDatabase { connection in
+                try await connection.query(
+                    "SELECT count(sent_at) FROM dead_letter_replay_records"
+                )[0].int8(0)
+            } >= Int64(count)
+        }
+        let notes = try String(contentsOfFile: files[1], encoding: .utf8)
+        #expect(process.isRunning, "it has ended by itself: \(notes)")
+        process.kill()
+        try await process.waitForEnd(deadline: .seconds(10))
+    }
+
+    private var chosen: [String] { ["--reason", "bundle_mismatch", "--bundle", bundleID] }
+
+    private func start(_ arguments: [String]) throws -> (ChildProcess, files: [String]) {
+        let name = UUID().uuidString
+        let files = ["out", "err"].map { "\(pipeline.folder)/replay-\(name).\($0)" }
+        let process = try ChildProcess(
+            executable: "\(BuiltWorkers.folder)/dead-letter",
+            arguments: arguments + ["--config", "\(pipeline.folder)/settings.json"],
+            environment: ["USER": "kim", "SWIFT_BACKTRACE": "enable=no"],
+            standardOutput: .file(path: files[0]),
+            standardError: .file(path: files[1])
+        )
+        return (process, files)
+    }
+}
