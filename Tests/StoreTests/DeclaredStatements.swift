@@ -37,6 +37,9 @@ enum DeclaredStatements {
 
     private static let named: [Named] =
         deadLetters + [
+            ("StoredAboutUser.counts", StoredAboutUser.counts),
+            ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
+            ("ForgottenUserTable.forget", ForgottenUserTable.forget),
             ("DedupeForgetting.prune", DedupeForgetting.prune),
             ("DedupeForgetting.now", DedupeForgetting.now),
             ("DedupeForgetting.pagesOfRevisions", DedupeForgetting.pagesOfRevisions),

@@ -67,6 +67,8 @@ CREATE TABLE ownership_claims (
     PRIMARY KEY (original_transaction_id, transaction_id, environment, bundle_id)
 );
 
+CREATE INDEX ownership_claims_of_user ON ownership_claims (user_id);
+
 COMMENT ON TABLE ownership_claims IS
     'The user whom the ingestion service named beside a transaction, where '
     'linking.trust_ingest_user is set. Written by link-worker, kept for ever.';

@@ -195,7 +195,8 @@ package enum PipelineTool {
         ],
         commands: [
             .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-            .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .rebuild, .publish,
+            .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget,
+            .rebuild, .publish,
             .status,
             .reconcile,
         ]

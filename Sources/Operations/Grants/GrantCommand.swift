@@ -103,7 +103,8 @@ extension ToolCommand {
         return isEnded ? ExitCode.success : ExitCode.negative
     }
 
-    private static func required(
+    /// An option that has to be there and not be empty.
+    static func required(
         _ option: String,
         in arguments: CommandArguments
     ) throws(UsageError) -> String {

@@ -1,0 +1,150 @@
+import Postgres
+
+/// What the tables hold about one user.
+package enum StoredAboutUser {
+    /// How many rows one table holds.
+    package struct Count: Equatable, Sendable {
+        package let table: String
+        package let rows: Int64
+    }
+
+    /// In the order in which a person would ask. A table without a row is there, with 0.
+    package static let counts = Statement<String, Count>(
+        [.value("user")],
+        returning: RowReader { columns in
+            let table = columns("place", String.self)
+            let rows = columns("rows", Int64.self)
+            return { row in Count(table: row[table], rows: row[rows]) }
+        },
+        """
+        SELECT place, rows FROM (
+            SELECT 1 AS number, 'account_links' AS place, count(*) AS rows
+            FROM account_links WHERE user_id = $user
+            UNION ALL SELECT 2, 'ownership_claims', count(*)
+            FROM ownership_claims WHERE user_id = $user
+            UNION ALL SELECT 3, 'ownership_facts', count(*)
+            FROM ownership_facts WHERE account_token = lower($user)
+            UNION ALL SELECT 4, 'ownership_renewals', count(*)
+            FROM ownership_renewals WHERE account_token = lower($user)
+            UNION ALL SELECT 5, 'owners', count(*)
+            FROM owners AS owner
+            WHERE user_id = $user AND original_transaction_id IN (
+                SELECT original_transaction_id FROM entitlements WHERE user_id = $user
+                UNION ALL
+                SELECT original_transaction_id FROM ledger WHERE user_id = $user
+            )
+            UNION ALL SELECT 6, 'entitlements', count(*)
+            FROM entitlements WHERE user_id = $user
+            UNION ALL SELECT 7, 'stacked_purchases', count(*)
+            FROM stacked_purchases WHERE user_id = $user
+            UNION ALL SELECT 8, 'grants', count(*)
+            FROM grants WHERE user_id = $user
+            UNION ALL SELECT 9, 'ledger', count(*)
+            FROM ledger WHERE user_id = $user
+            UNION ALL SELECT 10, 'ledger_debits', count(*)
+            FROM ledger_debits WHERE user_id = $user
+            UNION ALL SELECT 11, 'changes', count(*)
+            FROM changes WHERE user_id = $user
+            UNION ALL SELECT 12, 'unpublished_changes', count(*)
+            FROM unpublished_changes WHERE user_id = $user
+            UNION ALL SELECT 13, 'user_versions', count(*)
+            FROM user_versions WHERE user_id = $user
+            UNION ALL SELECT 14, 'feed_repetitions', count(*)
+            FROM feed_repetitions WHERE user_id = $user
+            UNION ALL SELECT 15, 'dead_letters', count(*)
+            FROM dead_letters AS letter
+            WHERE EXISTS (
+                SELECT FROM entitlements AS held
+                WHERE held.user_id = $user
+                  AND held.original_transaction_id = letter.original_transaction_id
+            )
+            UNION ALL SELECT 16, 'forgotten_users', count(*)
+            FROM forgotten_users WHERE user_sha256 = sha256(convert_to($user, 'UTF8'))
+        ) AS held ORDER BY number
+        """
+    )
+
+    /// One thing that says who the user is.
+    package struct Identifier: Equatable, Sendable {
+        /// `link`, `claim` or `purchase`.
+        package let kind: String
+        /// A token or an ID.
+        package let key: String
+        /// Empty means any.
+        package let environment: String
+        package let bundleID: String
+    }
+
+    /// By what purchases are the user's, the first of each kind up to the limit.
+    package static let identifiers = Statement<(user: String, limit: Int), Identifier>(
+        [.value("user", \.user), .value("limit", \.limit)],
+        returning: RowReader { columns in
+            let kind = columns("kind", String.self)
+            let key = columns("key", String.self)
+            let environment = columns("environment", String.self)
+            let bundleID = columns("bundle_id", String.self)
+            return { row in
+                Identifier(
+                    kind: row[kind],
+                    key: row[key],
+                    environment: row[environment],
+                    bundleID: row[bundleID]
+                )
+            }
+        },
+        """
+        (SELECT 'link ' || kind AS kind, key, environment, bundle_id
+         FROM account_links WHERE user_id = $user ORDER BY 1, 2, 3, 4 LIMIT $limit)
+        UNION ALL
+        (SELECT 'claim', transaction_id, environment, bundle_id
+         FROM ownership_claims WHERE user_id = $user ORDER BY 2, 3, 4 LIMIT $limit)
+        UNION ALL
+        (SELECT DISTINCT 'purchase', original_transaction_id, environment, bundle_id
+         FROM entitlements WHERE user_id = $user ORDER BY 2, 3, 4 LIMIT $limit)
+        """
+    )
+}
+
+/// The table `forgotten_users`, and what removes the links of a user.
+package enum ForgottenUserTable {
+    package struct Request: Sendable {
+        package var userID: String
+        package var by: String
+        package var reason: String
+
+        package init(userID: String, by: String, reason: String) {
+            self.userID = userID
+            self.by = by
+            self.reason = reason
+        }
+    }
+
+    package struct Forgotten: Equatable, Sendable {
+        package let number: Int64
+        package let links: Int64
+        package let claims: Int64
+        /// Facts that named the user by an account token, where these are user IDs.
+        package let tokens: Int64
+    }
+
+    /// Removes what says whose purchases these are, and writes down that it was done: all in one
+    /// transaction. Running workers of the stage that finds owners do the rest.
+    package static let forget = Statement<Request, Forgotten>(
+        [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
+        returning: RowReader { columns in
+            let number = columns("number", Int64.self)
+            let links = columns("links", Int64.self)
+            let claims = columns("claims", Int64.self)
+            let tokens = columns("tokens", Int64.self)
+            return { row in
+                Forgotten(
+                    number: row[number],
+                    links: row[links],
+                    claims: row[claims],
+                    tokens: row[tokens]
+                )
+            }
+        },
+        "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)"
+    )
+}

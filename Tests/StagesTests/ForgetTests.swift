@@ -1,0 +1,99 @@
+import AppStore
+import Entitlements
+import JSON
+import Operations
+import Postgres
+import TestSupport
+import Testing
+
+/// What the tables hold about a user, and what is left after the user was forgotten.
+@Suite(.timeLimit(.minutes(10))) struct ForgetTests {
+    private static let anna = LinkWorker.anna
+
+    /// A worker whose database the tool can reach too.
+    private struct Rig {
+        let worker: LinkWorker
+        let url: String
+
+        init(_ rules: OwnershipRules) async throws {
+            let options = try await PostgresServer.shared.migratedDatabase()
+            worker = try await LinkWorker(rules, on: PostgresClient(options, connectionsMax: 4))
+            url = options.connectionString
+        }
+
+        func run(_ arguments: String...) async throws -> JSONValue {
+            let end = await PipelineTool.run(arguments + ["--json"], on: url)
+            #expect(end.code == 0, "\(end.notes)")
+            return try JSONDocument(parsing: Array(end.output.utf8)).root
+        }
+
+        func rows(_ user: String) async throws -> [String: Int64] {
+            let report = try await run("whats-stored", user)
+            var rows: [String: Int64] = [:]
+            for table in try #require(report["tables"]).elements {
+                let name = try #require(table["table"]?.string)
+                let count = try #require(table["rows"]?.int64)
+                if count > 0 { rows[name] = count }
+            }
+            return rows
+        }
+    }
+
+    @Test func `links and claims are removed, and their purchases belong to nobody`() async throws {
+        let rig = try await Rig(OwnershipRules(trustsIngestion: true))
+        try await rig.worker.linkTokens()
+        try await rig.worker.settle([
+            .purchase("1", token: Self.anna), .purchase("2", claim: "anna"),
+            .purchase("3", token: LinkWorker.bob),
+        ])
+        #expect(try await rig.rows("anna") == ["account_links": 1, "ownership_claims": 1])
+        let forgotten = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 7")
+        #expect(forgotten["links"]?.int64 == 1)
+        #expect(forgotten["claims"]?.int64 == 1)
+
+        let sent = try await rig.worker.emptyOutbox()
+        #expect(Set(sent) == ["1=nobody", "2=nobody"])
+        #expect(
+            try await rig.worker.owners() == [
+                "1 nobody unlinked", "2 nobody unlinked", "3 bob account_token",
+            ]
+        )
+        #expect(try await rig.rows("anna") == ["forgotten_users": 1])
+        let kept = try await rig.worker.client.query("SELECT count(*) FROM ownership_facts")
+        #expect(kept[0].int8(0) == 3)
+        // A second time there is nothing to remove, and that is written down too.
+        let again = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "again")
+        #expect(again["number"]?.int64 == 2)
+        #expect(again["links"]?.int64 == 0)
+    }
+
+    @Test func `where tokens are user IDs the token leaves the facts`() async throws {
+        let rig = try await Rig(OwnershipRules(tokensAreUserIDs: true))
+        // Writes down by which rules it works.
+        _ = try await rig.worker.emptyOutbox()
+        try await rig.worker.settle([.purchase("1", token: Self.anna), .purchase("2")])
+        #expect(try await rig.rows(Self.anna) == ["ownership_facts": 1])
+        let forgotten = try await rig.run(
+            "forget", Self.anna, "--by", "dpo", "--reason", "request 8"
+        )
+        #expect(forgotten["tokens"]?.int64 == 1)
+        #expect(try await rig.worker.emptyOutbox() == ["1=nobody"])
+        #expect(try await rig.rows(Self.anna) == ["forgotten_users": 1])
+    }
+
+    @Test func `who asks and why are required, and the ID is not kept`() async throws {
+        let rig = try await Rig(OwnershipRules())
+        #expect(await PipelineTool.run(["forget", "anna"], on: rig.url).code == 64)
+        #expect(
+            await PipelineTool.run(["forget", "anna", "--by", "x", "--reason", ""], on: rig.url)
+                .code == 64
+        )
+        _ = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 9")
+        let rows = try await rig.worker.client.query(
+            "SELECT row_to_json(forgotten_users)::text FROM forgotten_users"
+        )
+        #expect(!rows[0].text(0).contains("anna"))
+        let text = await PipelineTool.run(["whats-stored", "nobody-known"], on: rig.url)
+        #expect(text.output.contains("nothing is stored about nobody-known"))
+    }
+}
