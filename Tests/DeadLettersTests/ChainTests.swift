@@ -342,4 +342,37 @@ extension ChainTests {
         )
         #expect(letter.digest != later.digest)
     }
+
+    @Test("a letter that was redacted keeps its place, and nothing of the original")
+    func redacted() throws {
+        var chain = Chain([3, 5, 8])
+        let removed = DeadLetterRedaction.record(
+            of: chain.records[1],
+            by: "dpo",
+            why: "request 7",
+            at: Timestamp(milliseconds: 1_767_225_700_000)
+        )
+        chain.records.append(
+            ConsumerRecord(
+                topicPartition: chain.records[1].topicPartition,
+                offset: 3,
+                timestampMilliseconds: 1_767_225_700_000,
+                key: removed.key,
+                value: removed.value,
+                headers: removed.headers
+            )
+        )
+        let report = try chain.reportWithHead(counted: 3)
+        #expect(report.findings.isEmpty)
+        #expect(report.chains.first?.repeated == 1)
+        let letter = try DeadLetter(decoding: chain.records[3])
+        #expect(letter.value == .redacted)
+        #expect(letter.id == (try DeadLetter(decoding: chain.records[1])).id)
+        #expect(removed.key == nil && removed.value == nil)
+        #expect(removed.partition == 0)
+        let names = removed.headers.map(\.name)
+        #expect(names.allSatisfy { $0.hasPrefix("dlq.") && !$0.hasPrefix("dlq.unverified.") })
+        #expect(names.contains("dlq.redacted.by"))
+        #expect(names.count { $0 == "dlq.value" } == 1)
+    }
 }

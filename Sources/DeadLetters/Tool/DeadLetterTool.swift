@@ -11,6 +11,7 @@ package enum DeadLetterTool {
         [
             ListCommand.self, CountCommand.self, ShowCommand.self, ReplayCommand.self,
             ReplaysCommand.self, VerifyCommand.self, ExportCommand.self, AnchorCommand.self,
+            RedactCommand.self,
         ]
     }
 

@@ -111,7 +111,7 @@ struct StoredReport {
         ),
         "dead_letters": Meaning(
             what: "refused records that name a purchase of the user",
-            afterwards: "kept as long as the topic; 'dead-letter redact' removes one"
+            afterwards: "kept as long as the topic; see 'dead-letter redact'"
         ),
         "forgotten_users": Meaning(
             what: "times the user was forgotten",
@@ -120,9 +120,9 @@ struct StoredReport {
     ]
 
     private static let topicsNote =
-        "Kafka holds more, for as long as its topics are set to (see 'pipeline topics'): the bodies "
-        + "as Apple signed them, the feed entitlements.changed, and the user's newest state in "
-        + "entitlements.current. No single record of them can be removed."
+        "Kafka holds more, for as long as its topics are set to (see 'pipeline topics'): the "
+        + "bodies as Apple signed them, the feed entitlements.changed, and the user's newest "
+        + "state in entitlements.current. No single record of them can be removed."
 
     var lines: [String] {
         var table = TextTable([

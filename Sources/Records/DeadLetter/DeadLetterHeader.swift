@@ -44,6 +44,10 @@ package enum DeadLetterHeader {
     /// The link before this one in the chain of the source's partition; zeros for the first.
     package static let previous = "dlq.prev"
     package static let chainSHA256 = "dlq.chain.sha256"
+    /// Of a letter whose original was removed: by whom, why and when.
+    package static let redactedBy = "dlq.redacted.by"
+    package static let redactedWhy = "dlq.redacted.why"
+    package static let redactedAt = "dlq.redacted.at"
 }
 
 extension KafkaHeader {

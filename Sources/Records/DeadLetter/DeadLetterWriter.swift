@@ -216,7 +216,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
     static let detailBytesMax = 512
     static let identifierBytesMax = 255
 
-    private static func bounded(_ text: String, _ bytesMax: Int) -> String {
+    static func bounded(_ text: String, _ bytesMax: Int) -> String {
         guard text.utf8.count > bytesMax else { return text }
         let room = bytesMax - "…".utf8.count
         var kept = String.UnicodeScalarView()

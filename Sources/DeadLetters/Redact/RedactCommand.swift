@@ -1,0 +1,91 @@
+import AppStore
+import Kafka
+import Records
+import Settings
+import Store
+
+/// `dead-letter redact`: removes the original from a dead letter.
+enum RedactCommand: DeadLetterCommand {
+    static let name = "redact"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Removes the original from a dead letter, and what it says of itself. A later letter "
+                + "of the same ID takes its place, with the same link, so that 'verify' still "
+                + "shows that nothing is missing. It cannot be sent again afterwards. Kafka keeps "
+                + "the earlier record until the topic's retention removes it: no record of a log "
+                + "can be removed alone. The tools show it no more.",
+            operands: "ID",
+            operandCount: 1...1,
+            options: [
+                CommandOption(
+                    "why",
+                    short: "w",
+                    argument: "TEXT",
+                    "Why, for the history. Required."
+                ),
+                AuditorOption.option,
+            ]
+        )
+    }
+
+    private static let deadline = Duration.seconds(30)
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        guard let why = context.arguments.value("why"), !why.isEmpty else {
+            throw UsageError("--why is required: it stays in the history")
+        }
+        let who = try context.auditor()
+        let client = try await context.database()
+        let id = context.arguments.operands[0].lowercased()
+        guard let row = try await DeadLetterTable.get([id], on: client).first,
+            let (letter, record) = try await context.topic.read(
+                at: RecordPosition(
+                    topic: context.topic.name,
+                    partition: row.letterPartition,
+                    offset: row.letterOffset
+                )
+            )
+        else {
+            throw CommandError(
+                ExitCode.negative,
+                "no dead letter \(id): give its whole ID; '\(DeadLetterTool.name) index' has to "
+                    + "know it, and it has to lie in the topic still"
+            )
+        }
+        guard letter.value != .redacted else {
+            context.console.note("\(id) was redacted before")
+            return ExitCode.success
+        }
+        // Before the record: what was removed without a name behind it could not be explained.
+        let action = NewDeadLetterAction(who: who, kind: .redacted, why: why, deadLetterID: id)
+        try await DeadLetterActionTable.append([action], on: client)
+        let redaction = DeadLetterRedaction.record(
+            of: record,
+            by: who.text,
+            why: why,
+            at: context.now
+        )
+        try await send(redaction, context)
+        context.console.print(
+            context.isJSON
+                ? "{\"redacted\":\"\(letter.id)\"}"
+                : "\(letter.id) is redacted; the index follows within seconds"
+        )
+        return ExitCode.success
+    }
+
+    private static func send(_ record: ProducerRecord, _ context: ToolContext) async throws {
+        let producer = try KafkaProducer(
+            configuration: DeadLetterSettings.clientProperties(context.values)
+        )
+        let failure = await producer.send([record]).failures[0]
+        await producer.close(deadline: deadline)
+        guard let failure else { return }
+        throw CommandError(
+            ExitCode.unavailable,
+            "written down and not yet redacted: \(record.topic) did not take the record "
+                + "(\(failure)); run the command again"
+        )
+    }
+}
