@@ -16,12 +16,31 @@ struct ReplayPreparation {
         var skipped: [(id: String, why: ReplayPlan.Skipped)] = []
         let rows = try await select(selection, &skipped)
         let verdicts = try await verdicts(on: rows, progress)
+        let notes = [try await behind(), verifier.note].compactMap(\.self)
         return ReplayPlan(
             selection: selection,
             letters: zip(rows, verdicts).map { ReplayPlan.Letter(row: $0, verdict: $1) },
             skipped: skipped,
-            note: verifier.note
+            note: notes.isEmpty ? nil : notes.joined(separator: "; ")
         )
+    }
+
+    /// What the index has not come to, and what is therefore not looked at; nil for nothing.
+    private func behind() async throws -> String? {
+        let marks = try await names.letterMarks()
+        let progress = try await DeadLetterIndexTable.progress(on: database)
+        let next = Dictionary(
+            progress.filter { $0.topic == names.deadLetterTopic }
+                .map { ($0.partition, $0.nextOffset) },
+            uniquingKeysWith: max
+        )
+        let count = marks.reduce(Int64(0)) { count, mark in
+            let begin = max(next[mark.key.partition, default: 0], mark.value.low)
+            return count + max(0, mark.value.high - begin)
+        }
+        guard count > 0 else { return nil }
+        return "the last \(count) records of the dead-letter topic are not indexed and not looked"
+            + " at: is 'dead-letter index' running?"
     }
 
     private func select(

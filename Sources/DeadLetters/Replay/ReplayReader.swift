@@ -1,7 +1,6 @@
 import Kafka
 import Records
 import Store
-import Topology
 import Worker
 
 /// Where a dead letter lies, and which it has to be.
@@ -62,19 +61,17 @@ final class ReplayReader {
         of places: [LetterPlace]
     ) async throws -> [Result<ReplayedOriginal, Unsendable>] {
         let positions = places.map { names.position(of: $0) }
-        let found = try await letters.records(at: positions)
+        let found = try await held(positions, by: letters)
         let read = zip(places, positions).map { place, position in
             Self.letter(found[position], place, names)
         }
-        var needed: [RecordPosition] = []
-        for case .success(let (letter, _, stage)) in read
-        where ReplayedOriginal.needsSource(letter, stage) {
-            let count = try await partitionCount(letter.source.topic) ?? 0
-            if letter.source.partition < count {
-                needed.append(letter.source)
-            }
+        let needed = read.compactMap { result -> RecordPosition? in
+            guard case .success(let (letter, _, stage)) = result,
+                ReplayedOriginal.needsSource(letter, stage)
+            else { return nil }
+            return letter.source
         }
-        let sources = needed.isEmpty ? [:] : try await sources.records(at: needed)
+        let sources = try await held(needed, by: sources)
         return read.map { result in
             result.flatMap { letter, record, stage in
                 do throws(Unsendable) {
@@ -87,6 +84,21 @@ final class ReplayReader {
                 }
             }
         }
+    }
+
+    /// The records at these positions, in partitions that may be gone.
+    private func held(
+        _ positions: [RecordPosition],
+        by fetcher: RecordFetcher
+    ) async throws -> [RecordPosition: ConsumerRecord] {
+        var held: [RecordPosition] = []
+        for position in positions {
+            let count = try await partitionCount(position.topic) ?? 0
+            if (0..<count).contains(Int(position.partition)), position.offset >= 0 {
+                held.append(position)
+            }
+        }
+        return held.isEmpty ? [:] : try await fetcher.records(at: held)
     }
 
     private typealias Letter = (DeadLetter, ConsumerRecord, StageDescription)
@@ -112,37 +124,11 @@ final class ReplayReader {
                 Unsendable("no stage reads \(letter.source.topic) (topics begin with \(prefix))")
             )
         }
+        guard letter.source.partition >= 0, letter.source.offset >= 0 else {
+            return .failure(Unsendable("its source is no position: it was altered"))
+        }
         return .success((letter, record, stage))
     }
 
     private static let deadline = Duration.seconds(30)
-}
-
-/// The names of topics and groups, and how Kafka is reached.
-package struct ReplayNames: Sendable {
-    /// librdkafka's properties, bootstrap servers included.
-    package let kafka: [String: String]
-    package let topicPrefix: String
-    package let groupPrefix: String
-
-    package init(kafka: [String: String], topicPrefix: String, groupPrefix: String) {
-        self.kafka = kafka
-        self.topicPrefix = topicPrefix
-        self.groupPrefix = groupPrefix
-    }
-
-    var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
-
-    /// The stages by the topics that they read: nothing else is ever written to.
-    var stages: [String: StageDescription] {
-        Dictionary(
-            uniqueKeysWithValues: Topology.stages.map { (topicPrefix + $0.inputTopic, $0) }
-        )
-    }
-
-    func group(_ stage: StageDescription) -> String { groupPrefix + stage.name }
-
-    func position(of place: LetterPlace) -> RecordPosition {
-        RecordPosition(topic: deadLetterTopic, partition: place.partition, offset: place.offset)
-    }
 }

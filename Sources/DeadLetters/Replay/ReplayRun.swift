@@ -88,7 +88,7 @@ final class ReplayRun {
                 failure =
                     "more than \(limits.failingShareMax) of the last records were refused again"
             }
-            try requireProgress("the workers: are they running, or has a breaker tripped?")
+            try requireProgress()
             if batch == 0 { await pause(until: due) }
         }
         if let failure { return try await end(.stopped, failure) }
@@ -124,12 +124,15 @@ final class ReplayRun {
         try? await Task.sleep(for: isSending ? min(wait, Self.lookInterval) : Self.lookInterval)
     }
 
-    private func requireProgress(_ whom: String) throws {
+    private func requireProgress() throws {
         guard account.undecidedCount == 0 || ContinuousClock.now - lastDecision < limits.waitMax
         else {
+            let groups = Set(account.sentPartitions.map(\.topic))
+                .compactMap { names.stages[$0] }.map { names.group($0) }.sorted()
             throw ReplayError(
                 .interrupted,
-                "nothing was decided for \(limits.waitMax); waiting for \(whom)"
+                "nothing was decided for \(limits.waitMax): does the group"
+                    + " \(groups.joined(separator: " or ")) read, or has a breaker tripped?"
             )
         }
     }

@@ -47,7 +47,7 @@ package struct Replays: Sendable {
         guard !plan.letters.isEmpty else {
             throw ReplayError(.empty, "no dead letter is left to be sent")
         }
-        let positions = ReplayPositions.rows(try await ends())
+        let positions = ReplayPositions.rows(try await names.letterMarks().mapValues(\.high))
         let records = plan.letters.enumerated().map { ordinal, letter in
             Self.record(letter.row, ordinal, names)
         }
@@ -237,22 +237,6 @@ extension Replays {
         return Array(try await database.run(ReplayRecordTable.read, page))
     }
 
-    private func ends() async throws -> [TopicPartition: Int64] {
-        let admin = try KafkaAdmin(configuration: names.kafka)
-        do {
-            let metadata = try await admin.metadata(deadline: Self.deadline)
-            guard let topic = metadata[topic: names.deadLetterTopic], topic.error == nil else {
-                throw ReplayError(.interrupted, "there is no topic \(names.deadLetterTopic)")
-            }
-            let marks = try await admin.listOffsets(topic.partitions, deadline: Self.deadline)
-            await admin.close()
-            return marks.mapValues(\.high)
-        } catch {
-            await admin.close()
-            throw error
-        }
-    }
-
     private static func record(
         _ row: DeadLetterRow,
         _ ordinal: Int,
@@ -282,7 +266,6 @@ extension Replays {
         }
     }
 
-    private static let deadline = Duration.seconds(30)
     private static let beginDeadline = Duration.seconds(300)
     private static let holdMax = 5_000
 }

@@ -171,4 +171,49 @@ import Testing
         }
         await rig.close()
     }
+
+    @Test func `without brokers it ends and says so, and goes on when they are back`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        let mock = try #require(rig.cluster.mock)
+        let bodies = rig.bodies(60)
+        try await rig.refuse(bodies)
+        let number = try await rig.begin()
+        try await ReplayStage.running(rig) { stage in
+            await #expect(throws: (any Error).self) {
+                try await rig.replays.run(number, who: rig.auditor) { _ in
+                    try? mock.takeDown()
+                }
+            }
+            let row = try #require(try await rig.replays.replay(number))
+            #expect(row.effectiveState == .interrupted && row.note.contains("_"))
+            try mock.bringUp()
+            let last = try await rig.replays.run(number, who: rig.auditor)
+            #expect(last.isAllAccepted)
+            #expect(Set(stage.read.map(\.value)) == Set(bodies.map(\.value)))
+        }
+        await rig.close()
+    }
+
+    @Test func `a letter that names no position and one that is gone stop no replay`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(2))
+        let ids = try await rig.refuse(rig.bodies(2, "strange")) { letter in
+            letter.headers.removeAll { $0.name == DeadLetterHeader.sourcePartition }
+            letter.headers.append(
+                KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7")
+            )
+        }
+        // The index remembers a partition that the topic does not have any more.
+        _ = try await rig.client.query(
+            "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1",
+            [.text(ids[0])]
+        )
+        let plan = try await rig.replays.prepare(rig.selection())
+        #expect(plan.verdicts == ["unasked": 2, "unsendable": 2])
+        await rig.close()
+    }
 }

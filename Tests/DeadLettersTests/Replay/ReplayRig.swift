@@ -3,7 +3,7 @@ import Kafka
 import OpenSSL
 import Postgres
 import Records
-@testable import Store
+import Store
 import TestSupport
 import Testing
 
@@ -109,11 +109,21 @@ final class ReplayRig: Sendable {
 
     /// Indexes the topic as it is.
     func index() async throws {
-        let rows = try await records(of: letterTopic).map { record in
-            DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+        var next: [Int32: Int64] = [:]
+        let read = try await records(of: letterTopic).map { record in
+            next[record.topicPartition.partition] = record.offset + 1
+            return DeadLetterIndexTable.Record(
+                partition: record.topicPartition.partition,
+                offset: record.offset,
+                row: DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+            )
         }
-        let newest = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        _ = try await client.run(DeadLetterTable.upsert, Array(newest.values))
+        _ = try await DeadLetterIndexTable.add(
+            read,
+            of: letterTopic,
+            nextOffsets: next,
+            on: client
+        )
     }
 
     func bodies(_ count: Int, _ name: String = "body") -> [ProducerRecord] {

@@ -37,6 +37,12 @@ import Testing
         #expect(try await rig.records(of: rig.rawTopic).count == 3)
         let none = await Self.run(rig, "replay", "--reason", "signature_invalid")
         #expect(none.exitCode == ExitCode.negative)
+        #expect(!none.result.contains("not indexed"))
+        _ = await rig.producer.send([
+            ProducerRecord(topic: rig.letterTopic, partition: 0, value: Array("new".utf8))
+        ])
+        let late = await Self.run(rig, "replay", "--all")
+        #expect(late.result.contains("the last 1 records of the dead-letter topic are not"))
         await rig.close()
     }
 

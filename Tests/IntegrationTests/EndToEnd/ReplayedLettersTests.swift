@@ -2,15 +2,15 @@ import AppStore
 import DeadLetters
 import Foundation
 import Kafka
+import Operations
 import Postgres
 import Records
 import Simulation
+import Store
 import TestSupport
 import Testing
 import Topology
 import Worker
-
-@testable import Store
 
 extension PipelineTests {
     /// Settings that are wrong at night, and the engineer who mends them.
@@ -35,12 +35,17 @@ extension PipelineTests {
                 let expected = [dry.count("accepted"), dry.count("refused")]
                 #expect(expected[0] > 100 && expected[0] + expected[1] == refused)
 
-                // The process is killed on its way, twice, and goes on.
-                try await night.replayKilled(
-                    whenSent: 21,
-                    ["--send", "--why", "typing error", "--failing-share-max", "0.5"]
+                // The process is killed on its way, then ended by Ctrl-C, and goes on.
+                let killed = try await night.replay(
+                    ["--send", "--why", "typing error", "--failing-share-max", "0.5"],
+                    until: 21,
+                    SIGKILL
                 )
-                try await night.replayKilled(whenSent: 100, ["--continue", "1"])
+                #expect(killed == .signalled(SIGKILL))
+                let ended = try await night.replay(["--continue", "1"], until: 100, SIGINT)
+                #expect(ended == .exited(code: 69))
+                let list = try await night.run(["replays"])
+                #expect(list.output.contains("interrupted"))
                 let end = try await night.run(["replay", "--continue", "1", "--json"])
                 #expect([end.count("accepted"), end.count("refused")] == expected, "\(end.notes)")
                 #expect(end.code == (expected[1] == 0 ? 0 : 1))
@@ -117,14 +122,19 @@ struct ReplayNight {
 
     /// Indexes the dead-letter topic as it is.
     func index() async throws {
-        var rows: [String: DeadLetterRow] = [:]
-        for record in try await pipeline.records(of: Topic.deadLetter) {
-            let letter = try DeadLetter(decoding: record)
-            rows[letter.id] = DeadLetterRow(letter, headers: record.headers)
+        let topic = pipeline.layout.prefix + Topic.deadLetter
+        var next: [Int32: Int64] = [:]
+        let records = try await pipeline.records(of: Topic.deadLetter).map { record in
+            next[record.topicPartition.partition] = record.offset + 1
+            return DeadLetterIndexTable.Record(
+                partition: record.topicPartition.partition,
+                offset: record.offset,
+                row: DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+            )
         }
-        try await pipeline.withDatabase { connection in
-            _ = try await connection.run(DeadLetterTable.upsert, Array(rows.values))
-        }
+        let client = PostgresClient(pipeline.database, connectionsMax: 1)
+        _ = try await DeadLetterIndexTable.add(records, of: topic, nextOffsets: next, on: client)
+        await client.close()
     }
 
     func replay(_ arguments: [String] = []) async throws -> Ended {
@@ -140,8 +150,9 @@ struct ReplayNight {
         return Ended(code: code, output: texts[0], notes: texts[1])
     }
 
-    /// Starts a replay and ends it by `kill -9` once so many records are known to be sent.
-    func replayKilled(whenSent count: Int, _ arguments: [String]) async throws {
+    /// Starts a replay and sends it a signal once so many records are known to be sent.
+    func replay(_ arguments: [String], until count: Int, _ signal: Int32) async throws -> ProcessEnd
+    {
         let isNew = !arguments.contains("--continue")
         let (process, files) = try start(["replay"] + (isNew ? chosen : []) + arguments)
         try await eventually {
@@ -153,8 +164,8 @@ struct ReplayNight {
         }
         let notes = try String(contentsOfFile: files[1], encoding: .utf8)
         #expect(process.isRunning, "it has ended by itself: \(notes)")
-        process.kill()
-        try await process.waitForEnd(deadline: .seconds(10))
+        process.signal(signal)
+        return try await process.waitForEnd(deadline: .seconds(30))
     }
 
     private var chosen: [String] { ["--reason", "bundle_mismatch", "--bundle", bundleID] }
