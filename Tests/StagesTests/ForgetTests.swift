@@ -74,7 +74,12 @@ import Testing
         try await rig.worker.settle([.purchase("1", token: Self.anna), .purchase("2")])
         #expect(try await rig.rows(Self.anna) == ["ownership_facts": 1])
         let forgotten = try await rig.run(
-            "forget", Self.anna, "--by", "dpo", "--reason", "request 8"
+            "forget",
+            Self.anna,
+            "--by",
+            "dpo",
+            "--reason",
+            "request 8"
         )
         #expect(forgotten["tokens"]?.int64 == 1)
         #expect(try await rig.worker.emptyOutbox() == ["1=nobody"])

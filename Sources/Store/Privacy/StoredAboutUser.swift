@@ -8,7 +8,9 @@ package enum StoredAboutUser {
         package let rows: Int64
     }
 
-    /// In the order in which a person would ask. A table without a row is there, with 0.
+    /// In the order in which a person would ask.
+    ///
+    /// A table without a row is there, with 0.
     package static let counts = Statement<String, Count>(
         [.value("user")],
         returning: RowReader { columns in
@@ -128,7 +130,9 @@ package enum ForgottenUserTable {
     }
 
     /// Removes what says whose purchases these are, and writes down that it was done: all in one
-    /// transaction. Running workers of the stage that finds owners do the rest.
+    /// transaction.
+    ///
+    /// Running workers of the stage that finds owners do the rest.
     package static let forget = Statement<Request, Forgotten>(
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
         returning: RowReader { columns in
