@@ -30,4 +30,9 @@ static inline int shim_group_precompute(EC_GROUP *group, BN_CTX *context) {
 
 #pragma GCC diagnostic pop
 
+/* The flags of the form are macros that do not import. */
+static inline int shim_print_name(BIO *output, const X509_NAME *name) {
+    return X509_NAME_print_ex(output, name, 0, XN_FLAG_ONELINE & ~ASN1_STRFLGS_ESC_MSB);
+}
+
 #endif

@@ -73,65 +73,130 @@ package struct DeadLetterTopic: Sendable {
         return found
     }
 
+    /// Gives every record that was there when the reading began, without its value, in the order of
+    /// its partition, some at a time.
+    ///
+    /// - Returns: where each partition ended, by partition.
+    /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
+    package func visitRecords(
+        _ body: ([ConsumerRecord]) async throws -> Void
+    ) async throws -> [Int32: Int64] {
+        let marks = try await watermarks()
+        var spans: [TopicPartition: Range<Int64>] = [:]
+        for (partition, mark) in marks where mark.low < mark.high {
+            spans[TopicPartition(topic: name, partition: partition)] = mark.low..<mark.high
+        }
+        try await visit(spans, takesValues: false, body)
+        return marks.mapValues(\.high)
+    }
+
+    /// Gives every record from these offsets on, without its value, until the task is cancelled.
+    ///
+    /// - Throws: `CancellationError`; a fault that the client cannot mend by itself.
+    package func follow(
+        from offsets: [Int32: Int64],
+        _ body: (ConsumerRecord) -> Void
+    ) async throws {
+        let consumer = try consumer()
+        do {
+            var positions: [TopicPartition: Int64?] = [:]
+            for (partition, offset) in offsets {
+                positions[TopicPartition(topic: name, partition: partition)] = offset
+            }
+            try await consumer.assign(with: positions)
+            while !Task.isCancelled {
+                let result = try await consumer.poll(
+                    recordsMax: Self.pollRecordsMax,
+                    bytesMax: Self.pollBytesMax,
+                    wait: .milliseconds(200),
+                    takesValues: false
+                )
+                result.records.forEach(body)
+                if let fatal = result.errors.first(where: \.error.isFatal) { throw fatal.error }
+            }
+        } catch {
+            await consumer.close(deadline: deadline)
+            throw error
+        }
+        await consumer.close(deadline: deadline)
+        throw CancellationError()
+    }
+
     private func read(
         _ spans: [TopicPartition: Range<Int64>],
         since: Timestamp?,
         _ foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        var rest = spans
         var summary = Summary()
-        guard !rest.isEmpty else { return summary }
-        let consumer = try consumer()
         do {
-            try await consumer.assign(with: rest.mapValues { $0.lowerBound })
-            try await read(consumer, &rest, &summary, since: since ?? .earliest, foreign, visit)
+            try await self.visit(spans, takesValues: true) { records in
+                summary.records += records.count
+                for record in records {
+                    guard let letter = try? DeadLetter(decoding: record) else {
+                        summary.foreign += 1
+                        foreign(record)
+                        continue
+                    }
+                    if since.map({ $0 <= letter.failedAt }) ?? true {
+                        visit(letter, record)
+                    }
+                }
+            }
         } catch let error as DeadLetterTopicError {
-            await consumer.close(deadline: deadline)
             throw error
         } catch {
-            await consumer.close(deadline: deadline)
             throw DeadLetterTopicError(code: .stalled, description: "reading \(name): \(error)")
         }
-        await consumer.close(deadline: deadline)
         return summary
     }
 
-    private func read(
-        _ consumer: KafkaConsumer,
-        _ rest: inout [TopicPartition: Range<Int64>],
-        _ summary: inout Summary,
-        since: Timestamp,
-        _ foreign: (ConsumerRecord) -> Void,
-        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    private func visit(
+        _ spans: [TopicPartition: Range<Int64>],
+        takesValues: Bool,
+        _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
+        guard !spans.isEmpty else { return }
+        let consumer = try consumer()
+        do {
+            try await consumer.assign(with: spans.mapValues { $0.lowerBound })
+            try await visit(consumer, spans, takesValues: takesValues, body)
+            await consumer.close(deadline: deadline)
+        } catch let error as KafkaError {
+            await consumer.close(deadline: deadline)
+            throw DeadLetterTopicError(code: .stalled, description: "reading \(name): \(error)")
+        } catch {
+            await consumer.close(deadline: deadline)
+            throw error
+        }
+    }
+
+    private func visit(
+        _ consumer: KafkaConsumer,
+        _ spans: [TopicPartition: Range<Int64>],
+        takesValues: Bool,
+        _ body: ([ConsumerRecord]) async throws -> Void
+    ) async throws {
+        var rest = spans
         var lastProgress = ContinuousClock.now
         var lastError: KafkaError?
         while !rest.isEmpty {
+            try Task.checkCancellation()
             let result = try await consumer.poll(
                 recordsMax: Self.pollRecordsMax,
                 bytesMax: Self.pollBytesMax,
-                wait: .milliseconds(200)
+                wait: .milliseconds(200),
+                takesValues: takesValues
             )
-            for record in result.records {
-                guard let left = rest[record.topicPartition] else { continue }
-                guard left.contains(record.offset) else {
-                    // Nothing lies in the last offsets of the span.
-                    if record.offset >= left.upperBound { rest[record.topicPartition] = nil }
-                    continue
-                }
-                let next = record.offset + 1
+            let records = result.records.filter { record in
+                guard let left = rest[record.topicPartition] else { return false }
+                let next = max(record.offset + 1, left.lowerBound)
+                // Nothing may lie in the last offsets of the span.
                 rest[record.topicPartition] = next < left.upperBound ? next..<left.upperBound : nil
-                summary.records += 1
-                do {
-                    let letter = try DeadLetter(decoding: record)
-                    if since <= letter.failedAt {
-                        visit(letter, record)
-                    }
-                } catch {
-                    summary.foreign += 1
-                    foreign(record)
-                }
+                return left.contains(record.offset)
+            }
+            if !records.isEmpty {
+                try await body(records)
             }
             // After the records: the end of a partition comes in one poll with its last ones.
             for end in result.ends {
@@ -161,6 +226,18 @@ package struct DeadLetterTopic: Sendable {
     private func spans(
         since: Timestamp?
     ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
+        try await asking { try await spans($0, since: since) }
+    }
+
+    /// The offsets between which each partition holds records, by partition.
+    package func watermarks() async throws(DeadLetterTopicError) -> [Int32: Watermarks] {
+        let marks = try await asking { try await watermarks($0) }
+        return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) })
+    }
+
+    private func asking<Answer>(
+        _ question: (KafkaAdmin) async throws -> Answer
+    ) async throws(DeadLetterTopicError) -> Answer {
         let admin: KafkaAdmin
         do {
             admin = try KafkaAdmin(configuration: configuration)
@@ -168,9 +245,9 @@ package struct DeadLetterTopic: Sendable {
             throw Self.wrong(error)
         }
         do {
-            let spans = try await spans(admin, since: since)
+            let answer = try await question(admin)
             await admin.close()
-            return spans
+            return answer
         } catch let error as DeadLetterTopicError {
             await admin.close()
             throw error
@@ -184,10 +261,9 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    private func spans(
-        _ admin: KafkaAdmin,
-        since: Timestamp?
-    ) async throws -> (wanted: Spans, held: Spans) {
+    private func watermarks(
+        _ admin: KafkaAdmin
+    ) async throws -> [TopicPartition: Watermarks] {
         // About all topics: a question about one makes it, where the brokers are set up so.
         let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
@@ -198,12 +274,18 @@ package struct DeadLetterTopic: Sendable {
                     + "or create it with 'pipeline topics'"
             )
         }
-        let marks = try await admin.listOffsets(topic.partitions, deadline: deadline)
-        let held = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        return try await admin.listOffsets(topic.partitions, deadline: deadline)
+    }
+
+    private func spans(
+        _ admin: KafkaAdmin,
+        since: Timestamp?
+    ) async throws -> (wanted: Spans, held: Spans) {
+        let held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
         var spans = held
         if let since {
             let starts = try await admin.offsets(
-                topic.partitions,
+                Array(held.keys),
                 atMilliseconds: since.milliseconds,
                 deadline: deadline
             )

@@ -137,8 +137,13 @@ struct MessageReader {
         unsafe TopicPartition(topic: topics[message.rkt], partition: message.partition)
     }
 
-    /// - Parameter pointer: stays the caller's, who destroys it.
-    mutating func record(_ pointer: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerRecord {
+    /// - Parameters:
+    ///   - pointer: stays the caller's, who destroys it.
+    ///   - takesValue: whether the value is copied; otherwise it is nil.
+    mutating func record(
+        _ pointer: UnsafeMutablePointer<rd_kafka_message_t>,
+        takesValue: Bool
+    ) -> ConsumerRecord {
         let message = unsafe pointer.pointee
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let timestamp = unsafe rd_kafka_message_timestamp(pointer, &kind)
@@ -147,7 +152,7 @@ struct MessageReader {
             offset: message.offset,
             timestampMilliseconds: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : timestamp,
             key: bytes(message.key, message.key_len),
-            value: bytes(message.payload, message.len),
+            value: takesValue ? bytes(message.payload, message.len) : nil,
             headers: headers(pointer)
         )
     }

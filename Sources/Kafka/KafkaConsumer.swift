@@ -86,10 +86,12 @@ package actor KafkaConsumer {
     ///   - recordsMax: records at most.
     ///   - bytesMax: no further record is taken once keys, values and headers exceed it.
     ///   - wait: how long to wait for the first thing to happen; `wake()` ends it early.
+    ///   - takesValues: whether values are copied; otherwise each is nil.
     package func poll(
         recordsMax: Int,
         bytesMax: Int,
-        wait: Duration
+        wait: Duration,
+        takesValues: Bool = true
     ) throws(KafkaError) -> PollResult {
         let client = try opened()
         var result = PollResult()
@@ -101,7 +103,7 @@ package actor KafkaConsumer {
             defer { unsafe rd_kafka_message_destroy(message) }
             timeout = 0
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                let record = unsafe reader.record(message)
+                let record = unsafe reader.record(message, takesValue: takesValues)
                 bytes += record.payloadBytes
                 result.records.append(record)
             } else if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {

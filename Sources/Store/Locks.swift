@@ -82,7 +82,7 @@ package struct SessionLock: Sendable {
     /// The projection of all purchases by a new catalog.
     package static let catalogProjection = SessionLock("catalog projection")
 
-    private init(_ name: String) {
+    init(_ name: String) {
         let number = "hashtextextended('\(name)', 0)"
         acquire = Statement(
             returning: RowReader("is_locked"),

@@ -9,7 +9,7 @@ enum DeclaredStatements {
 
     static let all: [Named] =
         named + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
-        + [SessionLock.linkOutbox, .catalogProjection].flatMap(of)
+        + [SessionLock.linkOutbox, .catalogProjection, DeadLetterRebuildTable.lock].flatMap(of)
         + DeadLetterGrouping.allCases.flatMap(of)
 
     private static func of(_ details: PurchaseDetails) -> [Named] {
@@ -163,6 +163,15 @@ enum DeclaredStatements {
         ]
 
     private static let deadLetters: [Named] = [
+        ("DeadLetterRebuildTable.empty", DeadLetterRebuildTable.empty),
+        ("DeadLetterRebuildTable.add", DeadLetterRebuildTable.add),
+        ("DeadLetterRebuildTable.fold", DeadLetterRebuildTable.fold),
+        ("DeadLetterRebuildTable.analyze", DeadLetterRebuildTable.analyze),
+        ("DeadLetterRebuildTable.stopIndexing", DeadLetterRebuildTable.stopIndexing),
+        ("DeadLetterRebuildTable.remove", DeadLetterRebuildTable.remove),
+        ("DeadLetterRebuildTable.change", DeadLetterRebuildTable.change),
+        ("DeadLetterRebuildTable.insert", DeadLetterRebuildTable.insert),
+        ("DeadLetterRebuildTable.forgetProgress", DeadLetterRebuildTable.forgetProgress),
         ("DeadLetterTable.shareStates", DeadLetterTable.shareStates),
         ("DeadLetterTable.upsert", DeadLetterTable.upsert),
         ("DeadLetterTable.addOlder", DeadLetterTable.addOlder),

@@ -51,18 +51,8 @@ package enum DeadLetterJSON {
         ]
     }
 
-    /// One letter with the original: key, value and header values in base64.
-    static func object(_ letter: DeadLetter, _ original: DeadLetterOriginal) -> [UInt8] {
-        var writer = JSONWriter(reserving: 4096)
-        writer.object { writer in
-            write(letter, &writer)
-            writer.key("original")
-            writer.object { write(original, &$0) }
-        }
-        return writer.bytes
-    }
-
-    private static func write(_ letter: DeadLetter, _ writer: inout JSONWriter) {
+    /// The members of a letter as its headers say them.
+    static func write(_ letter: DeadLetter, _ writer: inout JSONWriter) {
         let texts: [(String, String?)] = [
             ("id", letter.id), ("reason", letter.reason), ("class", letter.deadLetterClass),
             ("detail", letter.detail), ("stage", letter.stage),
@@ -105,7 +95,8 @@ package enum DeadLetterJSON {
         }
     }
 
-    private static func write(_ original: DeadLetterOriginal, _ writer: inout JSONWriter) {
+    /// The members of an original: key, value and header values in base64.
+    static func write(_ original: DeadLetterOriginal, _ writer: inout JSONWriter) {
         writer.key("key_base64")
         base64(original.key, &writer)
         writer.key("value_base64")
@@ -123,7 +114,7 @@ package enum DeadLetterJSON {
         }
     }
 
-    /// The members that are there.
+    /// Members of text, those that are there.
     static func member(_ texts: [(String, String?)], _ writer: inout JSONWriter) {
         for (name, text) in texts {
             guard let text else { continue }

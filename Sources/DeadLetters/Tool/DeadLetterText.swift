@@ -23,7 +23,8 @@ package enum DeadLetterText {
         }
         text += "\nThe original's headers (\(original.headers.count))\n"
         for header in original.headers {
-            let value = header.value.map { line($0) } ?? "(null)"
+            let isHidden = !isRevealing && Redaction.isSecret(header: header.name)
+            let value = header.value.map { isHidden ? hidden($0) : line($0) } ?? "(null)"
             text += "  \(Printable.line(header.name)): \(value)\n"
         }
         text += section("key", original.key, .max, omitted: isOmitted("key", letter))
@@ -38,6 +39,10 @@ package enum DeadLetterText {
     }
 
     private static let labelWidth = 13
+
+    private static func hidden(_ value: [UInt8]) -> String {
+        "<\(value.count) bytes left out>"
+    }
 
     private static func facts(_ letter: DeadLetter) -> [(String, String)] {
         var facts = [

@@ -9,9 +9,11 @@ package enum DeadLetterTool {
 
     private static var commands: [any DeadLetterCommand.Type] {
         [
-            ListCommand.self, CountCommand.self, ShowCommand.self, ReplayCommand.self,
-            ReplaysCommand.self, VerifyCommand.self, ExportCommand.self, AnchorCommand.self,
-            RedactCommand.self,
+            ListCommand.self, CountCommand.self, GroupsCommand.self, ShowCommand.self,
+            SearchCommand.self, TailCommand.self, ResolveCommand.self, SuppressCommand.self,
+            ReopenCommand.self, RedactCommand.self, ReplayCommand.self, ReplaysCommand.self,
+            VerifyCommand.self, ExportCommand.self, AnchorCommand.self, IndexCommand.self,
+            CompletionCommand.self,
         ]
     }
 

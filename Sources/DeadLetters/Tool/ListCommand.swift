@@ -47,6 +47,20 @@ enum ListCommand: DeadLetterCommand {
         _ context: ToolContext
     ) async throws -> Int32 {
         try IndexOnly.check(query)
+        let (newest, notes) = try await fromTopic(query, limit: limit, context)
+        let rows = newest.sorted
+        print(rows, context)
+        let note = "\(rows.count) of \(newest.count) dead letters, "
+        context.console.note(note + notes + IndexOnly.note(context))
+        return ExitCode.success
+    }
+
+    /// The newest letters by the topic itself, and what is worth saying about the reading.
+    static func fromTopic(
+        _ query: DeadLetterQuery,
+        limit: Int,
+        _ context: ToolContext
+    ) async throws -> (newest: NewestLetters, notes: String) {
         var fold = DeadLetterFold<Bool>()
         var newest = NewestLetters(limit: limit)
         let summary = try await context.topic.read(since: query.since) { letter, record in
@@ -60,12 +74,7 @@ enum ListCommand: DeadLetterCommand {
                 newest.insert(row)
             }
         }
-        let rows = newest.sorted
-        print(rows, context)
-        var note = "\(rows.count) of \(newest.count) dead letters"
-        note += ", \(summary.records) records read"
-        context.console.note(note + ReadingNotes.text(summary, fold) + IndexOnly.note(context))
-        return ExitCode.success
+        return (newest, "\(summary.records) records read" + ReadingNotes.text(summary, fold))
     }
 
     /// The rows as a table, or as JSON in lines.

@@ -5,7 +5,18 @@ import JSON
 enum Redaction {
     /// A longer run of the characters of base64 is no word; base64 in lines has 64 or 76 of them.
     private static let runMax = 50
-    private static let accountToken: StaticString = "appAccountToken"
+
+    /// The members whose values name an account, a device or a person.
+    private static let secretNames: Set<String> = [
+        "appAccountToken", "appTransactionId", "deviceVerification", "deviceVerificationNonce",
+        "userId", "userID", "user_id", "user-id", "customerId", "accountId", "email", "phone",
+        "name", "firstName", "lastName", "address",
+    ]
+
+    /// Whether the original's header of this name may name a person.
+    static func isSecret(header name: String) -> Bool {
+        secretNames.contains(name) || name.hasPrefix("user")
+    }
 
     /// A value in lines, as JSON.
     ///
@@ -44,7 +55,7 @@ enum Redaction {
         }
         for (key, member) in value.members {
             text += separator + inner + String(decoding: key.rawBytes, as: UTF8.self) + ": "
-            let isSecret = isSecret || key.isString(accountToken)
+            let isSecret = isSecret || secretNames.contains(key.string ?? "")
             write(member, isSecret: isSecret, isRevealing, indent: inner, to: &text)
             separator = ",\n"
         }
@@ -64,7 +75,7 @@ enum Redaction {
                 continue
             }
             let run = bytes[index..<end]
-            let value = run.elementsEqual(accountName) ? accountValue(in: bytes, after: end) : nil
+            let value = isName(run) ? accountValue(in: bytes, after: end) : nil
             if let value {
                 kept += bytes[index..<value.lowerBound] + leftOut(value.count)
                 index = value.upperBound
@@ -106,7 +117,9 @@ enum Redaction {
         return quotes == 2 ? index..<end : nil
     }
 
-    private static let accountName = Array("appAccountToken".utf8)
+    private static func isName(_ run: ArraySlice<UInt8>) -> Bool {
+        run.count <= runMax && secretNames.contains(String(decoding: run, as: UTF8.self))
+    }
 
     private static func leftOut(_ count: Int) -> [UInt8] {
         Array("<\(count) characters left out>".utf8)

@@ -1,5 +1,8 @@
+import Kafka
+import Postgres
 import Records
 import Settings
+import Store
 
 /// `dead-letter show`: one dead letter whole, the original included.
 enum ShowCommand: DeadLetterCommand {
@@ -7,120 +10,131 @@ enum ShowCommand: DeadLetterCommand {
 
     static var syntax: CommandSyntax {
         syntax(
-            "Shows one dead letter whole, with the original's headers, key and value, and header "
-                + "and payload of each JWS and receipt in it, decoded and unverified. Tokens, "
-                + "receipts and account tokens are left out unless --reveal asks for them; "
-                + "JSON holds the original whole. It may hold personal data: do not paste it into "
-                + "tickets.",
+            "Shows one dead letter whole, with the original's headers, key and value, header and "
+                + "payload of each JWS and receipt in it, decoded and unverified, the rule that "
+                + "refused it, its certificates and what is wrong with them, its state and its "
+                + "history. Tokens, receipts, account tokens, names and IDs of people are left out "
+                + "unless --reveal asks for them, which is written into the history first. It may "
+                + "hold personal data: do not paste it into tickets.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
             options: [
                 CommandOption(
                     "original",
                     "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
-                        + " takes it; to a file or a pipe."
+                        + " takes it; to a file or a pipe. Counts as --reveal."
                 ),
-                CommandOption("reveal", "Show tokens, receipts and account tokens too."),
+                CommandOption(
+                    "reveal",
+                    "Show tokens, receipts and accounts too; JSON then holds the original whole."
+                ),
                 CommandOption(
                     "force",
                     short: "f",
                     "Print the original to a terminal too, which may interpret control sequences."
                 ),
+                AuditorOption.option, ToolContext.fromTopic,
             ]
         )
     }
 
     private static let idDigitsMin = 6
-    private static let foundMax = 20
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let wanted = context.arguments.operands[0]
-        let position = RecordPosition(wanted)
-        guard position != nil || wanted.count >= idDigitsMin else {
+        guard RecordPosition(wanted) != nil || wanted.count >= idDigitsMin else {
             throw UsageError(
                 "expected an ID, at least \(idDigitsMin) of its digits, or TOPIC/PARTITION/OFFSET "
                     + "of the original or of the dead letter; found \"\(wanted)\""
             )
         }
-        var found: [String: (DeadLetter, DeadLetterOriginal)] = [:]
-        var isTooMany = false
-        _ = try await context.topic.read { letter, record in
-            guard matches(letter, wanted: wanted, position: position) else { return }
-            if let former = found[letter.id]?.0, former.failedAt > letter.failedAt {
-                return
-            }
-            guard found[letter.id] != nil || found.count < foundMax else {
-                isTooMany = true
-                return
-            }
-            found[letter.id] = (letter, DeadLetterOriginal(record))
-        }
-        return report(found.values.sorted { $0.0.id < $1.0.id }, isTooMany, wanted, context)
-    }
-
-    private static func matches(
-        _ letter: DeadLetter,
-        wanted: String,
-        position: RecordPosition?
-    ) -> Bool {
-        if let position {
-            return [letter.source, letter.position, letter.raw].contains(position)
-        }
-        return letter.id.hasPrefix(wanted.lowercased())
-    }
-
-    private static func report(
-        _ found: [(DeadLetter, DeadLetterOriginal)],
-        _ isTooMany: Bool,
-        _ wanted: String,
-        _ context: ToolContext
-    ) -> Int32 {
-        guard let (letter, original) = found.first else {
+        let found = try await LetterFinder(wanted, context.topic, try await context.index()).find()
+        switch found {
+        case .none:
             context.console.note("no dead letter \(wanted)")
             return ExitCode.negative
-        }
-        guard found.count == 1 else {
-            let ids = found.map { "\n  " + Printable.line("\($0.0.id) \($0.0.source)") }
-            let more = isTooMany ? "\n  and more" : ""
+        case .several(let lines, let isMore):
+            let more = isMore ? "\n  and more" : ""
+            let ids = lines.map { "\n  " + Printable.line($0) }
             context.console.note("several dead letters match:" + ids.joined() + more)
             return ExitCode.negative
+        case .indexed(let row):
+            ListCommand.print([row], context)
+            context.console.note(
+                "the letter itself is not in the topic any more; this is what the index holds"
+            )
+            return ExitCode.negative
+        case .one(let letter, let original):
+            return try await show(LetterDossier(letter, original), context)
         }
-        if context.arguments.isSet("original") {
-            return write(original, of: letter, context)
+    }
+
+    private static func show(_ found: LetterDossier, _ context: ToolContext) async throws -> Int32 {
+        let isOriginal = context.arguments.isSet("original")
+        let isRevealing = context.arguments.isSet("reveal")
+        if isOriginal, let problem = unwritable(found) {
+            context.console.note(problem)
+            return ExitCode.negative
+        }
+        if isOriginal || isRevealing {
+            try await record(found, isOriginal ? "the original" : nil, context)
+        }
+        if isOriginal {
+            return write(found, context)
+        }
+        var dossier = found
+        if context.client != nil {
+            try await dossier.addHistory(from: try await context.database())
         }
         if context.isJSON {
-            context.console.print(json: DeadLetterJSON.object(letter, original))
-        } else {
-            let isRevealing = context.arguments.isSet("reveal")
-            context.console.note(
-                isRevealing
-                    ? "The original may hold tokens and personal data."
-                    : "The original may hold personal data; tokens are left out without --reveal."
-            )
-            context.console.print(
-                text: DeadLetterText.whole(letter, original, isRevealing: isRevealing)
-                    + DeadLetterText.decoded(original, isRevealing: isRevealing)
-            )
+            context.console.print(json: dossier.json(isRevealing: isRevealing))
+            return ExitCode.success
         }
+        context.console.note(
+            isRevealing
+                ? "The original may hold tokens and personal data."
+                : "The original may hold personal data; tokens are left out without --reveal."
+        )
+        context.console.print(
+            text: DeadLetterText.whole(
+                dossier.letter,
+                dossier.original,
+                isRevealing: isRevealing
+            ) + DeadLetterText.decoded(dossier.original, isRevealing: isRevealing) + dossier.text
+        )
         return ExitCode.success
     }
 
-    /// Writes the value, nothing before it and nothing after.
-    private static func write(
-        _ original: DeadLetterOriginal,
-        of letter: DeadLetter,
+    /// Writes down who is shown what, before it is shown.
+    private static func record(
+        _ dossier: LetterDossier,
+        _ detail: String?,
         _ context: ToolContext
-    ) -> Int32 {
-        guard letter.value == .original else {
-            context.console.note("the value was left out for its size: it lies in \(letter.source)")
-            return ExitCode.negative
+    ) async throws {
+        guard context.client != nil else {
+            context.console.note("not recorded: no database is configured")
+            return
         }
-        guard let value = original.value else {
-            context.console.note("the original's value is null")
-            return ExitCode.negative
+        let action = NewDeadLetterAction(
+            who: try context.auditor(),
+            kind: .revealed,
+            deadLetterID: dossier.letter.id,
+            detail: detail
+        )
+        try await DeadLetterActionTable.append([action], on: try await context.database())
+    }
+
+    private static func unwritable(_ dossier: LetterDossier) -> String? {
+        guard dossier.letter.value == .original else {
+            return "the value was left out for its size: it lies in \(dossier.letter.source)"
         }
+        return dossier.original.value == nil ? "the original's value is null" : nil
+    }
+
+    /// Writes the value, nothing before it and nothing after.
+    private static func write(_ dossier: LetterDossier, _ context: ToolContext) -> Int32 {
         let isForced = context.arguments.isSet("force")
-        guard context.console.write(bytes: value, isForced: isForced) else {
+        guard context.console.write(bytes: dossier.original.value ?? [], isForced: isForced) else {
             context.console.note(
                 "not printed: the original may hold terminal control sequences; send it "
                     + "to a file or a pipe, or add --force"
@@ -128,5 +142,86 @@ enum ShowCommand: DeadLetterCommand {
             return ExitCode.negative
         }
         return ExitCode.success
+    }
+}
+
+/// Finds one letter by what an auditor types: in the index, or in the topic itself.
+struct LetterFinder {
+    enum Result {
+        case none
+        case one(DeadLetter, DeadLetterOriginal)
+        /// Known to the index, and no longer in the topic.
+        case indexed(DeadLetterRow)
+        case several([String], isMore: Bool)
+    }
+
+    private static let foundMax = 20
+
+    private let wanted: String
+    private let position: RecordPosition?
+    private let topic: DeadLetterTopic
+    private let index: PostgresClient?
+
+    init(_ wanted: String, _ topic: DeadLetterTopic, _ index: PostgresClient?) {
+        self.wanted = wanted
+        self.topic = topic
+        self.index = index
+        position = RecordPosition(wanted)
+    }
+
+    func find() async throws -> Result {
+        guard let index else { return try await inTopic() }
+        let limit = Self.foundMax
+        let rows = try await DeadLetterTable.search(wanted, limit: limit, on: index).filter { row in
+            position != nil || row.id.hasPrefix(wanted.lowercased())
+        }
+        guard let row = rows.first else {
+            // The index may be behind.
+            return try await inTopic()
+        }
+        guard rows.count == 1 else {
+            let lines = rows.map { "\($0.id) \($0.source.position)" }
+            return .several(lines, isMore: rows.count == limit)
+        }
+        let place = RecordPosition(
+            topic: topic.name,
+            partition: row.letterPartition,
+            offset: row.letterOffset
+        )
+        guard let found = try await topic.read(at: place), found.letter.id == row.id else {
+            return .indexed(row)
+        }
+        return .one(found.letter, DeadLetterOriginal(found.record))
+    }
+
+    private func inTopic() async throws -> Result {
+        var found: [String: (DeadLetter, DeadLetterOriginal)] = [:]
+        var isMore = false
+        _ = try await topic.read { letter, record in
+            guard matches(letter) else { return }
+            if let former = found[letter.id]?.0, former.failedAt > letter.failedAt {
+                return
+            }
+            guard found[letter.id] != nil || found.count < Self.foundMax else {
+                isMore = true
+                return
+            }
+            found[letter.id] = (letter, DeadLetterOriginal(record))
+        }
+        guard let (letter, original) = found.values.first else { return .none }
+        guard found.count == 1 else {
+            return .several(
+                found.values.map { "\($0.0.id) \($0.0.source)" }.sorted(),
+                isMore: isMore
+            )
+        }
+        return .one(letter, original)
+    }
+
+    private func matches(_ letter: DeadLetter) -> Bool {
+        if let position {
+            return [letter.source, letter.position, letter.raw].contains(position)
+        }
+        return letter.id.hasPrefix(wanted.lowercased())
     }
 }

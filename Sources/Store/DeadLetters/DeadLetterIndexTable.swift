@@ -109,6 +109,24 @@ package enum DeadLetterIndexTable {
         _ = try await client.run(write, progress)
     }
 
+    /// Has the index go on where a rebuild has read to, or where it is already, if that is further.
+    static func replace(
+        by ends: [Progress],
+        anew: Set<Int32>,
+        on connection: PostgresConnection
+    ) async throws {
+        let known = Array(try await connection.run(read))
+        let progress = ends.map { end in
+            let further = known.first {
+                $0.topic == end.topic && $0.partition == end.partition
+                    && $0.nextOffset > end.nextOffset && !anew.contains($0.partition)
+            }
+            return further ?? end
+        }
+        _ = try await connection.run(DeadLetterRebuildTable.forgetProgress)
+        _ = try await connection.run(write, progress)
+    }
+
     /// Writes records and how far they bring the index, in one transaction; what was indexed
     /// before, by whomever, is passed over.
     ///

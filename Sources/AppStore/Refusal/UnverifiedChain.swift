@@ -1,0 +1,150 @@
+package import JSON
+package import OpenSSL
+
+/// The certificates of a JWS header, read for people who look into a refused body, with what each
+/// rule has against them; never for a decision.
+package struct UnverifiedChain: Sendable {
+    /// One certificate of the chain.
+    package struct Reading: Sendable {
+        /// `leaf`, `intermediate`, `root`, or the number of one that belongs nowhere.
+        package let role: String
+        /// Nil where it does not parse.
+        package let certificate: Certificate?
+        /// What the rules say against it; empty where nothing is.
+        package fileprivate(set) var findings: [String] = []
+    }
+
+    package private(set) var readings: [Reading] = []
+    /// What is wrong with the chain as a whole; nil where nothing is.
+    package private(set) var problem: String?
+
+    private static let roles = ["leaf", "intermediate", "root"]
+    private static let certificatesMax = 10
+    private static let certificateBytesMax = 64 << 10
+
+    /// - Parameters:
+    ///   - header: of a JWS; nil where it has no `x5c`.
+    ///   - signedDate: what the payload says of itself.
+    package init?(header: JSONValue, signedDate: Timestamp?) {
+        guard let x5c = header["x5c"], x5c.kind == .array else { return nil }
+        let count = x5c.count
+        if count != Self.roles.count {
+            problem = "\(count) certificates, where there have to be three"
+        }
+        for (index, value) in x5c.elements.prefix(Self.certificatesMax).enumerated() {
+            let role = index < Self.roles.count ? Self.roles[index] : "number \(index + 1)"
+            readings.append(Self.reading(value, role, signedDate))
+        }
+        for index in readings.indices {
+            let issuer = index + 1 < readings.count ? readings[index + 1].certificate : nil
+            readings[index].findings += Self.issuance(readings[index].certificate, by: issuer)
+        }
+    }
+
+    private static func reading(
+        _ value: JSONValue,
+        _ role: String,
+        _ signedDate: Timestamp?
+    ) -> Reading {
+        guard let text = value.stringBytes, text.count <= certificateBytesMax,
+            let der = Base64.standard.decode(text.span)
+        else {
+            return Reading(
+                role: role,
+                certificate: nil,
+                findings: ["it is no standard base64, or is too large"]
+            )
+        }
+        do throws(CertificateError) {
+            let certificate = try Certificate(der: der, acceptsOldVersions: role == "root")
+            return Reading(
+                role: role,
+                certificate: certificate,
+                findings: findings(certificate, role, signedDate)
+            )
+        } catch {
+            return Reading(
+                role: role,
+                certificate: nil,
+                findings: ["it does not parse: \(error)"]
+            )
+        }
+    }
+
+    private static func findings(
+        _ certificate: Certificate,
+        _ role: String,
+        _ signedDate: Timestamp?
+    ) -> [String] {
+        var findings: [String] = []
+        if let signedDate, !certificate.validity.contains(signedDate.wholeSeconds) {
+            findings.append("it was not valid at the date that the payload says it was signed at")
+        }
+        switch role {
+        case "leaf":
+            if certificate.occurrences(ofExtension: MarkerOID.receiptSigning) != 1 {
+                findings.append(
+                    "it lacks the extension \(MarkerOID.receiptSigning): it is not for App Store "
+                        + "data"
+                )
+            }
+            if certificate.isCA { findings.append("it is a CA") }
+            if let fault = ChainFamily.jws.keyFault(of: certificate) { findings.append(fault) }
+        case "intermediate":
+            if certificate.occurrences(ofExtension: MarkerOID.developerRelations) == 0 {
+                findings.append(
+                    "it lacks the extension \(MarkerOID.developerRelations) of Apple's "
+                        + "intermediates"
+                )
+            }
+            if !certificate.isCA { findings.append("it is not a CA") }
+        case "root":
+            if certificate.fingerprint != AppleRoots.jws {
+                findings.append("it is not Apple Root CA - G3, by its fingerprint")
+            }
+        default: break
+        }
+        if role != "root", !ChainFamily.jws.allows(certificate.signatureDigest) {
+            findings.append("it is signed over a weak digest")
+        }
+        if !certificate.unknownCriticalExtensions.filter({ !MarkerOID.all.contains($0) }).isEmpty {
+            findings.append("it has an unknown critical extension")
+        }
+        return findings
+    }
+
+    private static func issuance(_ certificate: Certificate?, by issuer: Certificate?) -> [String] {
+        guard let certificate, let issuer else { return [] }
+        switch certificate.issuance(by: issuer) {
+        case .nameMismatch: return ["it names another issuer than the next certificate"]
+        case .keyIdentifierMismatch: return ["it names another key than the next certificate's"]
+        case .named:
+            return certificate.isSigned(by: issuer)
+                ? [] : ["the next certificate has not signed it, though it says so"]
+        }
+    }
+}
+
+extension UnverifiedChain.Reading {
+    /// What the certificate may be used for, in words.
+    package var purposes: [String] {
+        guard let certificate else { return [] }
+        var purposes: [String] = []
+        if certificate.isCA { purposes.append("CA") }
+        let usages: [(KeyUsage, String)] = [
+            (.digitalSignature, "digital signature"), (.nonRepudiation, "non-repudiation"),
+            (.keyEncipherment, "key encipherment"), (.keyCertSign, "signs certificates"),
+            (.crlSign, "signs revocation lists"),
+        ]
+        for (usage, word) in usages where certificate.keyUsage?.contains(usage) ?? false {
+            purposes.append(word)
+        }
+        if certificate.occurrences(ofExtension: MarkerOID.receiptSigning) > 0 {
+            purposes.append("signs App Store data")
+        }
+        if certificate.occurrences(ofExtension: MarkerOID.developerRelations) > 0 {
+            purposes.append("Apple Worldwide Developer Relations")
+        }
+        return purposes
+    }
+}

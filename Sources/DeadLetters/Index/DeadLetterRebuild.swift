@@ -1,0 +1,110 @@
+import JSON
+import Kafka
+package import Postgres
+import Settings
+package import Store
+
+/// Builds the index again from the topic, and puts it in the place of the one that is searched.
+///
+/// Reads without a group, beside the indexer if that runs. Readers see the former index until the
+/// new one is whole. Actions stay as they are; who decides something about letters waits while the
+/// difference is written.
+package struct DeadLetterRebuild: Sendable {
+    /// For one statement of the comparison, which reads whole tables.
+    private static let deadline = Duration.seconds(1800)
+    private static let rowsMax = 5_000
+
+    private let topic: DeadLetterTopic
+    private let client: PostgresClient
+
+    package init(topic: DeadLetterTopic, client: PostgresClient) {
+        self.topic = topic
+        self.client = client
+    }
+
+    /// - Returns: how the former index differed from the topic.
+    package func run() async throws -> DeadLetterRebuildTable.Difference {
+        let connection = try await client.connect()
+        do {
+            guard try await connection.run(DeadLetterRebuildTable.lock.acquire)[0] else {
+                throw ToolError(ExitCode.negative, "the index is being rebuilt by another process")
+            }
+            let difference = try await run(on: connection)
+            await connection.close()
+            return difference
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    private func run(
+        on connection: PostgresConnection
+    ) async throws -> DeadLetterRebuildTable.Difference {
+        try await DeadLetterRebuildTable.begin(on: connection)
+        var records: [DeadLetterIndexTable.Record] = []
+        var foreign: [Int32: Int64] = [:]
+        let ends = try await topic.visitRecords { read in
+            for record in read {
+                let row = DeadLetterRow(record)
+                let partition = record.topicPartition.partition
+                if row == nil {
+                    foreign[partition, default: 0] += 1
+                }
+                records.append(.init(partition: partition, offset: record.offset, row: row))
+            }
+            if records.count >= Self.rowsMax {
+                let rows = DeadLetterIndexTable.folded(records)
+                records = []
+                try await DeadLetterRebuildTable.add(rows, on: connection)
+            }
+        }
+        let rows = DeadLetterIndexTable.folded(records)
+        try await DeadLetterRebuildTable.add(rows, on: connection)
+        return try await DeadLetterRebuildTable.replace(
+            readTo: ends.map { partition, end in
+                .init(
+                    topic: topic.name,
+                    partition: partition,
+                    nextOffset: end,
+                    foreignCount: foreign[partition] ?? 0
+                )
+            },
+            anew: try await madeAnew(),
+            deadline: Self.deadline,
+            on: connection
+        )
+    }
+
+    /// The partitions that end before what is indexed of them.
+    private func madeAnew() async throws -> Set<Int32> {
+        let progress = try await DeadLetterIndexTable.progress(on: client)
+        let marks = try await topic.watermarks()
+        return Set(
+            progress.filter { held in
+                held.topic == topic.name && held.nextOffset > marks[held.partition]?.high ?? 0
+            }.map(\.partition)
+        )
+    }
+}
+
+extension DeadLetterRebuildTable.Difference {
+    var lines: [String] {
+        guard added + removed + changed > 0 else { return ["the index was what the topic says"] }
+        return [
+            "\(added) rows added", "\(removed) rows removed, of letters that the topic has no more",
+            "\(changed) rows changed",
+        ]
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for (name, count) in [("added", added), ("removed", removed), ("changed", changed)] {
+                writer.key(name)
+                writer.int(count)
+            }
+        }
+        return writer.bytes
+    }
+}

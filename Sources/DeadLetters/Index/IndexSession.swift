@@ -1,0 +1,255 @@
+import Kafka
+import Postgres
+import Store
+
+/// One life of the indexer's consumer: from joining the group to leaving it.
+///
+/// For one task at a time. While one batch is written the next ones are read, up to a bound.
+final class IndexSession {
+    private let topic: DeadLetterTopic
+    private let client: PostgresClient
+    private let settings: DeadLetterIndexer.Settings
+    private let report: @Sendable (DeadLetterIndexer.Event) -> Void
+    private let consumer: KafkaConsumer
+    private let writer: IndexWriter
+
+    /// Where reading goes on, of each assigned partition.
+    private var next: [Int32: Int64] = [:]
+    /// Where the index is, of each assigned partition.
+    private var indexed: [Int32: Int64] = [:]
+    private var buffer: [DeadLetterIndexTable.Record] = []
+    private var writing: PendingWrite?
+    private var isPaused = false
+    private var isFailing = false
+
+    init(
+        topic: DeadLetterTopic,
+        client: PostgresClient,
+        settings: DeadLetterIndexer.Settings,
+        report: @escaping @Sendable (DeadLetterIndexer.Event) -> Void
+    ) throws(KafkaError) {
+        self.topic = topic
+        self.client = client
+        self.settings = settings
+        self.report = report
+        var properties = topic.configuration
+        properties["group.id"] = settings.group
+        consumer = try KafkaConsumer(configuration: properties)
+        writer = IndexWriter(
+            topic: topic.name,
+            client: client,
+            consumer: consumer,
+            retrying: Retrying(what: "PostgreSQL", delayMax: settings.retryDelayMax, report: report)
+        )
+    }
+
+    /// - Parameter ends: where to stop, by partition; nil for never.
+    func run(until ends: [Int32: Int64]?) async throws {
+        try await consumer.subscribe([topic.name])
+        while !Task.isCancelled {
+            let isIdle = try await turn()
+            if isIdle, let ends, try await isReached(ends) { return }
+        }
+    }
+
+    /// Ends what is being written, commits it and leaves the group.
+    func close() async {
+        _ = try? await finishWriting()
+        await consumer.close(deadline: settings.closeDeadline)
+    }
+
+    /// Polls once, and starts writing what is there.
+    ///
+    /// - Returns: whether there was nothing to do.
+    private func turn() async throws -> Bool {
+        let result = try await consumer.poll(
+            recordsMax: Self.pollRecordsMax,
+            bytesMax: Self.pollBytesMax,
+            wait: .milliseconds(100),
+            takesValues: false
+        )
+        try note(result)
+        for record in result.records {
+            try await take(record)
+        }
+        for end in result.ends where next[end.partition.partition] != nil {
+            next[end.partition.partition] = end.offset
+        }
+        for event in result.events {
+            try await answer(event)
+        }
+        if let writing, let outcome = writing.outcome {
+            self.writing = nil
+            try settle(writing, outcome)
+        }
+        startWriting()
+        try await adjustPause()
+        return result.isEmpty && writing == nil && buffer.isEmpty
+    }
+
+    private func note(_ result: PollResult) throws(KafkaError) {
+        for failure in result.errors {
+            if failure.error.isFatal { throw failure.error }
+            guard !isFailing else { continue }
+            isFailing = true
+            report(.retrying(what: "Kafka", error: "\(failure.error)", delay: .zero))
+        }
+        if isFailing, result.errors.isEmpty, !result.records.isEmpty || !result.ends.isEmpty {
+            isFailing = false
+            report(.recovered(what: "Kafka"))
+        }
+    }
+
+    private func take(_ record: ConsumerRecord) async throws {
+        let partition = record.topicPartition.partition
+        guard let expected = next[partition] else { return }
+        if record.offset < expected {
+            try await beginAnew(partition)
+        }
+        next[partition] = record.offset + 1
+        let row = DeadLetterRow(record)
+        if row == nil {
+            report(
+                .passedOver(
+                    partition: partition,
+                    offset: record.offset,
+                    why: "it is no dead letter"
+                )
+            )
+        }
+        buffer.append(.init(partition: partition, offset: record.offset, row: row))
+    }
+
+    private func startWriting() {
+        guard writing == nil else { return }
+        let records = Array(buffer.prefix(settings.rowsMax))
+        buffer.removeFirst(records.count)
+        // Behind the last record of a partition there may be offsets without one.
+        var offsets = next.filter { partition, offset in
+            offset > indexed[partition, default: -1]
+        }
+        for record in buffer.reversed() {
+            offsets[record.partition] = record.offset
+        }
+        offsets = offsets.filter { partition, offset in
+            offset > indexed[partition, default: -1]
+        }
+        guard !records.isEmpty || !offsets.isEmpty else { return }
+        writing = writer.write(records, nextOffsets: offsets)
+    }
+
+    private func settle(
+        _ write: PendingWrite,
+        _ outcome: Result<Int, any Error>
+    ) throws {
+        _ = try outcome.get()
+        for (partition, offset) in write.nextOffsets where indexed[partition] != nil {
+            indexed[partition] = max(indexed[partition, default: 0], offset)
+        }
+        guard !write.records.isEmpty else { return }
+        let foreign = write.records.count { $0.row == nil }
+        report(.indexed(records: write.records.count, foreign: foreign))
+    }
+
+    /// Waits for what is being written, not for ever.
+    private func finishWriting() async throws {
+        guard let writing else { return }
+        self.writing = nil
+        try settle(writing, await writing.finish(within: settings.closeDeadline))
+    }
+
+    private func adjustPause() async throws {
+        let isFull = buffer.count >= settings.bufferMax
+        guard isFull != isPaused else { return }
+        isPaused = isFull
+        let partitions = next.keys.map { TopicPartition(topic: topic.name, partition: $0) }
+        if isFull {
+            try await consumer.pause(partitions)
+        } else {
+            try await consumer.resume(partitions)
+        }
+    }
+
+    private func isReached(_ ends: [Int32: Int64]) async throws -> Bool {
+        let client = client
+        let progress = try await writer.retrying.run {
+            try await DeadLetterIndexTable.progress(on: client)
+        }
+        var reached: [Int32: Int64] = [:]
+        for held in progress where held.topic == topic.name {
+            reached[held.partition] = held.nextOffset
+        }
+        return ends.allSatisfy { partition, end in reached[partition, default: 0] >= end }
+    }
+
+    private static let pollRecordsMax = 1_000
+    private static let pollBytesMax = 8 << 20
+}
+
+extension IndexSession {
+    private func answer(_ event: RebalanceEvent) async throws {
+        switch event {
+        case .assigned(let partitions):
+            try await assign(partitions)
+        case .revoking(let partitions):
+            drop(partitions)
+            try await finishWriting()
+            try await consumer.completeRevocation(partitions)
+        case .lost(let partitions):
+            drop(partitions)
+        }
+        // A partition that is added while others are paused is read at once; so are the others.
+        if isPaused {
+            isPaused = false
+            let held = next.keys.map { TopicPartition(topic: topic.name, partition: $0) }
+            try await consumer.resume(held)
+        }
+    }
+
+    private func drop(_ partitions: [TopicPartition]) {
+        for partition in partitions.map(\.partition) {
+            next[partition] = nil
+            indexed[partition] = nil
+        }
+        buffer.removeAll { next[$0.partition] == nil }
+    }
+
+    /// Begins where the index is; from the beginning where the topic ends before that.
+    private func assign(_ partitions: [TopicPartition]) async throws {
+        let (client, topic) = (client, topic)
+        let progress = try await writer.retrying.run {
+            try await DeadLetterIndexTable.progress(on: client)
+        }
+        let marks = try await writer.retrying.run { try await topic.watermarks() }
+        for partition in partitions.map(\.partition) {
+            let held = progress.first { $0.topic == topic.name && $0.partition == partition }
+            let start = held?.nextOffset ?? marks[partition]?.low ?? 0
+            next[partition] = start
+            indexed[partition] = held?.nextOffset ?? -1
+            if let high = marks[partition]?.high, start > high {
+                try await beginAnew(partition)
+                next[partition] = marks[partition]?.low ?? 0
+            }
+        }
+        var positions: [TopicPartition: Int64?] = [:]
+        for partition in partitions {
+            positions[partition] = next[partition.partition]
+        }
+        try await consumer.assign(with: positions)
+        report(.assigned(partitions.map(\.partition).sorted()))
+    }
+
+    /// The topic was deleted and made again: its offsets are others.
+    private func beginAnew(_ partition: Int32) async throws {
+        try await finishWriting()
+        report(.madeAnew(partition: partition))
+        let start = DeadLetterIndexTable.Progress(
+            topic: topic.name,
+            partition: partition,
+            nextOffset: 0
+        )
+        let client = client
+        try await writer.retrying.run { try await DeadLetterIndexTable.set([start], on: client) }
+        indexed[partition] = 0
+    }
+}

@@ -1,0 +1,139 @@
+import Kafka
+import Postgres
+import Store
+import Synchronization
+
+/// Writes batches of the index, and commits their offsets once PostgreSQL has them.
+struct IndexWriter: Sendable {
+    private struct TooSlow: Error {}
+
+    let topic: String
+    let client: PostgresClient
+    let consumer: KafkaConsumer
+    let retrying: Retrying
+
+    private static let commitDeadline = Duration.seconds(10)
+
+    /// Starts writing; the consumer's `poll` is woken when it has ended.
+    func write(
+        _ records: [DeadLetterIndexTable.Record],
+        nextOffsets: [Int32: Int64]
+    ) -> PendingWrite {
+        PendingWrite(records: records, nextOffsets: nextOffsets) {
+            let written = try await write(records[...], nextOffsets: nextOffsets)
+            await commit(nextOffsets)
+            return written
+        } ended: { [consumer] in
+            consumer.wake()
+        }
+    }
+
+    /// What PostgreSQL refuses or takes too long for is written in halves; a record that it will
+    /// never take is counted as no dead letter.
+    private func write(
+        _ records: ArraySlice<DeadLetterIndexTable.Record>,
+        nextOffsets: [Int32: Int64]
+    ) async throws -> Int {
+        do {
+            return try await retrying.run {
+                do {
+                    return try await DeadLetterIndexTable.add(
+                        Array(records),
+                        of: topic,
+                        nextOffsets: nextOffsets,
+                        on: client
+                    )
+                } catch let error as PostgresError where error.isTooSlow && records.count > 1 {
+                    throw TooSlow()
+                }
+            }
+        } catch is TooSlow {
+            return try await writeHalves(records, nextOffsets: nextOffsets)
+        } catch let error as PostgresError where error.isRecordFault {
+            guard records.count == 1, let record = records.first else {
+                return try await writeHalves(records, nextOffsets: nextOffsets)
+            }
+            retrying.report(
+                .passedOver(
+                    partition: record.partition,
+                    offset: record.offset,
+                    why: error.recordFaultDetail
+                )
+            )
+            let none = DeadLetterIndexTable.Record(
+                partition: record.partition,
+                offset: record.offset,
+                row: nil
+            )
+            return try await write([none][...], nextOffsets: nextOffsets)
+        }
+    }
+
+    private func writeHalves(
+        _ records: ArraySlice<DeadLetterIndexTable.Record>,
+        nextOffsets: [Int32: Int64]
+    ) async throws -> Int {
+        let middle = records.startIndex + records.count / 2
+        var offsets: [Int32: Int64] = [:]
+        for record in records[..<middle] {
+            offsets[record.partition] = record.offset + 1
+        }
+        let first = try await write(records[..<middle], nextOffsets: offsets)
+        return try await first + write(records[middle...], nextOffsets: nextOffsets)
+    }
+
+    /// For those who look at the group's lag: reading begins where PostgreSQL is, so that a commit
+    /// that fails is made up for by the next one.
+    private func commit(_ nextOffsets: [Int32: Int64]) async {
+        var commits: [TopicPartition: OffsetCommit] = [:]
+        for (partition, offset) in nextOffsets {
+            let partition = TopicPartition(topic: topic, partition: partition)
+            commits[partition] = OffsetCommit(offset: offset, metadata: "")
+        }
+        _ = await consumer.commit(commits, deadline: Self.commitDeadline)
+    }
+}
+
+/// A batch that is being written.
+final class PendingWrite: Sendable {
+    let records: [DeadLetterIndexTable.Record]
+    let nextOffsets: [Int32: Int64]
+    private let state = Mutex<Result<Int, any Error>?>(nil)
+    private let task: Mutex<Task<Void, Never>?>
+
+    init(
+        records: [DeadLetterIndexTable.Record],
+        nextOffsets: [Int32: Int64],
+        _ body: @escaping @Sendable () async throws -> Int,
+        ended: @escaping @Sendable () -> Void
+    ) {
+        self.records = records
+        self.nextOffsets = nextOffsets
+        task = Mutex(nil)
+        let work = Task {
+            do {
+                let written = try await body()
+                state.withLock { $0 = .success(written) }
+            } catch {
+                state.withLock { $0 = .failure(error) }
+            }
+            ended()
+        }
+        task.withLock { $0 = work }
+    }
+
+    /// Nil while it is being written.
+    var outcome: Result<Int, any Error>? { state.withLock { $0 } }
+
+    /// Waits for its end; gives up repeating it after the deadline.
+    func finish(within deadline: Duration) async -> Result<Int, any Error> {
+        guard let task = task.withLock({ $0 }) else { return .success(0) }
+        let timer = Task {
+            try await Task.sleep(for: deadline)
+            task.cancel()
+        }
+        await task.value
+        timer.cancel()
+        return outcome ?? .failure(CancellationError())
+    }
+}

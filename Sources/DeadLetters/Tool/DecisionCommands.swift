@@ -1,0 +1,110 @@
+package import Postgres
+import Settings
+import Store
+
+/// `dead-letter resolve`: says that nothing is left to do about dead letters.
+enum ResolveCommand: DecisionCommand {
+    static let name = "resolve"
+    static let kind = DeadLetterAction.Kind.resolved
+    static let summary = "Marks dead letters as resolved: nothing is left to do about them."
+}
+
+/// `dead-letter suppress`: takes dead letters out of what has to be dealt with.
+enum SuppressCommand: DecisionCommand {
+    static let name = "suppress"
+    static let kind = DeadLetterAction.Kind.suppressed
+    static let summary = "Marks dead letters as suppressed: known, and nobody has to look."
+}
+
+/// `dead-letter reopen`: takes such a decision back.
+enum ReopenCommand: DecisionCommand {
+    static let name = "reopen"
+    static let kind = DeadLetterAction.Kind.reopened
+    static let summary = "Marks dead letters as open again."
+}
+
+/// A decision about dead letters, written into their history.
+protocol DecisionCommand: DeadLetterCommand {
+    static var kind: DeadLetterAction.Kind { get }
+    static var summary: String { get }
+}
+
+extension DecisionCommand {
+    static var syntax: CommandSyntax {
+        syntax(
+            summary + " Written into the history with who, when and why; nothing is deleted.",
+            operands: "[ID…]",
+            operandCount: 0...1_000,
+            options: FilterOptions.options + [
+                CommandOption("why", argument: "TEXT", "The reason, for the history; required."),
+                CommandOption("yes", short: "y", "Do it for more than one letter without asking."),
+                AuditorOption.option,
+            ]
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let why = context.arguments.value("why") ?? ""
+        guard !why.isEmpty else { throw UsageError("say why, for the history: --why TEXT") }
+        let who = try context.auditor()
+        var query = try FilterOptions.query(context.arguments, now: context.now)
+        guard query != DeadLetterQuery() || !context.arguments.operands.isEmpty else {
+            throw UsageError("name the letters: IDs, or a filter such as --group or --reason")
+        }
+        let client = try await context.database()
+        if !context.arguments.operands.isEmpty {
+            query.ids = try await LetterIDs.resolve(context.arguments.operands, on: client)
+        }
+        let count = try await DeadLetterCounts.count(query, on: client)
+        guard count <= 1 || context.arguments.isSet("yes") else {
+            context.console.note(
+                "\(count) dead letters would be \(kind.rawValue); nothing was done: add --yes"
+            )
+            return ExitCode.negative
+        }
+        let changed = try await DeadLetterActionTable.decide(
+            kind,
+            query,
+            who: who,
+            why: why,
+            deadline: .seconds(600),
+            on: client
+        )
+        if context.isJSON {
+            context.console.print(json: #"{"\#(kind.rawValue)":\#(changed),"found":\#(count)}"#)
+        } else {
+            context.console.print("\(changed) of \(count) dead letters \(kind.rawValue)")
+        }
+        return count == 0 ? ExitCode.negative : ExitCode.success
+    }
+}
+
+/// The IDs of letters as an auditor types them.
+package enum LetterIDs {
+    /// - Parameter texts: whole IDs, or unambiguous beginnings of at least six digits.
+    /// - Throws: where one names no letter, or several.
+    package static func resolve(
+        _ texts: [String],
+        on client: PostgresClient
+    ) async throws -> Set<String> {
+        var ids: Set<String> = []
+        let known = Set(try await DeadLetterTable.get(Set(texts), on: client).map(\.id))
+        for text in texts {
+            if known.contains(text) {
+                ids.insert(text)
+                continue
+            }
+            let beginning = text.lowercased()
+            let found = try await DeadLetterTable.search(text, limit: 20, on: client)
+                .filter { beginning.count >= 6 && $0.id.hasPrefix(beginning) }
+            guard let only = found.first, found.count == 1 else {
+                throw ToolError(
+                    ExitCode.negative,
+                    found.isEmpty ? "no dead letter \(text)" : "several dead letters begin \(text)"
+                )
+            }
+            ids.insert(only.id)
+        }
+        return ids
+    }
+}

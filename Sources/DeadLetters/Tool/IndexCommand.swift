@@ -1,0 +1,102 @@
+import Postgres
+import Settings
+import Store
+
+/// `dead-letter index`: keeps the index of the dead-letter topic.
+enum IndexCommand: DeadLetterCommand {
+    static let name = "index"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Keeps the index of the dead-letter topic, until it is stopped. Follows the topic as "
+                + "a consumer group; a copy more takes some of the partitions. SIGTERM ends it in "
+                + "order. What was done about dead letters is never touched.",
+            options: [
+                CommandOption(
+                    "group",
+                    argument: "NAME",
+                    "The consumer group; \(groupDefault) by default."
+                ),
+                CommandOption(
+                    "until-end",
+                    "Index what is there, and exit; not with --rebuild, which does so anyway."
+                ),
+                CommandOption(
+                    "rebuild",
+                    "Read the topic from its beginning and make the index what it says, at once "
+                        + "for all readers; prints the difference. Decisions wait meanwhile."
+                ),
+            ]
+        )
+    }
+
+    static let groupDefault = "dead-letter-index"
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let client = try await context.database()
+        if context.arguments.isSet("rebuild") {
+            guard !context.arguments.isSet("until-end"), context.arguments.value("group") == nil
+            else {
+                throw UsageError("--rebuild reads without a group, to the end: leave out the rest")
+            }
+            return try await rebuild(context, client)
+        }
+        let indexer = DeadLetterIndexer(
+            context.topic,
+            client: client,
+            settings: .init(group: context.arguments.value("group") ?? groupDefault),
+            report: { event in
+                context.console.note(IndexNotes.text(event))
+            }
+        )
+        let isUntilEnd = context.arguments.isSet("until-end")
+        try await Interruption.cancelling { try await indexer.run(untilEnd: isUntilEnd) }
+        return ExitCode.success
+    }
+
+    private static func rebuild(
+        _ context: ToolContext,
+        _ client: PostgresClient
+    ) async throws -> Int32 {
+        let topic = context.topic
+        let difference = try await Interruption.cancelling {
+            try await DeadLetterRebuild(topic: topic, client: client).run()
+        }
+        guard !context.isJSON else {
+            context.console.print(json: difference.json)
+            return ExitCode.success
+        }
+        for line in difference.lines {
+            context.console.print(line)
+        }
+        return ExitCode.success
+    }
+}
+
+/// What the indexer reports, in words.
+enum IndexNotes {
+    static func text(_ event: DeadLetterIndexer.Event) -> String {
+        switch event {
+        case .assigned(let partitions):
+            "reading partitions \(partitions.map(String.init).joined(separator: ", "))"
+        case .indexed(let records, let foreign):
+            "indexed \(records) records"
+                + (foreign > 0 ? ", \(foreign) of them no dead letters" : "")
+        case .passedOver(let partition, let offset, let why):
+            "passed over partition \(partition) offset \(offset): \(why)"
+        case .madeAnew(let partition):
+            "the topic was made anew: partition \(partition) is indexed from its beginning; "
+                + "'\(DeadLetterTool.name) index --rebuild' removes the former rows"
+        case .retrying(let what, let error, let delay):
+            "\(what) does not answer, "
+                + (delay > .zero ? "trying again in \(seconds(delay))" : "waiting for it")
+                + ": \(error)"
+        case .recovered(let what):
+            "\(what) answers again"
+        }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        "\((duration / .seconds(1) * 10).rounded() / 10) s"
+    }
+}

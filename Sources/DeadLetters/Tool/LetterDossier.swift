@@ -1,0 +1,207 @@
+package import AppStore
+import JSON
+import Kafka
+import OpenSSL
+package import Postgres
+package import Records
+import Settings
+package import Store
+
+/// All that is known of one dead letter: the letter, its original, the rule that refused it, the
+/// certificates, and what was done about it.
+package struct LetterDossier: Sendable {
+    package let letter: DeadLetter
+    package let original: DeadLetterOriginal
+    /// The rule; nil for a reason that this version does not know.
+    package let guide: RefusalGuide?
+    /// Of each JWS in the original, where it stands and its certificates.
+    package let chains: [(path: String, chain: UnverifiedChain)]
+    /// Nil where no database is configured, or nobody has done anything about the letter.
+    package var standing: DeadLetterStanding?
+    /// What was done about it, the last first; nil where no database is configured.
+    package var history: [DeadLetterAction]?
+
+    package init(_ letter: DeadLetter, _ original: DeadLetterOriginal) {
+        self.letter = letter
+        self.original = original
+        guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
+        let named = letter.identifiers.signedDate
+        chains = UnverifiedContents(of: original.value ?? []).parts.compactMap { part in
+            let signedDate = part.payload?["signedDate"]?.int64.map { Timestamp(milliseconds: $0) }
+            let chain = part.header.flatMap {
+                UnverifiedChain(header: $0, signedDate: signedDate ?? named)
+            }
+            return chain.map { (part.path, $0) }
+        }
+    }
+
+    /// More than an auditor reads.
+    private static let historyMax = 1_000
+
+    /// Adds what the database knows of the letter.
+    package mutating func addHistory(from client: PostgresClient) async throws {
+        standing = try await DeadLetterActionTable.standing(of: [letter.id], on: client)[letter.id]
+        history = try await DeadLetterActionTable.history(
+            of: letter.id,
+            limit: Self.historyMax,
+            on: client
+        )
+    }
+
+    /// `open`, `replayed (accepted)`, and the like.
+    package var stateText: String {
+        let state = standing?.state ?? .open
+        guard let standing, state == .replayed || standing.isAccepted == false else {
+            return state.rawValue
+        }
+        let outcome =
+            standing.isAccepted.map { $0 ? "accepted" : "refused again" } ?? "outcome unknown"
+        return "\(state.rawValue) (\(outcome))"
+    }
+}
+
+extension LetterDossier {
+    /// What stands below the letter itself, for people.
+    package var text: String {
+        ruleText + chains.map(Self.text).joined() + historyText
+    }
+
+    private var ruleText: String {
+        guard let guide else { return "" }
+        return "\nThe rule\n  \(guide.rule)\n  \(letter.reason): \(Printable.line(letter.detail))\n"
+            + "  \(guide.advice)\n"
+    }
+
+    private static func text(_ entry: (path: String, chain: UnverifiedChain)) -> String {
+        var text = "\nCertificates of \(Printable.line(entry.path)), unverified\n"
+        if let problem = entry.chain.problem {
+            text += "  WRONG: \(problem)\n"
+        }
+        for reading in entry.chain.readings {
+            text += "  \(reading.role)\n"
+            for (label, value) in facts(reading) {
+                let blanks = String(repeating: " ", count: max(1, 12 - label.count))
+                text += "    \(label)\(blanks)\(Printable.line(value, lengthMax: 400))\n"
+            }
+            text += reading.findings.map { "    WRONG: \(Printable.line($0))\n" }.joined()
+        }
+        return text
+    }
+
+    /// What a certificate says, label by label.
+    package static func facts(_ reading: UnverifiedChain.Reading) -> [(String, String)] {
+        guard let certificate = reading.certificate else { return [] }
+        let validity = certificate.validity
+        return [
+            ("subject", certificate.subject), ("issuer", certificate.issuer),
+            ("serial", certificate.serialNumber),
+            (
+                "valid",
+                "\(Timestamp(milliseconds: validity.lowerBound * 1000)) to "
+                    + "\(Timestamp(milliseconds: validity.upperBound * 1000))"
+            ),
+            ("purposes", reading.purposes.joined(separator: ", ")),
+            ("SHA-256", certificate.fingerprint.hex),
+        ]
+    }
+
+    private var historyText: String {
+        guard let history else { return "" }
+        var text = "\nState: \(stateText)\n"
+        for action in history {
+            var line = "  \(action.at)  \(action.kind.rawValue) by \(action.who)"
+            if let replay = action.replay { line += ", replay \(replay)" }
+            if let why = action.why { line += ": \(why)" }
+            if let detail = action.detail { line += " (\(detail))" }
+            text += Printable.line(line) + "\n"
+        }
+        return text
+    }
+}
+
+extension LetterDossier {
+    /// The same for other programs.
+    ///
+    /// - Parameter isRevealing: with the original whole, in base64; otherwise its JWS decoded,
+    ///   without what could be used again or names an account.
+    package func json(isRevealing: Bool) -> [UInt8] {
+        var writer = JSONWriter(reserving: 8192)
+        writer.object { writer in
+            DeadLetterJSON.write(letter, &writer)
+            if history != nil {
+                writer.key("state")
+                writer.string(stateText)
+                writer.key("history")
+                writer.array { writer in history?.forEach { Self.write($0, &writer) } }
+            }
+            if let guide {
+                writer.key("rule")
+                writer.string(guide.rule)
+                writer.key("advice")
+                writer.string(guide.advice)
+            }
+            writer.key("certificates")
+            writer.array { writer in chains.forEach { Self.write($0, &writer) } }
+            writer.key(isRevealing ? "original" : "decoded")
+            if isRevealing {
+                writer.object { DeadLetterJSON.write(original, &$0) }
+            } else {
+                writer.array { writeDecoded(&$0) }
+            }
+        }
+        return writer.bytes
+    }
+
+    private func writeDecoded(_ writer: inout JSONWriter) {
+        for part in UnverifiedContents(of: original.value ?? []).parts {
+            writer.object { writer in
+                writer.key("path")
+                writer.string(part.path)
+                for (name, value) in [("header", part.header), ("payload", part.payload)] {
+                    guard let value else { continue }
+                    writer.key(name)
+                    writer.raw(Array(Redaction.pretty(value, isRevealing: false).utf8)[...])
+                }
+            }
+        }
+    }
+
+    private static func write(_ action: DeadLetterAction, _ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("number")
+            writer.int(action.number)
+            if let replay = action.replay {
+                writer.key("replay")
+                writer.int(replay)
+            }
+            let texts: [(String, String?)] = [
+                ("at", action.at.description), ("action", action.kind.rawValue),
+                ("who", action.who), ("why", action.why), ("detail", action.detail),
+            ]
+            DeadLetterJSON.member(texts, &writer)
+        }
+    }
+
+    private static func write(
+        _ entry: (path: String, chain: UnverifiedChain),
+        _ writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            DeadLetterJSON.member(
+                [("path", entry.path), ("problem", entry.chain.problem)],
+                &writer
+            )
+            writer.key("chain")
+            writer.array { writer in
+                for reading in entry.chain.readings {
+                    writer.object { writer in
+                        let facts = [("role", reading.role)] + Self.facts(reading)
+                        DeadLetterJSON.member(facts.map { ($0.0, $0.1) }, &writer)
+                        writer.key("findings")
+                        writer.array { writer in reading.findings.forEach { writer.string($0) } }
+                    }
+                }
+            }
+        }
+    }
+}

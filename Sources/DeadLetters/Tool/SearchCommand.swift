@@ -1,0 +1,31 @@
+import Settings
+import Store
+
+/// `dead-letter search`: what any identifier finds.
+enum SearchCommand: DeadLetterCommand {
+    static let name = "search"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Finds dead letters by any identifier: a transaction, bundle or product ID, a worker, "
+                + "a group, the position of the source record, of its body or of the letter, or "
+                + "the beginning of a letter's ID or (six digits) of a certificate's fingerprint.",
+            operands: "TEXT",
+            operandCount: 1...1,
+            options: [ListCommand.limitOption]
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let text = context.arguments.operands[0]
+        guard !text.isEmpty else { throw UsageError("expected an identifier, found nothing") }
+        let rows = try await DeadLetterTable.search(
+            text,
+            limit: try ListCommand.limit(context.arguments),
+            on: try await context.database()
+        )
+        ListCommand.print(rows, context)
+        context.console.note("\(rows.count) dead letters")
+        return rows.isEmpty ? ExitCode.negative : ExitCode.success
+    }
+}

@@ -1,0 +1,68 @@
+import Kafka
+import Settings
+import Store
+
+/// `dead-letter tail`: the newest dead letters, and those that come.
+enum TailCommand: DeadLetterCommand {
+    static let name = "tail"
+
+    static var syntax: CommandSyntax {
+        syntax(
+            "Shows the newest dead letters, the newest last; with --follow also new ones as they "
+                + "come to the topic, until it is interrupted.",
+            options: FilterOptions.options + [
+                CommandOption(
+                    "limit",
+                    short: "n",
+                    argument: "N",
+                    "How many to begin with; 10 by default, 0 for none."
+                ),
+                CommandOption("follow", short: "f", "Wait for new ones."),
+                ToolContext.fromTopic,
+            ]
+        )
+    }
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let query = try FilterOptions.query(context.arguments, now: context.now)
+        try IndexOnly.check(query)
+        let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
+        // The ends first: what comes while the newest are looked up is shown below.
+        let ends = try await context.topic.watermarks().mapValues(\.high)
+        for row in try await newest(query, limit, context).reversed() {
+            print(row, context)
+        }
+        guard context.arguments.isSet("follow") else { return ExitCode.success }
+        do {
+            try await Interruption.cancelling {
+                try await context.topic.follow(from: ends) { record in
+                    guard let row = DeadLetterRow(record), query.matches(row) else { return }
+                    print(row, context)
+                }
+            }
+        } catch is CancellationError {
+            return ExitCode.success
+        }
+        return ExitCode.success
+    }
+
+    private static func newest(
+        _ query: DeadLetterQuery,
+        _ limit: Int,
+        _ context: ToolContext
+    ) async throws -> [DeadLetterRow] {
+        guard limit > 0 else { return [] }
+        if let index = try await context.index() {
+            return try await DeadLetterTable.page(query, limit: limit, on: index)
+        }
+        return try await ListCommand.fromTopic(query, limit: limit, context).newest.sorted
+    }
+
+    private static func print(_ row: DeadLetterRow, _ context: ToolContext) {
+        if context.isJSON {
+            context.console.print(json: DeadLetterJSON.object(row, topic: context.topic.name))
+        } else {
+            context.console.print(ListCommand.cells(row).joined(separator: "  "))
+        }
+    }
+}

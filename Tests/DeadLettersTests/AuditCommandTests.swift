@@ -1,0 +1,230 @@
+import AppStore
+import DeadLetters
+import Foundation
+import JSON
+import Kafka
+import OpenSSL
+import Postgres
+import Records
+import Simulation
+import Store
+import TestSupport
+import Testing
+
+/// The auditors' commands over topic and index, as they are typed.
+@Suite(.timeLimit(.minutes(10))) struct AuditCommandTests {
+    private static let account = "7e3fb204-2af7-4a1b-9a25-5c0c1bd1d1d1"
+
+    /// A topic with thirty letters, six of them genuine transactions of a foreign authority.
+    private static func rig() async throws -> IndexRig {
+        let rig = try await IndexRig()
+        let authority = try CertificateAuthority(name: "Somebody")
+        let jws = try authority.sign(
+            Array(#"{"transactionId":"7","appAccountToken":"\#(account)","signedDate":1}"#.utf8)
+        )
+        let letters = (0..<6).map { number in
+            rig.writer().letter(
+                for: Sample.original(
+                    offset: 100 + Int64(number),
+                    value: Body.transaction(jws),
+                    headers: [KafkaHeader(name: "user-id", text: "user-4711")]
+                ),
+                Refusal(reason: .rootUntrusted, detail: "no configured root has issued it"),
+                value: .original
+            )
+        }
+        try await rig.send(rig.letters(0..<24) + letters)
+        try await rig.index()
+        return rig
+    }
+
+    @Test func `groups, counts and lists are answered by the index`() async throws {
+        let rig = try await Self.rig()
+        let groups = await rig.tool("groups", "--json")
+        let lines = groups.result.split(separator: "\n")
+        #expect(groups.exitCode == 0, "\(groups.notes)")
+        #expect(lines.count == 2)
+        let first = try JSONDocument(parsing: Array((lines.first ?? "").utf8)).root
+        #expect(first["letters"]?.int64 == 24)
+        #expect(first["open"]?.int64 == 24)
+        #expect(first["reason"]?.string == "signature_invalid")
+        let group = try #require(first["group"]?.string)
+        let list = await rig.tool("list", "--group", group, "--json", "-n100")
+        #expect(list.result.split(separator: "\n").count == 24)
+        #expect(await rig.tool("groups").result.contains("grows 24 ← 0"))
+        for by in ["bundle", "certificate", "worker", "state", "hour", "stage", "class"] {
+            let run = await rig.tool("count", "--by", by)
+            #expect(run.exitCode == 0 && run.result.contains("total"), "\(by): \(run.notes)")
+        }
+        let byState = await rig.tool("count", "--by=state", "--json")
+        #expect(byState.result.contains(#""open":30"#))
+    }
+
+    @Test func `a decision is written with who and why, and asks about more than one`() async throws
+    {
+        let rig = try await Self.rig()
+        let row = try #require(
+            try await DeadLetterTable.page(DeadLetterQuery(), limit: 1, on: rig.client).first
+        )
+        #expect(await rig.tool("resolve", row.id).exitCode == 64)
+        #expect(await rig.tool("resolve", "--why=x").exitCode == 64)
+        #expect(await rig.tool("resolve", "ffffffffffff", "--why=x").exitCode == 1)
+        let one = await rig.tool("resolve", String(row.id.prefix(12)), "--why", "seen", "--as=eve")
+        #expect(one.exitCode == 0 && one.result == "1 of 1 dead letters resolved\n", "\(one.notes)")
+        let asked = await rig.tool("suppress", "--reason=root_untrusted", "--why=test root")
+        #expect(asked.exitCode == 1)
+        #expect(asked.notes.contains("6 dead letters would be suppressed"))
+        let done = await rig.tool(
+            "suppress",
+            "--reason=root_untrusted",
+            "--why=test root",
+            "--yes",
+            "--json"
+        )
+        #expect(done.result == #"{"suppressed":6,"found":6}"# + "\n")
+        #expect(await rig.tool("list", "--state=open", "--json").notes.hasPrefix("23 of 23"))
+        _ = await rig.tool("reopen", row.id, "--why=again")
+        let history = try await DeadLetterActionTable.history(of: row.id, limit: 9, on: rig.client)
+        #expect(history.map(\.kind) == [.reopened, .resolved])
+        #expect(history.map(\.who) == ["anna", "eve"])
+        let shown = await rig.tool("show", row.id)
+        #expect(shown.result.contains("State: open"))
+        #expect(shown.result.contains("resolved by eve: seen"))
+    }
+
+    @Test func `show names the rule and the certificates, and reveals only what is written down`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        var query = DeadLetterQuery()
+        query.reasons = ["root_untrusted"]
+        let row = try #require(
+            try await DeadLetterTable.page(query, limit: 1, on: rig.client).first
+        )
+        let shown = await rig.tool("show", row.id)
+        #expect(shown.exitCode == 0, "\(shown.notes)")
+        for text in [
+            "The rule", "pinned roots", "subject", "Somebody", "serial", "signs App Store data",
+            "WRONG: it is not Apple Root CA - G3", "user-id: <9 bytes left out>",
+            "WRONG: it was not valid at the date", "State: open",
+        ] {
+            #expect(shown.result.contains(text), "\(text)")
+        }
+        let json = await rig.tool("show", row.id, "--json")
+        for run in [shown, json] {
+            #expect(!run.result.contains(Self.account))
+            #expect(!run.result.contains("user-4711"))
+        }
+        let root = try JSONDocument(parsing: Array(json.result.utf8.dropLast())).root
+        #expect(root["original"] == nil)
+        #expect(root["decoded"]?.count == 1)
+        #expect(root["certificates"]?.count == 1)
+        #expect(try await DeadLetterActionTable.newest(limit: 9, on: rig.client).isEmpty)
+
+        let revealed = await rig.tool("show", row.id, "--reveal", "--as=eve")
+        #expect(revealed.result.contains(Self.account) && revealed.result.contains("user-4711"))
+        let original = await rig.tool("show", row.id, "--original")
+        #expect(!original.bytes.isEmpty)
+        let actions = try await DeadLetterActionTable.newest(limit: 9, on: rig.client)
+        #expect(actions.map(\.kind) == [.revealed, .revealed])
+        #expect(actions.map(\.who) == ["anna", "eve"])
+        #expect(actions.allSatisfy { $0.deadLetterID == row.id })
+        // Nothing is shown where it cannot be written down.
+        _ = try await rig.client.query("ALTER TABLE dead_letter_actions RENAME TO gone")
+        let refused = await rig.tool("show", row.id, "--reveal")
+        #expect(refused.exitCode != 0)
+        #expect(!refused.result.contains(Self.account))
+    }
+
+    @Test func `search finds any identifier, and says where there is none`() async throws {
+        let rig = try await Self.rig()
+        let found = await rig.tool("search", "storekit.raw/3/7", "--json")
+        #expect(found.result.split(separator: "\n").count == 1)
+        #expect(await rig.tool("search", "4711").exitCode == 1)
+        let leaf = Sample.refusal.chain[0].fingerprint.hex
+        #expect(
+            await rig.tool("search", String(leaf.prefix(8)), "--json")
+                .result.split(separator: "\n").count == 24
+        )
+    }
+
+    @Test func `tail shows the newest last, and those that come`() async throws {
+        let rig = try await Self.rig()
+        let newest = await rig.tool("tail", "-n", "3", "--json")
+        #expect(newest.result.split(separator: "\n").count == 3)
+        let topic = rig.topic
+        let ends = try await topic.watermarks().mapValues(\.high)
+        let followed = IndexRig.Events()
+        let task = Task {
+            try await topic.follow(from: ends) { record in
+                guard let row = DeadLetterRow(record) else { return }
+                followed.add(.passedOver(partition: 0, offset: 0, why: row.id))
+            }
+        }
+        try await rig.send(rig.letters(200..<210))
+        await eventually { followed.all.count == 10 }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `what needs the index says so where there is none`() async throws {
+        let rig = try await IndexRig()
+        for arguments in [["groups"], ["search", "x"], ["resolve", "--why=x", "-bx", "--as=eve"]] {
+            let run = await ToolRun(arguments)
+            #expect(run.exitCode == 78)
+            #expect(run.notes.contains("DATABASE_URL"))
+        }
+        let list = await ToolRun(
+            ["list", "--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix]
+        )
+        #expect(list.exitCode == 0)
+        #expect(list.notes.contains("from the topic alone"))
+        #expect(await ToolRun(["list", "--state=open"]).exitCode == 64)
+    }
+
+    @Test(arguments: [
+        ("dead-letter ", ["list", "groups", "completion"]),
+        ("dead-letter gro", ["groups"]), ("dead-letter list --rea", ["--reason"]),
+        ("dead-letter list --reason signature_", ["signature_invalid"]),
+        ("dead-letter count --by = cert", ["certificate"]),
+        ("dead-letter completion f", ["fish"]), ("dead-letter resolve --w", ["--why", "--worker"]),
+    ])
+    func `bash completes what is declared`(line: String, words: [String]) async throws {
+        let script = await ToolRun(["completion", "bash"]).result
+        let typed = line.split(separator: " ", omittingEmptySubsequences: false)
+        let array = typed.map { "'\($0)'" }.joined(separator: " ")
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/bash")
+        process.arguments = [
+            "-c",
+            script + "\nCOMP_WORDS=(\(array)); COMP_CWORD=\(typed.count - 1)\n"
+                + "_dead_letter; printf '%s\\n' \"${COMPREPLY[@]}\"; complete -p dead-letter >&2",
+        ]
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let completed = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(),
+            as: UTF8.self
+        ).split(separator: "\n").map(String.init)
+        let loaded = String(
+            decoding: errors.fileHandleForReading.readDataToEndOfFile(),
+            as: UTF8.self
+        )
+        process.waitUntilExit()
+        #expect(loaded == "complete -F _dead_letter dead-letter\n")
+        #expect(Set(completed).isSuperset(of: words), "\(completed)")
+        #expect(words.count > 1 || completed == words)
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `each shell gets every command and option`(shell: String) async {
+        let run = await ToolRun(["completion", shell])
+        #expect(run.exitCode == 0)
+        for word in ["groups", "tail", "certificate", "follow", "why"] {
+            #expect(run.result.contains(word))
+        }
+        #expect(await ToolRun(["completion", "csh"]).exitCode == 64)
+    }
+}
