@@ -158,9 +158,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AppStore", "EntitleStage", "Entitlements", "JSON", "Kafka", "OpenSSL",
-                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store", "Topology",
-                "Worker",
+                "AppStore", "DeadLetters", "EntitleStage", "Entitlements", "JSON", "Kafka",
+                "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
+                "Topology", "Worker",
             ]
         ),
 

@@ -12,6 +12,7 @@ package enum BenchCommand {
           entitle    the entitle stage by kind of record, PostgreSQL beside it
           pipeline   from the raw topic to committed rows, on a real Kafka
           compare    two builds in turns, by their own bench pipeline
+          dead-letters   the index of dead letters, on PostgreSQL alone
 
         bench COMMAND --help explains a command's options.
         """
@@ -29,11 +30,15 @@ package enum BenchCommand {
                 return try await PipelineCommand.run(arguments.dropFirst(), console: console)
             case "compare":
                 return try await CompareCommand.run(arguments.dropFirst(), console: console)
+            case "dead-letters":
+                return try await DeadLettersCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(text: usage)
                 return ExitCode.success
             default:
-                throw UsageError("expected a command: verify, dedupe, entitle, pipeline or compare")
+                throw UsageError(
+                    "expected a command: verify, dedupe, entitle, pipeline, compare or dead-letters"
+                )
             }
         } catch let error as UsageError {
             console.note("bench: \(error)\nTry: bench --help")

@@ -125,12 +125,15 @@ import Testing
             )
         )
         let name = try await rig.client.query("SELECT current_database()")[0].text(0)
+        var options = rig.options
+        options.connectDeadline = .seconds(2)
+        let client = PostgresClient(options, connectionsMax: 2)
         let events = IndexRig.Events()
         var settings = DeadLetterIndexer.Settings(group: "index")
         settings.retryDelayMax = .seconds(1)
         let indexer = DeadLetterIndexer(
             rig.topic,
-            client: rig.client,
+            client: client,
             settings: settings,
             report: events.add
         )
@@ -161,6 +164,7 @@ import Testing
         try await task.value
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
         #expect(rows.allSatisfy { $0.copies == 1 })
+        await client.close()
         await administrator.close()
     }
 

@@ -179,6 +179,8 @@ enum DeclaredStatements {
         ("DeadLetterTable.oldest", DeadLetterTable.oldest),
         ("DeadLetterTable.search", DeadLetterTable.search),
         ("DeadLetterIndexTable.read", DeadLetterIndexTable.read),
+        ("DeadLetterIndexTable.analyze", DeadLetterIndexTable.analyze),
+        ("DeadLetterIndexTable.size", DeadLetterIndexTable.size),
         ("DeadLetterIndexTable.begin", DeadLetterIndexTable.begin),
         ("DeadLetterIndexTable.lock", DeadLetterIndexTable.lock),
         ("DeadLetterIndexTable.write", DeadLetterIndexTable.write),

@@ -56,9 +56,15 @@ extension DeadLetterRow {
         self.init(letter, headers: record.headers)
     }
 
-    private static let replayOfHeader = Array("dlq.original.replay-of".utf8)
-    private static let chainHeader = Array("dlq.chain.sha256".utf8)
-    private static let previousHeader = Array("dlq.prev".utf8)
+    private static let replayOfHeader = Array(
+        DeadLetterHeader.replayOf.replacing(
+            DeadLetterHeader.prefix,
+            with: DeadLetterHeader.originalPrefix,
+            maxReplacements: 1
+        ).utf8
+    )
+    private static let chainHeader = Array(DeadLetterHeader.chainSHA256.utf8)
+    private static let previousHeader = Array(DeadLetterHeader.previous.utf8)
 }
 
 extension DeadLetterRow.Certificates {

@@ -98,6 +98,23 @@ package enum DeadLetterIndexTable {
         Column("foreign_records", \.foreignCount),
     ]
 
+    static let analyze = Statement<Void, Void>("ANALYZE dead_letters, dead_letter_hours")
+
+    /// Has the planner know the tables as they are, after much was written at once.
+    package static func analyze(on client: PostgresClient) async throws {
+        _ = try await client.run(analyze)
+    }
+
+    static let size = Statement<Void, Int64>(
+        returning: RowReader("bytes"),
+        "SELECT pg_total_relation_size('dead_letters') AS bytes"
+    )
+
+    /// The bytes of the index on disk.
+    package static func size(on client: PostgresClient) async throws -> Int64 {
+        try await client.run(size)[0]
+    }
+
     /// How far the topic is indexed, partition by partition.
     package static func progress(on client: PostgresClient) async throws -> [Progress] {
         Array(try await client.run(read))

@@ -1,0 +1,292 @@
+import AppStore
+import DeadLetters
+import JSON
+import Kafka
+import OpenSSL
+import Operations
+import Postgres
+import Records
+import Settings
+import Store
+
+/// One run of `bench dead-letters`.
+struct DeadLettersBenchmark {
+    private static let batch = 5_000
+    private static let repetitions = 3
+    private static let pageSize = 50
+    /// The letters failed within this time, up to `end`.
+    private static let span = Duration.seconds(7 * 86_400)
+    /// 2026-02-01T00:00:00Z.
+    private static let end: Int64 = 1_769_904_000_000
+
+    let recordCount: Int
+    let groupCount: Int
+    let console: Console
+
+    func run(on client: PostgresClient) async throws -> DeadLettersMeasurement {
+        var decoding = Duration.zero
+        var writing = Duration.zero
+        for first in stride(from: 0, to: recordCount, by: Self.batch) {
+            let records = (first..<min(first + Self.batch, recordCount)).map(record)
+            let clock = ContinuousClock()
+            var batch: [DeadLetterIndexTable.Record] = []
+            decoding += clock.measure {
+                batch = records.map {
+                    .init(partition: 0, offset: $0.offset, row: DeadLetterRow($0))
+                }
+            }
+            let start = clock.now
+            _ = try await DeadLetterIndexTable.add(
+                batch,
+                of: "storekit.dead-letter",
+                nextOffsets: [0: Int64(first + records.count)],
+                on: client
+            )
+            writing += clock.now - start
+            if first % (20 * Self.batch) == 0 {
+                console.note("\(Quantity.grouped(first + records.count)) letters are indexed")
+            }
+        }
+        try await DeadLetterIndexTable.analyze(on: client)
+        let answers = try await answers(on: client)
+        let bytes = try await DeadLetterIndexTable.size(on: client)
+        return DeadLettersMeasurement(
+            recordCount: recordCount,
+            groupCount: groupCount,
+            decodingSeconds: decoding / .seconds(1),
+            writingSeconds: writing / .seconds(1),
+            mebibytes: bytes >> 20,
+            answers: answers.sorted { $0.milliseconds > $1.milliseconds }
+        )
+    }
+
+    /// A letter as the topic holds it; every fact of it follows from its number.
+    private func record(_ number: Int) -> ConsumerRecord {
+        let group = number % groupCount
+        let reason = RefusalReason.allCases[group % RefusalReason.allCases.count]
+        let writer = DeadLetterWriter(
+            DeadLetterContext(
+                cluster: "bench",
+                topic: "storekit.dead-letter",
+                stage: number % 50 == 0 ? "link" : "verify",
+                readsObservations: false,
+                worker: "verify-\(number % 8)",
+                verifierVersion: "1.0.0",
+                configuration: SHA256.digest([1])
+            )
+        )
+        var unverified = UnverifiedIdentifiers()
+        unverified.transactionID = String(2_000_000_000_000_000 + number * 7)
+        unverified.originalTransactionID = String(2_000_000_000_000_000 + number / 4)
+        unverified.bundleID = "com.example.app\(group % 20)"
+        unverified.environment = number % 100 == 0 ? "Sandbox" : "Production"
+        unverified.productID = "product\(number % 300)"
+        unverified.signedDate = Timestamp(milliseconds: Self.end)
+        let certificates = [group, 1_000_000_007 + group % 3, 2_000_000_011].map { seed in
+            CertificateFacts(
+                fingerprint: SHA256.digest(Array("certificate \(seed)".utf8)),
+                validity: 0...2_000_000_000
+            )
+        }
+        let letter = writer.letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(topic: "storekit.raw", partition: 3),
+                offset: Int64(number),
+                timestampMilliseconds: Self.end,
+                value: []
+            ),
+            Refusal(
+                reason: reason,
+                detail: "the ES256 signature does not match header and payload",
+                chain: certificates,
+                unverified: unverified
+            ),
+            value: .original,
+            after: SHA256.digest([2])
+        ).record
+        let age = (Self.span / .milliseconds(1)) * (1 - Double(number) / Double(recordCount))
+        return ConsumerRecord(
+            topicPartition: TopicPartition(topic: letter.topic, partition: 0),
+            offset: Int64(number),
+            timestampMilliseconds: Self.end - Int64(age),
+            headers: letter.headers
+        )
+    }
+
+    /// The median time of each question.
+    private func answers(
+        on client: PostgresClient
+    ) async throws -> [DeadLettersMeasurement.Answer] {
+        var answers: [DeadLettersMeasurement.Answer] = []
+        for (name, query) in try queries() {
+            answers.append(
+                try await answer("list \(name)") {
+                    _ = try await DeadLetterTable.page(query, limit: Self.pageSize, on: client)
+                }
+            )
+        }
+        for grouping in DeadLetterGrouping.allCases {
+            answers.append(
+                try await answer("count by \(grouping.rawValue)") {
+                    _ = try await DeadLetterCounts.counts(
+                        by: grouping,
+                        DeadLetterQuery(),
+                        limit: 1_000,
+                        on: client
+                    )
+                }
+            )
+        }
+        answers.append(
+            try await answer("groups") {
+                _ = try await DeadLetterGroupTable.largest(
+                    DeadLetterQuery(),
+                    now: Timestamp(milliseconds: Self.end),
+                    limit: Self.pageSize,
+                    on: client
+                )
+            }
+        )
+        answers.append(
+            try await answer("search") {
+                _ = try await DeadLetterTable.search("2000000000000007", limit: 50, on: client)
+            }
+        )
+        return answers
+    }
+
+    private func answer(
+        _ name: String,
+        _ body: () async throws -> Void
+    ) async throws -> DeadLettersMeasurement.Answer {
+        var times: [Double] = []
+        for _ in 0..<Self.repetitions {
+            let start = ContinuousClock.now
+            try await body()
+            times.append((ContinuousClock.now - start) / .milliseconds(1))
+        }
+        return .init(name: name, milliseconds: times.sorted()[times.count / 2])
+    }
+
+    /// One for each filter, by facts of a letter from the middle.
+    private func queries() throws -> [(name: String, query: DeadLetterQuery)] {
+        guard let row = DeadLetterRow(record(recordCount / 2)) else {
+            throw BenchError("a letter of the measurement is none")
+        }
+        let filters: [(String, (inout DeadLetterQuery) -> Void)] = [
+            ("all", { _ in }), ("by reason", { $0.reasons = [row.reason] }),
+            ("by class", { $0.classes = [row.deadLetterClass] }),
+            ("by stage", { $0.stages = ["link"] }), ("by state open", { $0.states = [.open] }),
+            ("by state resolved", { $0.states = [.resolved] }),
+            ("by bundle", { $0.bundleID = row.identifiers.bundleID }),
+            ("by environment", { $0.environment = "Sandbox" }),
+            ("by unknown environment", { $0.environment = "Xcode" }),
+            ("by product", { $0.productID = row.identifiers.productID }),
+            ("by transaction", { $0.transactionID = row.identifiers.transactionID }),
+            ("by certificate", { $0.certificate = row.certificates.leaf }),
+            ("by root", { $0.certificate = row.certificates.root }),
+            ("by beginning of certificate", { $0.certificate = row.certificates.leaf?.prefix8 }),
+            ("by worker", { $0.worker = row.worker }),
+            ("by source", { $0.source = row.source.position }),
+            ("by group", { $0.group = row.groupID }), ("by ID", { $0.ids = [row.id] }),
+            (
+                "by time",
+                {
+                    $0.since = Timestamp(milliseconds: row.failedAt.milliseconds)
+                    $0.until = Timestamp(milliseconds: row.failedAt.milliseconds + 3_600_000)
+                }
+            ),
+            (
+                "by reason and bundle",
+                {
+                    $0.reasons = [row.reason]
+                    $0.bundleID = row.identifiers.bundleID
+                }
+            ),
+        ]
+        return filters.map { name, change in
+            var query = DeadLetterQuery()
+            change(&query)
+            return (name, query)
+        }
+    }
+}
+
+extension String {
+    fileprivate var prefix8: String { String(prefix(8)) }
+}
+
+/// What one run of `bench dead-letters` found.
+struct DeadLettersMeasurement {
+    struct Answer {
+        let name: String
+        /// The median.
+        let milliseconds: Double
+    }
+
+    let recordCount: Int
+    let groupCount: Int
+    let decodingSeconds: Double
+    let writingSeconds: Double
+    let mebibytes: Int64
+    /// The slowest first.
+    let answers: [Answer]
+
+    private var goals: [Goal] {
+        [
+            Goal(
+                name: "letters/s",
+                key: "letters_per_second",
+                value: Double(recordCount) / (decodingSeconds + writingSeconds),
+                bound: 20_000,
+                isCeiling: false
+            ),
+            Goal(
+                name: "slowest answer, ms",
+                key: "slowest_answer_milliseconds",
+                value: answers.first?.milliseconds ?? 0,
+                bound: 200,
+                isCeiling: true
+            ),
+        ]
+    }
+
+    private static let slowestShown = 8
+
+    var lines: [String] {
+        let count = Double(recordCount)
+        let decoding = FixedPoint.text(decodingSeconds / count * 1_000_000, digits: 1)
+        let writing = FixedPoint.text(writingSeconds / count * 1_000_000, digits: 1)
+        var slowest = TextTable([.init("slowest answers"), .init("ms", .right)])
+        for answer in answers.prefix(Self.slowestShown) {
+            slowest.add([answer.name, FixedPoint.text(answer.milliseconds, digits: 1)])
+        }
+        return [
+            "\(Quantity.grouped(recordCount)) dead letters of \(Quantity.grouped(groupCount)) "
+                + "groups: \(decoding) µs to decode and \(writing) µs to write each, "
+                + "\(mebibytes) MiB",
+            "",
+        ] + Goal.table(goals) + [""] + slowest.lines()
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("benchmark")
+            writer.string("dead-letters")
+            writer.key("records")
+            writer.int(recordCount)
+            writer.key("groups")
+            writer.int(groupCount)
+            writer.key("answers_milliseconds")
+            writer.object { writer in
+                for answer in answers {
+                    writer.key(answer.name)
+                    writer.double((answer.milliseconds * 10).rounded() / 10)
+                }
+            }
+            Goal.write(goals, to: &writer)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Operations
+import Postgres
+import Settings
+import Simulation
+import Store
+
+/// `bench dead-letters`.
+enum DeadLettersCommand {
+    private static let syntax = CommandSyntax(
+        "bench dead-letters",
+        """
+        Measures the index of dead letters on a PostgreSQL started for it: made-up letters are \
+        decoded and written as 'dead-letter index' does it, one after the other; then each filter, \
+        count and list of groups is asked for, its first page, three times.
+        """,
+        options: [
+            CommandOption("records", argument: "N", "How many dead letters (100000)."),
+            CommandOption("groups", argument: "N", "How many groups they belong to (200)."),
+            CommandOption("json", "Write JSON instead of tables."),
+        ]
+    )
+
+    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
+        let options = try syntax.parse(arguments)
+        guard !options.isHelpWanted else {
+            console.print(text: syntax.help)
+            return ExitCode.success
+        }
+        let count = try BenchOptions.number(options, "records", in: 1_000...10_000_000) ?? 100_000
+        let groups = try BenchOptions.number(options, "groups", in: 1...10_000_000) ?? 200
+        var configuration = PrivatePostgres.Configuration()
+        configuration.isDurable = true
+        configuration.settings = ["shared_buffers": "512MB", "max_wal_size": "4GB"]
+        let server = try await PrivatePostgres.start(configuration)
+        let measurement: DeadLettersMeasurement
+        do {
+            measurement = try await measure(
+                DeadLettersBenchmark(recordCount: count, groupCount: groups, console: console),
+                on: server.connectionString()
+            )
+        } catch {
+            try? await server.remove()
+            throw error
+        }
+        try await server.remove()
+        if options.isSet("json") {
+            console.print(json: measurement.json)
+        } else {
+            measurement.lines.forEach { console.print($0) }
+        }
+        return ExitCode.success
+    }
+
+    private static func measure(
+        _ benchmark: DeadLettersBenchmark,
+        on connectionString: String
+    ) async throws -> DeadLettersMeasurement {
+        var options = PostgresOptions(connectionString: connectionString, applicationName: "bench")
+        options.statementDeadline = .seconds(300)
+        options.sessionSettings = DeadLetterTable.sessionSettings
+        let migrations = try MigrationFolder.find(
+            environment: ProcessInfo.processInfo.environment
+        ).migrations()
+        let connection = try await PostgresConnection.connect(options)
+        _ = try await Migrator(migrations).run(on: connection)
+        await connection.close()
+        let client = PostgresClient(options, connectionsMax: 1)
+        let measurement = try await benchmark.run(on: client)
+        await client.close()
+        return measurement
+    }
+}
