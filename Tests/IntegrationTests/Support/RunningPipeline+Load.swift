@@ -78,6 +78,7 @@ extension RunningPipeline {
             "dead letters differ: \(letters.joined(separator: "\n"))",
             sourceLocation: sourceLocation
         )
+        try await expectChainsIntact(sourceLocation: sourceLocation)
         #expect(
             reconciliation.problems.isEmpty,
             "\(reconciliation.problems)",

@@ -1,0 +1,41 @@
+import AppStore
+import DeadLetters
+import Foundation
+import JSON
+import Records
+import Settings
+import TestSupport
+import Testing
+import Worker
+
+extension RunningPipeline {
+    /// `dead-letter verify` finds nothing missing, altered, inserted or out of order.
+    ///
+    /// - Returns: how many letters it has walked over.
+    @discardableResult
+    func expectChainsIntact(
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Int {
+        let transcript = ConsoleTranscript()
+        let code = await DeadLetterTool.run(
+            ["verify", "--json"],
+            environment: [
+                "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+                "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
+                "KAFKA_GROUP_PREFIX": settings[WorkerSettings.groupPrefix],
+            ],
+            now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
+            console: transcript.console()
+        )
+        #expect(
+            code == 0,
+            "\(transcript.output)\(transcript.notes)",
+            sourceLocation: sourceLocation
+        )
+        let report = try JSONDocument(parsing: Array(transcript.output.utf8)).root
+        let letters = report["chains"]?.elements.reduce(0) { sum, chain in
+            sum + Int(chain["letters"]?.int64 ?? 0)
+        }
+        return try #require(letters)
+    }
+}
