@@ -42,6 +42,7 @@ enum ExportCommand: DeadLetterCommand {
         let filter = try FilterOptions.query(context.arguments, now: context.now)
         let hasOriginals = !context.arguments.isSet("without-originals")
         let cluster = try await context.commits.clusterID()
+        let redacted = try await redactedIDs(context)
         let file = try ExportFile(folder, recordsFile)
         var counts = ExportCounts()
         var records = 0
@@ -51,7 +52,8 @@ enum ExportCommand: DeadLetterCommand {
             records += 1
             guard failure == nil else { return }
             do {
-                try file.write(ExportedRecord.line(record, keepsOriginal: hasOriginals))
+                let keepsOriginal = hasOriginals && !redacted.contains(letter.id)
+                try file.write(ExportedRecord.line(record, keepsOriginal: keepsOriginal))
             } catch {
                 failure = error
             }
@@ -82,6 +84,15 @@ enum ExportCommand: DeadLetterCommand {
         (manifest.bytes, manifest.sha256) = try file.finish()
         try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json)
         return report(reading.report, manifest, folder, context)
+    }
+
+    /// The letters whose original was removed: it lies in the topic still, before the redaction.
+    private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
+        var ids: Set<String> = []
+        _ = try await context.topic.read { letter, _ in
+            if letter.value == .redacted { ids.insert(letter.id) }
+        }
+        return ids
     }
 
     private static func report(

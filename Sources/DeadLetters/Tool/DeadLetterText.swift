@@ -58,6 +58,9 @@ package enum DeadLetterText {
             facts.append(("body", raw.description))
         }
         facts.append(("letter", letter.position.description))
+        if letter.value == .redacted {
+            facts.append(("redacted", "the original was removed: see the history"))
+        }
         if let omitted = letter.omitted {
             facts.append(("left out", "the original's \(omitted), for its size"))
         }

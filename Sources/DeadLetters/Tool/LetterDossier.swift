@@ -11,11 +11,12 @@ package import Store
 /// certificates, and what was done about it.
 package struct LetterDossier: Sendable {
     package let letter: DeadLetter
-    package let original: DeadLetterOriginal
+    /// Empty once it was redacted, also where an earlier copy of the letter still holds it.
+    package private(set) var original: DeadLetterOriginal
     /// The rule; nil for a reason that this version does not know.
     package let guide: RefusalGuide?
     /// Of each JWS in the original, where it stands and its certificates.
-    package let chains: [(path: String, chain: UnverifiedChain)]
+    package private(set) var chains: [(path: String, chain: UnverifiedChain)]
     /// Nil where no database is configured, or nobody has done anything about the letter.
     package var standing: DeadLetterStanding?
     /// What was done about it, the last first; nil where no database is configured.
@@ -46,6 +47,15 @@ package struct LetterDossier: Sendable {
             limit: Self.historyMax,
             on: client
         )
+        if history?.contains(where: { $0.kind == .redacted }) == true {
+            original = .removed
+            chains = []
+        }
+    }
+
+    /// Whether somebody had the original removed.
+    package var isRedacted: Bool {
+        letter.value == .redacted || original == .removed
     }
 
     /// `open`, `replayed (accepted)`, and the like.

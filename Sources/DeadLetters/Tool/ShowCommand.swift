@@ -72,19 +72,19 @@ enum ShowCommand: DeadLetterCommand {
     private static func show(_ found: LetterDossier, _ context: ToolContext) async throws -> Int32 {
         let isOriginal = context.arguments.isSet("original")
         let isRevealing = context.arguments.isSet("reveal")
-        if isOriginal, let problem = unwritable(found) {
+        var dossier = found
+        if context.client != nil {
+            try await dossier.addHistory(from: try await context.database())
+        }
+        if isOriginal, let problem = unwritable(dossier) {
             context.console.note(problem)
             return ExitCode.negative
         }
         if isOriginal || isRevealing {
-            try await record(found, isOriginal ? "the original" : nil, context)
+            try await record(dossier, isOriginal ? "the original" : nil, context)
         }
         if isOriginal {
-            return write(found, context)
-        }
-        var dossier = found
-        if context.client != nil {
-            try await dossier.addHistory(from: try await context.database())
+            return write(dossier, context)
         }
         if context.isJSON {
             context.console.print(json: dossier.json(isRevealing: isRevealing))
@@ -125,6 +125,7 @@ enum ShowCommand: DeadLetterCommand {
     }
 
     private static func unwritable(_ dossier: LetterDossier) -> String? {
+        guard !dossier.isRedacted else { return "the original was redacted" }
         guard dossier.letter.value == .original else {
             return "the value was left out for its size: it lies in \(dossier.letter.source)"
         }
@@ -196,8 +197,10 @@ struct LetterFinder {
 
     private func inTopic() async throws -> Result {
         var found: [String: (DeadLetter, DeadLetterOriginal)] = [:]
+        var redacted: [String: DeadLetter] = [:]
         var isMore = false
         _ = try await topic.read { letter, record in
+            if letter.value == .redacted { redacted[letter.id] = letter }
             guard matches(letter) else { return }
             if let former = found[letter.id]?.0, former.failedAt > letter.failedAt {
                 return
@@ -215,6 +218,8 @@ struct LetterFinder {
                 isMore: isMore
             )
         }
+        // An earlier copy may have been asked for by its position.
+        if let redaction = redacted[letter.id] { return .one(redaction, .removed) }
         return .one(letter, original)
     }
 

@@ -95,6 +95,15 @@ package struct DeadLetterOriginal: Sendable, Equatable {
         value = record.value
         headers = record.headers.compactMap(\.movedBack)
     }
+
+    /// What is left of one that was removed.
+    package static let removed = DeadLetterOriginal(key: nil, value: nil, headers: [])
+
+    private init(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]) {
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
 }
 
 /// Why a record of the dead-letter topic is no dead letter.
