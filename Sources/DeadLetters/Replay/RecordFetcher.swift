@@ -10,6 +10,9 @@ final class RecordFetcher {
     private let consumer: KafkaConsumer
     /// What `poll` returns next of each assigned partition.
     private var next: [TopicPartition: Int64] = [:]
+    /// What was read on the way and may be wanted next: going back costs a fetch of its own.
+    private var surplus: [RecordPosition: ConsumerRecord] = [:]
+    private var surplusBytes = 0
 
     init(_ configuration: [String: String], admin: KafkaAdmin) throws {
         self.configuration = configuration
@@ -30,17 +33,33 @@ final class RecordFetcher {
         at positions: some Collection<RecordPosition>
     ) async throws -> [RecordPosition: ConsumerRecord] {
         var wanted: [TopicPartition: [Int64]] = [:]
+        var found: [RecordPosition: ConsumerRecord] = [:]
         for position in Set(positions) {
+            if let record = surplus.removeValue(forKey: position) {
+                surplusBytes -= record.payloadBytes
+                found[position] = record
+                continue
+            }
             let partition = TopicPartition(topic: position.topic, partition: position.partition)
             wanted[partition, default: []].append(position.offset)
         }
+        guard !wanted.isEmpty else { return found }
         let marks = try await admin.listOffsets(Array(wanted.keys), deadline: Self.deadline)
         for (partition, offsets) in wanted {
             let held = marks[partition].map { $0.low..<max($0.low, $0.high) } ?? 0..<0
             let sorted = offsets.filter(held.contains).sorted()
             wanted[partition] = sorted.isEmpty ? nil : sorted
         }
-        return try await read(wanted)
+        return found.merging(try await read(wanted)) { $1 }
+    }
+
+    private func keep(_ record: ConsumerRecord) {
+        if surplusBytes > Self.surplusBytesMax {
+            surplus.removeAll()
+            surplusBytes = 0
+        }
+        let former = surplus.updateValue(record, forKey: RecordPosition(record))
+        surplusBytes += record.payloadBytes - (former?.payloadBytes ?? 0)
     }
 
     private func read(
@@ -59,9 +78,16 @@ final class RecordFetcher {
             for record in result.records {
                 let partition = record.topicPartition
                 next[partition] = record.offset + 1
-                guard let offsets = wanted[partition] else { continue }
-                if offsets.first == record.offset {
+                guard let offsets = wanted[partition], let first = offsets.first,
+                    first <= record.offset
+                else {
+                    keep(record)
+                    continue
+                }
+                if offsets.contains(record.offset) {
                     found[RecordPosition(record)] = record
+                } else {
+                    keep(record)
                 }
                 let rest = offsets.drop { $0 <= record.offset }
                 wanted[partition] = rest.isEmpty ? nil : Array(rest)
@@ -109,6 +135,7 @@ final class RecordFetcher {
     private static let deadline = Duration.seconds(30)
     private static let pollRecordsMax = 500
     private static let pollBytesMax = 4 << 20
+    private static let surplusBytesMax = 16 << 20
     /// Records that are read and dropped rather than sought over.
     private static let gapMax: Int64 = 500
 }
