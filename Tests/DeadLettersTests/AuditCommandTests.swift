@@ -180,6 +180,10 @@ import Testing
         #expect(list.exitCode == 0)
         #expect(list.notes.contains("from the topic alone"))
         #expect(await ToolRun(["list", "--state=open"]).exitCode == 64)
+        // Nothing to show, because nobody has indexed anything yet.
+        let empty = await rig.tool("list")
+        #expect(empty.exitCode == 0)
+        #expect(empty.notes.contains("the index is empty"))
     }
 
     @Test(arguments: [

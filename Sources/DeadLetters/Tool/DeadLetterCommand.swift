@@ -69,7 +69,14 @@ package struct ToolContext: Sendable {
     /// The index, where one is configured and the topic is not asked for itself.
     func index() async throws -> PostgresClient? {
         guard client != nil, !arguments.isSet(Self.fromTopic.long) else { return nil }
-        return try await database()
+        let database = try await database()
+        if try await DeadLetterIndexTable.progress(on: database).isEmpty {
+            console.note(
+                "the index is empty: '\(DeadLetterTool.name) index' has not run yet; "
+                    + "--\(Self.fromTopic.long) reads the topic"
+            )
+        }
+        return database
     }
 
     static let fromTopic = CommandOption(
