@@ -136,6 +136,15 @@ let package = Package(
             path: "Sources/Stages/Entitle"
         ),
 
+        // The auditors' web console.
+        library(
+            "AuditConsole",
+            [
+                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Store", "Threads", "Worker",
+            ]
+        ),
+
         // The operators' commands.
         library(
             "Operations",
@@ -168,7 +177,7 @@ let package = Package(
         executable("dedupe-worker", ["DedupeStage", "Worker"]),
         executable("link-worker", ["LinkStage", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Worker"]),
-        executable("dead-letter", ["AppStore", "DeadLetters"]),
+        executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters"]),
         executable("pipeline", ["Operations"]),
         executable("demo", ["Demonstration", "Operations"]),
         executable("bench", ["Benchmarks", "Settings"]),
@@ -230,6 +239,13 @@ let package = Package(
             [
                 "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
                 "Records", "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
+            ]
+        ),
+        tests(
+            "AuditConsoleTests",
+            [
+                "AppStore", "AuditConsole", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "TestSupport", "Worker",
             ]
         ),
         tests(

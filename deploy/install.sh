@@ -8,7 +8,7 @@
 set -euo pipefail
 
 build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev postgresql)
-test_packages=(prometheus python3-confluent-kafka python3-jsonschema)
+test_packages=(prometheus python3-confluent-kafka python3-jsonschema chromium chromium-driver)
 
 case "${1:-build}" in
 build) wanted=("${build_packages[@]}") ;;

@@ -7,6 +7,7 @@
 
 /// Starts a daemon with one polling thread of its own.
 ///
+/// With `may_suspend` its connections may be suspended; all have to be resumed before it is stopped.
 /// The library owns `listen_socket` from here on, also when this fails and returns NULL; the caller
 /// owns the daemon and ends it with MHD_stop_daemon, which returns when no callback runs any more.
 static inline struct MHD_Daemon *cmicrohttpd_start(
@@ -14,13 +15,14 @@ static inline struct MHD_Daemon *cmicrohttpd_start(
     unsigned int connections_max,
     size_t connection_bytes_max,
     unsigned int idle_seconds_max,
+    int may_suspend,
     MHD_AccessHandlerCallback on_request,
     MHD_RequestCompletedCallback on_completed,
     MHD_NotifyConnectionCallback on_connection,
     void *context)
 {
     return MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, on_request, context,
+        MHD_USE_AUTO_INTERNAL_THREAD | (may_suspend ? MHD_ALLOW_SUSPEND_RESUME : 0), 0, NULL, NULL, on_request, context,
         MHD_OPTION_LISTEN_SOCKET, listen_socket,
         MHD_OPTION_CONNECTION_LIMIT, connections_max,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes_max,

@@ -26,6 +26,9 @@ package struct HTTPLimits: Sendable {
     /// Silence after which a connection is closed; whole seconds, at least one.
     package var idleDurationMax: Duration = .seconds(5)
 
+    /// Requests answered by tasks at once; one more is answered with 503.
+    package var answersMax = 32
+
     package init() {}
 
     package static let standard = HTTPLimits()
@@ -168,15 +171,8 @@ struct PeerAddress: Hashable {
     private let bytes: [UInt8]
 
     init(of descriptor: Int32) {
-        var storage = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        bytes = unsafe withUnsafeMutableBytes(of: &storage) { bytes -> [UInt8] in
-            guard let base = bytes.baseAddress else { return [] }
-            let pointer = unsafe base.assumingMemoryBound(to: sockaddr.self)
-            guard unsafe getpeername(descriptor, pointer, &size) == 0 else { return [] }
-            let family = unsafe Int32(pointer.pointee.sa_family)
-            return PeerAddress.counted(family: family, unsafe Array(bytes))
-        }
+        let raw = IPAddress.raw(ofPeer: descriptor)
+        bytes = raw.map { PeerAddress.counted(family: $0.family, $0.bytes) } ?? []
     }
 
     /// - Parameter address: a socket address: family and port, of IPv6 the flow too, then the bytes
@@ -187,7 +183,7 @@ struct PeerAddress: Hashable {
             return Array(address[4..<8])
         case AF_INET6:
             let whole = Array(address[8..<24])
-            let isMapped = whole.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
+            let isMapped = whole.starts(with: IPAddress.mappedPrefix)
             return isMapped ? Array(whole[12...]) : Array(whole[..<8])
         default:
             return []

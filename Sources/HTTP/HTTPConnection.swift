@@ -13,12 +13,19 @@ struct HTTPConnection: ~Copyable {
         unsafe cmicrohttpd_socket(pointer)
     }
 
-    var headers: [String: String] {
-        values(of: .HEADER_KIND, lowercasingNames: true)
+    /// The header fields, names in lower case.
+    var headerItems: [HTTPItem] {
+        items(of: .HEADER_KIND).map { HTTPItem($0.name.lowercased(), $0.value) }
     }
 
-    var query: [String: String] {
-        values(of: .GET_ARGUMENT_KIND, lowercasingNames: false)
+    var queryItems: [HTTPItem] {
+        items(of: .GET_ARGUMENT_KIND)
+    }
+
+    /// Lets the connection rest until `SuspendedConnection.resume`; from a callback only.
+    func suspend() -> SuspendedConnection {
+        unsafe MHD_suspend_connection(pointer)
+        return unsafe SuspendedConnection(pointer: pointer)
     }
 
     /// Hands a response to the library; false when it could not take it.
@@ -44,23 +51,27 @@ struct HTTPConnection: ~Copyable {
         return unsafe MHD_queue_response(pointer, UInt32(response.status), made) == .YES
     }
 
-    private func values(
-        of kind: MHD_ValueKind,
-        lowercasingNames: Bool
-    ) -> [String: String] {
-        var pairs: [String: String] = [:]
-        unsafe withUnsafeMutablePointer(to: &pairs) { target in
+    private func items(of kind: MHD_ValueKind) -> [HTTPItem] {
+        var items: [HTTPItem] = []
+        unsafe withUnsafeMutablePointer(to: &items) { target in
             _ = unsafe MHD_get_connection_values(pointer, kind, collectValue, target)
         }
-        guard lowercasingNames else { return pairs }
-        return Dictionary(
-            pairs.map { ($0.key.lowercased(), $0.value) },
-            uniquingKeysWith: { _, last in last }
-        )
+        return items
     }
 }
 
-/// Called by the library for each value, with the dictionary to put it into.
+/// A connection that rests; the library keeps it until it is resumed, which has to happen once.
+@safe
+struct SuspendedConnection: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Has the library call back for the answer; from any thread.
+    func resume() {
+        unsafe MHD_resume_connection(pointer)
+    }
+}
+
+/// Called by the library for each value, with the list to append it to.
 private func collectValue(
     _ target: UnsafeMutableRawPointer?,
     _ kind: MHD_ValueKind,
@@ -68,60 +79,10 @@ private func collectValue(
     _ value: UnsafePointer<CChar>?
 ) -> MHD_Result {
     guard let target = unsafe target, let name = unsafe name else { return .NO }
-    let pairs = unsafe target.assumingMemoryBound(to: [String: String].self)
+    let items = unsafe target.assumingMemoryBound(to: [HTTPItem].self)
     let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
-    unsafe pairs.pointee[String(cString: name)] = text
+    unsafe items.pointee.append(HTTPItem(String(cString: name), text))
     return .YES
-}
-
-/// One request while it is read.
-///
-/// Used by the server's thread alone, from the library's first callback for the request to the
-/// last.
-final class HTTPExchange {
-    private let method: HTTPMethod
-    private let path: String
-    private let query: [String: String]
-    private let headers: [String: String]
-    private let handler: HTTPRoute.Handler
-    private let bodyBytesMax: Int
-    private var body: [UInt8] = []
-    private var isTooLarge = false
-
-    init(
-        method: HTTPMethod,
-        path: String,
-        query: [String: String],
-        headers: [String: String],
-        bodyBytesMax: Int,
-        handler: @escaping HTTPRoute.Handler
-    ) {
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self.bodyBytesMax = bodyBytesMax
-        self.handler = handler
-    }
-
-    static let tooLarge = HTTPResponse.text("request body too large\n", status: 413)
-
-    /// Keeps a piece of the body; once it is too large, what comes is read and dropped.
-    func append(_ bytes: UnsafeRawBufferPointer) {
-        guard !isTooLarge, body.count + bytes.count <= bodyBytesMax else {
-            isTooLarge = true
-            body = []
-            return
-        }
-        unsafe body.append(contentsOf: bytes)
-    }
-
-    func respond() -> HTTPResponse {
-        guard !isTooLarge else { return Self.tooLarge }
-        return handler(
-            HTTPRequest(method: method, path: path, query: query, headers: headers, body: body)
-        )
-    }
 }
 
 /// Called first with the head of a request, then with each piece of its body, then at its end.
@@ -158,7 +119,8 @@ func requestReceived(
     let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(kept).takeUnretainedValue()
     let count = unsafe uploadSize.pointee
     guard count > 0 else {
-        return borrowed.queue(exchange.respond()) ? .YES : .NO
+        guard let response = service.respond(borrowed, exchange) else { return .YES }
+        return borrowed.queue(response) ? .YES : .NO
     }
     unsafe exchange.append(UnsafeRawBufferPointer(start: upload, count: count))
     unsafe uploadSize.pointee = 0

@@ -6,6 +6,17 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
     case delete = "DELETE"
 }
 
+/// A name and its value, of a query string or a form.
+package struct HTTPItem: Hashable, Sendable {
+    package let name: String
+    package let value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
 /// One request, read whole and within the limits of the server.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
@@ -13,13 +24,24 @@ package struct HTTPRequest: Sendable {
     /// The path without the query, percent-decoded.
     package let path: String
 
-    /// The arguments of the query string, percent-decoded; the last of a name wins.
-    package let query: [String: String]
+    /// The arguments of the query string, percent-decoded, in their order.
+    package let queryItems: [HTTPItem]
 
     /// The header fields by lower-case name; the last of a name wins.
     package let headers: [String: String]
 
+    /// The names, in lower case, of header fields that came more than once.
+    package let repeatedHeaders: Set<String>
+
     package let body: [UInt8]
+
+    /// From where the connection comes; nil where the system does not say.
+    package let peer: IPAddress?
+
+    /// The arguments of the query string; the last of a name wins.
+    package var query: [String: String] {
+        Dictionary(queryItems.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    }
 }
 
 /// What a route answers.
@@ -75,7 +97,7 @@ package struct HTTPRoute: Sendable {
 /// Finds the route of a request; a pure table lookup.
 struct HTTPRouter: Sendable {
     enum Match {
-        case route(HTTPMethod, HTTPRoute.Handler)
+        case found(HTTPMethod, HTTPHandling)
         case refused(HTTPResponse)
     }
 
@@ -93,7 +115,7 @@ struct HTTPRouter: Sendable {
         self.handlers = handlers
     }
 
-    func match(method: String, path: String) -> Match {
+    func match(_ method: String, _ path: String) -> Match {
         guard let ofPath = handlers[path] else {
             return .refused(.text("not found\n", status: 404))
         }
@@ -103,7 +125,7 @@ struct HTTPRouter: Sendable {
             response.headers["Allow"] = allowed(ofPath)
             return .refused(response)
         }
-        return .route(sought, handler)
+        return .found(sought, .immediate(handler))
     }
 
     private func allowed(_ ofPath: [HTTPMethod: HTTPRoute.Handler]) -> String {

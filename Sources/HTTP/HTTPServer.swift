@@ -1,12 +1,15 @@
 import CMicroHTTPD
 import Synchronization
 
-/// A small HTTP/1.1 server on libmicrohttpd, for health checks, metrics and the console.
+/// A small HTTP/1.1 server on libmicrohttpd, for health checks, metrics and the audit console.
 ///
-/// One thread reads, answers and writes; each connection carries one request. It listens from the
+/// One thread reads and writes; each connection carries one request. It listens from the
 /// end of `init` until `stop()`, which the last reference to it calls as well.
 @safe
 package final class HTTPServer: Sendable {
+    /// Answers any request, in a task of its own.
+    package typealias Answer = @Sendable (HTTPRequest) async -> HTTPResponse
+
     /// The port in use, also where 0 was asked for.
     package let port: UInt16
 
@@ -20,26 +23,60 @@ package final class HTTPServer: Sendable {
         let context: Unmanaged<HTTPService>
     }
 
-    /// Begins to listen.
+    /// Begins to listen, and answers some paths on the thread that reads.
     ///
     /// - Parameters:
     ///   - address: an IPv4 or IPv6 address of this machine; loopback by default.
     ///   - port: 0 for any free one.
-    package init(
+    package convenience init(
         address: String = "127.0.0.1",
         port: UInt16 = 0,
         routes: [HTTPRoute],
         limits: HTTPLimits = .standard
     ) throws(HTTPServerError) {
+        let router = HTTPRouter(routes)
+        try self.init(address, port, HTTPService(limits, router.match), limits)
+    }
+
+    /// Begins to listen, and answers each request in a task, whatever its path.
+    ///
+    /// Connections whose task runs cost the thread nothing. Beyond `limits.answersMax` tasks a
+    /// request is answered with 503.
+    ///
+    /// - Parameters:
+    ///   - address: an IPv4 or IPv6 address of this machine.
+    ///   - port: 0 for any free one.
+    package convenience init(
+        address: String,
+        port: UInt16,
+        limits: HTTPLimits,
+        answer: @escaping Answer
+    ) throws(HTTPServerError) {
+        let service = HTTPService(limits) { method, _ in
+            guard let known = HTTPMethod(rawValue: method == "HEAD" ? "GET" : method) else {
+                return .refused(.text("method not allowed\n", status: 405))
+            }
+            return .found(known, .deferred(answer))
+        }
+        try self.init(address, port, service, limits)
+    }
+
+    private init(
+        _ address: String,
+        _ port: UInt16,
+        _ service: HTTPService,
+        _ limits: HTTPLimits
+    ) throws(HTTPServerError) {
         let socket = try ListeningSocket(address: address, port: port)
         self.port = socket.port
-        service = HTTPService(routes: routes, limits: limits)
+        self.service = service
         let context = unsafe Unmanaged.passRetained(service)
         let pointer = unsafe cmicrohttpd_start(
             socket.take(),
             limits.libraryConnectionsMax,
             limits.headerBytesMax,
             limits.idleSeconds,
+            1,
             requestReceived,
             requestCompleted,
             connectionChanged,
@@ -68,6 +105,8 @@ package final class HTTPServer: Sendable {
             return running
         }
         guard let running else { return }
+        // The library ends the process where it is stopped with a connection suspended.
+        service.answers.stop()
         unsafe MHD_stop_daemon(running.pointer)
         service.connections.stop()
         unsafe running.context.release()
@@ -80,14 +119,18 @@ package final class HTTPServer: Sendable {
 
 /// What the library's callbacks work with; the library holds one reference while the daemon runs.
 final class HTTPService: Sendable {
+    typealias Match = @Sendable (_ method: String, _ path: String) -> HTTPRouter.Match
+
     let connections: ConnectionLimits
-    private let router: HTTPRouter
+    let answers: DeferredAnswers
+    private let match: Match
     private let bodyBytesMax: Int
 
-    init(routes: [HTTPRoute], limits: HTTPLimits) {
-        router = HTTPRouter(routes)
+    init(_ limits: HTTPLimits, _ match: @escaping Match) {
+        self.match = match
         bodyBytesMax = limits.bodyBytesMax
         connections = ConnectionLimits(limits)
+        answers = DeferredAnswers(countMax: limits.answersMax)
     }
 
     enum Beginning {
@@ -98,26 +141,39 @@ final class HTTPService: Sendable {
     /// Decides on a request by its head, before its body is read.
     func begin(_ connection: borrowing HTTPConnection, method: String, path: String) -> Beginning {
         connections.headRead(connection.socket)
-        switch router.match(method: method, path: path) {
+        switch match(method, path) {
         case .refused(let response):
             return .refused(response)
-        case .route(let method, let handler):
-            let headers = connection.headers
-            if let announced = headers["content-length"].flatMap(Int.init),
-                announced > bodyBytesMax
-            {
+        case .found(let method, let handling):
+            let head = HTTPExchange.Head(
+                method: method,
+                path: path,
+                queryItems: connection.queryItems,
+                headerItems: connection.headerItems,
+                peer: IPAddress(ofPeer: connection.socket)
+            )
+            let announced = head.headerItems.last { $0.name == "content-length" }
+            if let bytes = announced.flatMap({ Int($0.value) }), bytes > bodyBytesMax {
                 return .refused(HTTPExchange.tooLarge)
             }
             return .exchange(
-                HTTPExchange(
-                    method: method,
-                    path: path,
-                    query: connection.query,
-                    headers: headers,
-                    bodyBytesMax: bodyBytesMax,
-                    handler: handler
-                )
+                HTTPExchange(head, bodyBytesMax: bodyBytesMax, handling: handling)
             )
+        }
+    }
+
+    /// The answer to a request that is read whole; nil where the connection rests until a task
+    /// has it.
+    func respond(
+        _ connection: borrowing HTTPConnection,
+        _ exchange: HTTPExchange
+    ) -> HTTPResponse? {
+        guard !exchange.isTooLarge else { return HTTPExchange.tooLarge }
+        switch exchange.handling {
+        case .immediate(let handler):
+            return handler(exchange.request)
+        case .deferred(let answer):
+            return exchange.response ?? answers.start(connection, exchange, answer)
         }
     }
 }

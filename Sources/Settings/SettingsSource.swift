@@ -112,7 +112,7 @@ package enum SettingInput: Sendable {
     case json(JSONValue)
 
     /// The text of a JSON string or of the environment; nil for any other JSON type.
-    var string: String? {
+    package var string: String? {
         switch self {
         case .text(let text): text
         case .json(let value): value.string

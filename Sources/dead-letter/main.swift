@@ -1,4 +1,5 @@
 import AppStore
+import AuditConsole
 import DeadLetters
 import Foundation
 
@@ -6,6 +7,7 @@ exit(
     await DeadLetterTool.run(
         Array(CommandLine.arguments.dropFirst()),
         environment: ProcessInfo.processInfo.environment,
-        now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
+        adding: ConsoleCommands.all
     )
 )

@@ -8,10 +8,12 @@ package struct RawClient: ~Copyable {
         case notConnected(Int32)
     }
 
-    /// - Parameter source: the last byte of the loopback address to come from: 127.0.0.x.
-    package init(port: UInt16, from source: UInt8 = 1) throws {
+    /// - Parameters:
+    ///   - source: the last byte of the loopback address to come from: 127.0.0.x.
+    ///   - silenceMax: seconds after which reading ends.
+    package init(port: UInt16, from source: UInt8 = 1, silenceMax: Int = 20) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var timeout = timeval(tv_sec: 20, tv_usec: 0)
+        var timeout = timeval(tv_sec: silenceMax, tv_usec: 0)
         setsockopt(
             descriptor,
             SOL_SOCKET,
@@ -75,6 +77,26 @@ package struct RawClient: ~Copyable {
             received.append(contentsOf: buffer[..<count])
         }
         return String(decoding: received, as: UTF8.self)
+    }
+
+    /// One HTTP message with its length, from an end that keeps the connection open.
+    package func readMessage() -> String {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while !Self.isWhole(received) {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            received.append(contentsOf: buffer[..<count])
+        }
+        return String(decoding: received, as: UTF8.self)
+    }
+
+    private static func isWhole(_ message: [UInt8]) -> Bool {
+        guard let end = message.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
+        let head = String(decoding: message[..<end.lowerBound], as: UTF8.self).lowercased()
+        let length = head.components(separatedBy: "\r\ncontent-length:").dropFirst().first
+        let digits = length?.drop { $0 == " " }.prefix { $0.isNumber } ?? ""
+        return message.count - end.upperBound >= Int(digits) ?? 0
     }
 
     /// True once the other end has closed, without waiting for it.

@@ -142,7 +142,7 @@ package enum DeadLetterText {
 
 extension DeadLetterText {
     /// The tokens and receipts of an original, decoded; empty where there are none.
-    static func decoded(_ original: DeadLetterOriginal, isRevealing: Bool) -> String {
+    package static func decoded(_ original: DeadLetterOriginal, isRevealing: Bool) -> String {
         let contents = UnverifiedContents(of: original.value ?? [])
         var text = ""
         for (index, part) in contents.parts.enumerated() {
@@ -172,9 +172,9 @@ extension DeadLetterText {
 }
 
 /// Bytes as people can read or copy them.
-enum BinaryText {
+package enum BinaryText {
     /// A word for what `body` gives: `text`, `hex` or `base64`.
-    static func form(_ bytes: [UInt8]) -> String {
+    package static func form(_ bytes: [UInt8]) -> String {
         if Printable.text(bytes) != nil {
             return "text"
         }
@@ -182,7 +182,7 @@ enum BinaryText {
     }
 
     /// Text as it is; a few bytes as hexadecimal digits; more as base64 in lines.
-    static func body(_ bytes: [UInt8]) -> String {
+    package static func body(_ bytes: [UInt8]) -> String {
         if let text = Printable.text(bytes) {
             return text
         }
@@ -197,7 +197,7 @@ enum BinaryText {
     }
 
     /// The same without what could be used again; of bytes that are no text the beginning.
-    static func redacted(_ bytes: [UInt8]) -> String {
+    package static func redacted(_ bytes: [UInt8]) -> String {
         guard Printable.text(bytes) == nil else {
             return String(decoding: Redaction.text(bytes), as: UTF8.self)
         }

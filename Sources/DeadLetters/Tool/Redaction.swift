@@ -2,7 +2,7 @@ import JSON
 
 /// Leaves out of a dead letter's contents what could be used again: tokens, signatures, receipts
 /// and the tokens of accounts.
-enum Redaction {
+package enum Redaction {
     /// A longer run of the characters of base64 is no word; base64 in lines has 64 or 76 of them.
     private static let runMax = 50
 
@@ -63,7 +63,7 @@ enum Redaction {
     }
 
     /// Text that may be no JSON, in one pass.
-    static func text(_ bytes: [UInt8]) -> [UInt8] {
+    package static func text(_ bytes: [UInt8]) -> [UInt8] {
         var kept: [UInt8] = []
         kept.reserveCapacity(bytes.count)
         var index = 0

@@ -1,0 +1,188 @@
+import HTTP
+import Settings
+
+/// A piece of a page, into which no text gets unescaped.
+///
+/// Markup comes from names that stand in this program's source (`StaticString`); all else is text
+/// and is escaped, in elements and attributes alike. Control characters, and what could reorder or
+/// hide text, are written as `\u{…}` (`Printable`).
+struct HTML: Sendable {
+    /// An attribute of an element.
+    struct Attribute: Sendable {
+        let name: StaticString
+        /// Nil for an attribute without a value, such as `disabled`.
+        let value: String?
+
+        init(_ name: StaticString, _ value: String?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    private var markup = ""
+
+    init() {}
+
+    init(_ content: (inout HTML) -> Void) {
+        content(&self)
+    }
+
+    var isEmpty: Bool { markup.isEmpty }
+
+    /// The whole page's bytes, doctype first.
+    var document: [UInt8] {
+        Array(("<!doctype html>\n" + markup).utf8)
+    }
+
+    mutating func append(_ other: HTML) {
+        markup += other.markup
+    }
+
+    /// A text on one line.
+    mutating func text(_ text: String) {
+        markup += Self.escaped(Printable.line(text))
+    }
+
+    /// A text whose line breaks count, for a `pre`.
+    mutating func lines(_ text: String) {
+        markup += Self.escaped(Printable.lines(text))
+    }
+
+    /// What a stranger wrote: its direction reaches no text around it, and of a long one the
+    /// beginning is shown, with how much is not.
+    mutating func foreign(_ text: String, bytesMax: Int = foreignBytesMax) {
+        let shown = Self.beginning(text, bytesMax)
+        let rest = text.utf8.count - shown.utf8.count
+        element("bdi") { $0.text(shown) }
+        if rest > 0 {
+            element("span", [.class("cut")], text: " … \(Figure.count(rest)) more bytes not shown")
+        }
+    }
+
+    static let foreignBytesMax = 2048
+
+    /// The beginning of a text, of at most so many bytes and of whole characters.
+    static func beginning(_ text: String, _ bytesMax: Int) -> String {
+        guard text.utf8.count > bytesMax else { return text }
+        var kept = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            bytes += UTF8.width(scalar)
+            guard bytes <= bytesMax else { break }
+            kept.append(scalar)
+        }
+        return String(kept)
+    }
+
+    mutating func element(
+        _ name: StaticString,
+        _ attributes: [Attribute] = [],
+        content: (inout HTML) -> Void
+    ) {
+        open(name, attributes)
+        content(&self)
+        markup += "</\(name)>"
+    }
+
+    mutating func element(_ name: StaticString, _ attributes: [Attribute] = [], text: String) {
+        element(name, attributes) { $0.text(text) }
+    }
+
+    /// An element that has no content, such as `input`.
+    mutating func void(_ name: StaticString, _ attributes: [Attribute] = []) {
+        open(name, attributes)
+    }
+
+    private mutating func open(_ name: StaticString, _ attributes: [Attribute]) {
+        markup += "<\(name)"
+        for attribute in attributes {
+            markup += " \(attribute.name)"
+            if let value = attribute.value {
+                markup += "=\"\(Self.escaped(Printable.line(value)))\""
+            }
+        }
+        markup += ">"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        escaped.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}
+
+extension HTML.Attribute {
+    static func `class`(_ name: String) -> Self { Self("class", name) }
+    static func id(_ name: String) -> Self { Self("id", name) }
+    static func name(_ name: String) -> Self { Self("name", name) }
+    static func type(_ name: String) -> Self { Self("type", name) }
+    static func value(_ text: String) -> Self { Self("value", text) }
+    static func label(_ text: String) -> Self { Self("aria-label", text) }
+    static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
+    /// Only where it holds.
+    static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] {
+        isSet ? [Self(name, nil)] : []
+    }
+}
+
+/// A link to a page of the console: what stands in it can neither leave the console nor run.
+struct LocalLink: Hashable, Sendable {
+    private let path: [String]
+    private let query: [HTTPItem]
+    private let fragment: String?
+
+    init(_ path: String..., query: [HTTPItem] = [], fragment: String? = nil) {
+        self.path = path
+        self.query = query
+        self.fragment = fragment
+    }
+
+    /// To what a request has asked for.
+    init(to request: HTTPRequest) {
+        path = request.path.split(separator: "/").map(String.init)
+        query = request.queryItems
+        fragment = nil
+    }
+
+    /// Reads a path and a query that `text` has written; nil for what would leave the console.
+    init?(parsing text: String) {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, first.hasPrefix("/"), text.utf8.count <= 4096 else {
+            return nil
+        }
+        path = first.split(separator: "/").map { HTTPForm.items(Array("x=\($0)".utf8)) }
+            .compactMap { $0.first?.value }
+        query = parts.count == 2 ? HTTPForm.items(Array(parts[1].utf8)) : []
+        fragment = nil
+    }
+
+    var text: String {
+        let place = "/" + path.map(HTTPForm.encoded).joined(separator: "/")
+        let question = query.isEmpty ? "" : "?" + HTTPForm.encoded(query)
+        return place + question + (fragment.map { "#" + HTTPForm.encoded($0) } ?? "")
+    }
+}
+
+/// Numbers for people.
+enum Figure {
+    /// With a comma between thousands.
+    static func count(_ number: some BinaryInteger) -> String {
+        let digits = Array(String(number.magnitude))
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,139 @@
+import HTTP
+import Store
+
+/// The forms by which operators decide on dead letters.
+enum DecisionForms {
+    static let kinds: [(kind: DeadLetterAction.Kind, label: String)] = [
+        (.resolved, "Resolve: dealt with"), (.suppressed, "Suppress: nothing to deal with"),
+        (.reopened, "Reopen: has to be dealt with"),
+    ]
+
+    /// About one letter.
+    static func ofOne(
+        _ html: inout HTML,
+        id: String,
+        state: DeadLetterState,
+        token: String
+    ) {
+        html.form(LocalLink("letters", id, "state"), token) { html in
+            let current: DeadLetterAction.Kind? =
+                switch state {
+                case .open: .reopened
+                case .resolved: .resolved
+                case .suppressed: .suppressed
+                case .replayed: nil
+                }
+            kindAndNote(&html, kinds.filter { $0.kind != current }, id: "decision")
+        }
+    }
+
+    /// About all that a filter lets through.
+    static func ofMany(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
+        html.element("h2", text: "All \(Figure.count(count)) of them")
+        html.element("div", [.class("cards")]) { html in
+            html.element("div", [.class("card")]) { html in
+                html.element("h3", text: "Replay")
+                html.element(
+                    "p",
+                    text: "First a dry run shows what would be sent, and what today's verifier "
+                        + "says about each one. Nothing is sent before you confirm."
+                )
+                let link = LocalLink("replays", "new", query: filter.items)
+                html.element("a", [.class("button"), .href(link)], text: "Dry run")
+            }
+            html.element("div", [.class("card")]) { html in
+                html.element("h3", text: "Decide")
+                html.form(LocalLink("decisions"), token) { html in
+                    let query = HTTPForm.encoded(filter.items)
+                    html.void("input", [.type("hidden"), .name("filter"), .value(query)])
+                    kindAndNote(&html, kinds, id: "decision")
+                }
+            }
+        }
+    }
+
+    private static func kindAndNote(
+        _ html: inout HTML,
+        _ kinds: [(kind: DeadLetterAction.Kind, label: String)],
+        id: String
+    ) {
+        html.element("div", [.class("field")]) { html in
+            html.element("label", [HTML.Attribute("for", "\(id)-kind")], text: "Decision")
+            html.element("select", [.id("\(id)-kind"), .name("kind")]) { html in
+                for (kind, label) in kinds {
+                    html.element("option", [.value(kind.rawValue)], text: label)
+                }
+            }
+        }
+        html.field(
+            "Note",
+            id: "\(id)-note",
+            [
+                .type("text"), .name("note"), HTML.Attribute("required", nil),
+                HTML.Attribute("maxlength", "500"), HTML.Attribute("autocomplete", "off"),
+            ],
+            hint: "Why: it stands in the history for ever."
+        )
+        html.element("button", text: "Write down")
+    }
+}
+
+/// What the forms of `DecisionForms` do.
+struct Decisions: Sendable {
+    let sources: ConsoleSources
+
+    private static let decideDeadline = Duration.seconds(120)
+
+    /// A decision as it was posted; nil where the form lacks something.
+    private func decision(
+        _ request: ConsoleRequest
+    ) -> (kind: DeadLetterAction.Kind, note: String)? {
+        let kind = request.field("kind").flatMap { DeadLetterAction.Kind(rawValue: $0) }
+        guard let kind, DecisionForms.kinds.contains(where: { $0.kind == kind }),
+            let note = request.field("note"), (1...2000).contains(note.utf8.count)
+        else { return nil }
+        return (kind, note)
+    }
+
+    private static let incomplete = Page.notice(
+        "Not complete",
+        status: 400,
+        "A decision and a note of at most 2,000 bytes are needed. Nothing was changed."
+    )
+
+    /// About one letter: writes it down and shows the letter.
+    func ofOne(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let id = request.parameters[0]
+        guard let decision = decision(request) else { return .page(Self.incomplete) }
+        guard try await !DeadLetterTable.get([id], on: sources.database).isEmpty else {
+            return .page(LetterPage.unknown)
+        }
+        let action = NewDeadLetterAction(
+            who: request.visitor.name.auditor,
+            kind: decision.kind,
+            why: decision.note,
+            deadLetterID: id
+        )
+        try await DeadLetterActionTable.append([action], on: sources.database)
+        return .redirect(LocalLink("letters", id, query: [HTTPItem("done", "1")]))
+    }
+
+    /// About all that a filter lets through.
+    func ofMany(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
+        let filter = LetterFilter(items, now: sources.now())
+        guard let decision = decision(request), filter.problems.isEmpty, filter.text == nil,
+            !filter.items.isEmpty
+        else { return .page(Self.incomplete) }
+        let count = try await DeadLetterActionTable.decide(
+            decision.kind,
+            filter.query,
+            who: request.visitor.name.auditor,
+            why: decision.note,
+            deadline: Self.decideDeadline,
+            on: sources.database
+        )
+        let done = HTTPItem("done", String(count))
+        return .redirect(LocalLink("search", query: filter.items + [done]))
+    }
+}

@@ -1,0 +1,192 @@
+import AppStore
+import HTTP
+
+/// Dead letters per hour by reason: bars that stand on each other, and the same as a table.
+struct HourlyChart: Sendable {
+    struct Series: Sendable, Equatable {
+        /// A reason; nil for all others together.
+        let reason: String?
+        /// By the hour's beginning; hours without any are missing.
+        let letters: [Int64: Int64]
+
+        var name: String { reason ?? "other reasons" }
+        var total: Int64 { letters.values.reduce(0, +) }
+    }
+
+    /// The beginnings of the hours, in milliseconds, the first first.
+    let hours: [Int64]
+    /// The largest first, the others last.
+    let series: [Series]
+
+    static let hourMilliseconds: Int64 = 3_600_000
+    static let seriesMax = 6
+
+    private static let width = 960.0
+    private static let height = 240.0
+    private static let left = 56.0
+    private static let bottom = 24.0
+    private static let top = 10.0
+
+    private func total(_ hour: Int64) -> Int64 {
+        series.reduce(0) { $0 + ($1.letters[hour] ?? 0) }
+    }
+
+    /// What the bars are measured by: a round number that none exceeds.
+    var scale: Int64 { Self.roundScale(hours.map(total).max() ?? 0) }
+
+    static func roundScale(_ largest: Int64) -> Int64 {
+        var unit: Int64 = 1
+        while true {
+            for factor in [1, 2, 5] as [Int64] where largest <= unit * factor * 4 {
+                return unit * factor * 4
+            }
+            unit *= 10
+        }
+    }
+
+    func write(to html: inout HTML) {
+        html.element("figure", [.class("plain")]) { html in
+            html.element(
+                "svg",
+                [
+                    .class("chart"), HTML.Attribute("viewBox", "0 0 960 240"),
+                    HTML.Attribute("role", "img"), .label(summary),
+                    HTML.Attribute("preserveAspectRatio", "xMidYMid meet"),
+                ]
+            ) { html in
+                rules(&html)
+                bars(&html)
+                labels(&html)
+            }
+            html.element("ul", [.class("legend")]) { html in
+                for (index, series) in series.enumerated() {
+                    html.element("li") { html in
+                        html.element("i", [.class(Self.colour(series, index))], text: "")
+                        if let reason = series.reason {
+                            html.reason(reason)
+                        } else {
+                            html.text(series.name)
+                        }
+                        html.text(" \(Figure.count(series.total))")
+                    }
+                }
+            }
+        }
+        html.element("details") { html in
+            html.element("summary", text: "The same as a table")
+            table(&html)
+        }
+    }
+
+    private var summary: String {
+        let parts = series.map { "\($0.name) \(Figure.count($0.total))" }
+        return "Dead letters per hour, \(hours.count) hours: "
+            + (parts.isEmpty ? "none" : parts.joined(separator: ", "))
+    }
+
+    private static func colour(_ series: Series, _ index: Int) -> String {
+        series.reason == nil ? "s\(seriesMax)" : "s\(index)"
+    }
+
+    private func y(_ letters: Int64) -> Double {
+        let room = Self.height - Self.bottom - Self.top
+        return Self.height - Self.bottom - room * Double(letters) / Double(scale)
+    }
+
+    private func rules(_ html: inout HTML) {
+        for step in 0...4 {
+            let letters = scale / 4 * Int64(step)
+            let height = Self.digits(y(letters))
+            html.element(
+                "line",
+                [
+                    .class("rule"), HTML.Attribute("x1", Self.digits(Self.left)),
+                    HTML.Attribute("x2", Self.digits(Self.width)), HTML.Attribute("y1", height),
+                    HTML.Attribute("y2", height),
+                ],
+                text: ""
+            )
+            html.element(
+                "text",
+                [
+                    HTML.Attribute("x", Self.digits(Self.left - 8)), HTML.Attribute("y", height),
+                    HTML.Attribute("dy", "4"), HTML.Attribute("text-anchor", "end"),
+                ],
+                text: Figure.count(letters)
+            )
+        }
+    }
+
+    private func bars(_ html: inout HTML) {
+        let step = (Self.width - Self.left) / Double(max(hours.count, 1))
+        let bar = max(1, step - max(1, step * 0.18))
+        for (column, hour) in hours.enumerated() {
+            var below: Int64 = 0
+            let x = Self.left + Double(column) * step + (step - bar) / 2
+            for (index, series) in series.enumerated() {
+                guard let letters = series.letters[hour], letters > 0 else { continue }
+                let top = y(below + letters)
+                let rectangle: [HTML.Attribute] = [
+                    .class(Self.colour(series, index)), HTML.Attribute("x", Self.digits(x)),
+                    HTML.Attribute("y", Self.digits(top)),
+                    HTML.Attribute("width", Self.digits(bar)),
+                    HTML.Attribute("height", Self.digits(max(0.5, y(below) - top))),
+                ]
+                html.element("rect", rectangle) { html in
+                    let count = "\(series.name): \(Figure.count(letters))"
+                    html.element("title", text: "\(Self.hourText(hour)) \(count)")
+                }
+                below += letters
+            }
+        }
+    }
+
+    private func labels(_ html: inout HTML) {
+        let step = (Self.width - Self.left) / Double(max(hours.count, 1))
+        let isLong = hours.count > 48
+        for (column, hour) in hours.enumerated() {
+            let ofDay = hour / Self.hourMilliseconds % 24
+            guard isLong ? ofDay == 0 : ofDay.isMultiple(of: 4) else { continue }
+            let whole = Self.hourText(hour)
+            html.element(
+                "text",
+                [
+                    HTML.Attribute("x", Self.digits(Self.left + (Double(column) + 0.5) * step)),
+                    HTML.Attribute("y", Self.digits(Self.height - 6)),
+                    HTML.Attribute("text-anchor", "middle"),
+                ],
+                text: String(isLong || ofDay == 0 ? whole.prefix(10).suffix(5) : whole.suffix(5))
+            )
+        }
+    }
+
+    private func table(_ html: inout HTML) {
+        let columns: [TableColumn] =
+            [.text("Hour (UTC)")] + series.map { .number($0.name) } + [.number("All")]
+        html.table("Dead letters per hour by reason, hours without any left out", columns) { html in
+            for hour in hours.reversed() where total(hour) > 0 {
+                html.element("tr") { html in
+                    html.element(
+                        "th",
+                        [HTML.Attribute("scope", "row"), .class("time")],
+                        text: Self.hourText(hour)
+                    )
+                    for series in series { html.number(series.letters[hour] ?? 0) }
+                    html.number(total(hour))
+                }
+            }
+        }
+    }
+
+    /// `2026-01-31 12:00`.
+    private static func hourText(_ hour: Int64) -> String {
+        let text = Timestamp(milliseconds: hour).description
+        return String(text.prefix(16).map { $0 == "T" ? " " : $0 })
+    }
+
+    /// With one decimal.
+    private static func digits(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return "\(tenths / 10).\(abs(tenths % 10))"
+    }
+}

@@ -1,0 +1,215 @@
+import AppStore
+import DeadLetters
+import HTTP
+import Records
+import Store
+
+/// Everything known about one dead letter, as `dead-letter show` prints it.
+struct LetterPage: Sendable {
+    let sources: ConsoleSources
+
+    static let unknown = Page.notice(
+        "Not indexed",
+        status: 404,
+        "The index knows no dead letter of this ID. It may be newer than the index: see "
+            + "'dead-letter index'."
+    )
+
+    /// All of it, so that no redaction is overlooked.
+    private static let historyMax = 10_000
+    private static let historyShown = 200
+
+    /// A letter with its original, or why that could not be read.
+    struct Contents: Sendable {
+        let row: DeadLetterRow
+        let history: [DeadLetterAction]
+        let whole: (letter: DeadLetter, original: DeadLetterOriginal)?
+        let problem: String?
+    }
+
+    func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let contents = try await contents(request.parameters[0]) else {
+            return .page(Self.unknown)
+        }
+        return .page(page(request, contents, isRevealing: false))
+    }
+
+    /// Shows the letter whole, after it is written down who did so and why.
+    func reveal(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let why = request.field("why") ?? ""
+        guard (1...2000).contains(why.utf8.count) else {
+            return .page(
+                .notice(
+                    "Not revealed",
+                    status: 400,
+                    "Say why, in at most 2,000 bytes: it is written down beside your name."
+                )
+            )
+        }
+        guard let contents = try await contents(request.parameters[0]) else {
+            return .page(Self.unknown)
+        }
+        let action = NewDeadLetterAction(
+            who: request.visitor.name.auditor,
+            kind: .revealed,
+            why: why,
+            deadLetterID: contents.row.id
+        )
+        try await DeadLetterActionTable.append([action], on: sources.database)
+        return .page(page(request, contents, isRevealing: true))
+    }
+
+    private static let redacted = "The original was redacted: its place and its link are kept."
+
+    private func contents(_ id: String) async throws -> Contents? {
+        let rows = try await DeadLetterTable.get([id], on: sources.database)
+        guard let row = rows.first(where: { $0.id == id }) else { return nil }
+        let history = try await DeadLetterActionTable.history(
+            of: id,
+            limit: Self.historyMax,
+            on: sources.database
+        )
+        guard !history.contains(where: { $0.kind == .redacted }) else {
+            // An earlier copy may lie in the topic still.
+            return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
+        }
+        let position = RecordPosition(
+            topic: sources.topic.name,
+            partition: row.letterPartition,
+            offset: row.letterOffset
+        )
+        do {
+            let found = try await sources.topic.read(at: position)
+            guard let found, found.letter.id == id else {
+                let problem = "It lies no more at \(position): retention may have removed it."
+                return Contents(row: row, history: history, whole: nil, problem: problem)
+            }
+            guard found.letter.value != .redacted else {
+                return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
+            }
+            let whole = (found.letter, DeadLetterOriginal(found.record))
+            return Contents(row: row, history: history, whole: whole, problem: nil)
+        } catch {
+            let problem = "Kafka did not give it: \(error)"
+            return Contents(row: row, history: history, whole: nil, problem: problem)
+        }
+    }
+
+    private func page(
+        _ request: ConsoleRequest,
+        _ contents: Contents,
+        isRevealing: Bool
+    ) -> Page {
+        let row = contents.row
+        return Page("Letter \(row.id.prefix(12))", section: nil) { html in
+            html.element("h1") { html in
+                html.text("Dead letter ")
+                html.element("span", [.class("mono"), HTML.Attribute("data-copy", "ID")]) {
+                    $0.foreign(row.id, bytesMax: 64)
+                }
+            }
+            if request.argument("done") != nil { html.notice("Written down.", .done) }
+            if isRevealing {
+                html.notice(
+                    "Tokens, receipts and account tokens are shown. It is written down that you "
+                        + "looked.",
+                    .note
+                )
+            }
+            html.element("p", [.class("lead")]) { html in
+                html.reason(row.reason)
+                html.text(" ")
+                html.tag(row.deadLetterClass)
+                html.text(" ")
+                html.tag(row.state.rawValue)
+            }
+            html.element("div", [.class("columns")]) { html in
+                html.element("div") { html in
+                    explanation(&html, row)
+                    LetterFacts.write(row, contents.whole?.letter, to: &html)
+                    original(&html, contents, isRevealing: isRevealing)
+                }
+                html.element("div") { html in
+                    aside(&html, request, contents, isRevealing: isRevealing)
+                }
+            }
+        }
+    }
+
+    private func explanation(_ html: inout HTML, _ row: DeadLetterRow) {
+        html.element("section", [.class("card"), .label("Why it was refused")]) { html in
+            html.element("h2", text: "Why it was refused")
+            if let reason = RefusalReason(rawValue: row.reason) {
+                let guide = RefusalGuide(reason)
+                html.element("p") { html in
+                    html.element("b", text: "The rule: ")
+                    html.text(guide.rule)
+                }
+                html.element("p") { html in
+                    html.element("b", text: "What to do: ")
+                    html.text(guide.advice)
+                }
+            }
+            html.element("p") { html in
+                html.element("b", text: "Here: ")
+                html.foreign(row.detail.isEmpty ? "no detail" : row.detail)
+            }
+        }
+    }
+
+    private func original(_ html: inout HTML, _ contents: Contents, isRevealing: Bool) {
+        guard let (letter, original) = contents.whole else {
+            html.element("h2", text: "The original")
+            html.notice(contents.problem ?? "", .alert)
+            return
+        }
+        OriginalContents(letter: letter, original: original, isRevealing: isRevealing)
+            .write(to: &html)
+    }
+
+    private func aside(
+        _ html: inout HTML,
+        _ request: ConsoleRequest,
+        _ contents: Contents,
+        isRevealing: Bool
+    ) {
+        let row = contents.row
+        if request.visitor.role >= .operator {
+            html.element("section", [.class("card"), .label("Decide")]) { html in
+                html.element("h2", text: "Decide")
+                DecisionForms.ofOne(&html, id: row.id, state: row.state, token: request.formToken)
+                let link = LocalLink("replays", "new", query: [HTTPItem("id", row.id)])
+                html.element("p", [.class("hint")]) { html in
+                    html.text("Or ")
+                    html.element("a", [.href(link)], text: "replay it")
+                    html.text(", after a dry run.")
+                }
+            }
+        }
+        if request.visitor.role >= .investigator, !isRevealing {
+            html.element("section", [.class("card"), .label("Reveal")]) { html in
+                html.element("h2", text: "Reveal")
+                html.form(LocalLink("letters", row.id, "reveal"), request.formToken) { html in
+                    html.field(
+                        "Why",
+                        id: "why",
+                        [
+                            .type("text"), .name("why"), HTML.Attribute("required", nil),
+                            HTML.Attribute("maxlength", "500"),
+                            HTML.Attribute("autocomplete", "off"),
+                        ],
+                        hint: "Written down with your name before anything is shown."
+                    )
+                    html.element("button", text: "Show tokens and personal data")
+                }
+            }
+        }
+        html.element("h2", text: "History")
+        guard !contents.history.isEmpty else {
+            html.element("p", [.class("soft")], text: "Nobody has done anything about it.")
+            return
+        }
+        let shown = Array(contents.history.prefix(Self.historyShown))
+        html.actions(shown, caption: "The last first", withLetters: false)
+    }
+}

@@ -1,0 +1,185 @@
+import AppStore
+import HTTP
+import Store
+
+/// What was refused lately, what of it is open, and what there is most of.
+struct OverviewPage: Sendable {
+    let sources: ConsoleSources
+
+    private static let groupsMax = 10
+    private static let spans = [(hours: 24, name: "24 hours"), (hours: 168, name: "7 days")]
+
+    private struct Contents: Sendable {
+        let now: Timestamp
+        let span: (hours: Int, name: String)
+        let open: Int64
+        let oldestOpen: Timestamp?
+        let refused: Int64
+        let classes: [DeadLetterCounts.Count]
+        let chart: HourlyChart
+        let groups: [DeadLetterGroup]
+    }
+
+    func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let hours = request.argument("hours").flatMap { Int($0) }
+        let span = Self.spans.first { $0.hours == hours } ?? Self.spans[0]
+        return .page(page(try await contents(span)))
+    }
+
+    private func contents(_ span: (hours: Int, name: String)) async throws -> Contents {
+        let now = sources.now()
+        let database = sources.database
+        var open = DeadLetterQuery()
+        open.states = [.open]
+        var recent = DeadLetterQuery()
+        let hour = HourlyChart.hourMilliseconds
+        let end = (now.milliseconds / hour + 1) * hour
+        recent.since = Timestamp(milliseconds: end - Int64(span.hours) * hour)
+        return Contents(
+            now: now,
+            span: span,
+            open: try await DeadLetterCounts.count(open, on: database),
+            oldestOpen: try await DeadLetterCounts.oldest(open, on: database),
+            refused: try await DeadLetterCounts.count(recent, on: database),
+            classes: try await DeadLetterCounts.counts(
+                by: .deadLetterClass,
+                recent,
+                limit: 8,
+                on: database
+            ),
+            chart: try await chart(recent, span.hours, end: end),
+            groups: try await DeadLetterGroupTable.largest(
+                open,
+                now: now,
+                limit: Self.groupsMax,
+                on: database
+            )
+        )
+    }
+
+    private func chart(
+        _ query: DeadLetterQuery,
+        _ hourCount: Int,
+        end: Int64
+    ) async throws -> HourlyChart {
+        let hour = HourlyChart.hourMilliseconds
+        let reasons = try await DeadLetterCounts.counts(
+            by: .reason,
+            query,
+            limit: HourlyChart.seriesMax,
+            on: sources.database
+        ).compactMap(\.value)
+        var all = try await hourly(query, hourCount)
+        var series: [HourlyChart.Series] = []
+        for reason in reasons {
+            var ofReason = query
+            ofReason.reasons = [reason]
+            let letters = try await hourly(ofReason, hourCount)
+            for (hour, count) in letters { all[hour, default: 0] -= count }
+            series.append(HourlyChart.Series(reason: reason, letters: letters))
+        }
+        let rest = all.filter { $0.value > 0 }
+        if !rest.isEmpty { series.append(HourlyChart.Series(reason: nil, letters: rest)) }
+        let hours = (0..<Int64(hourCount)).map { end - (Int64(hourCount) - $0) * hour }
+        return HourlyChart(hours: hours, series: series)
+    }
+
+    private func hourly(_ query: DeadLetterQuery, _ hours: Int) async throws -> [Int64: Int64] {
+        let counts = try await DeadLetterCounts.counts(
+            by: .hour,
+            query,
+            limit: hours + 1,
+            on: sources.database
+        )
+        let pairs = counts.compactMap { count in
+            count.value.flatMap { Timestamp(iso8601: $0) }.map { ($0.milliseconds, count.letters) }
+        }
+        return Dictionary(pairs, uniquingKeysWith: +)
+    }
+
+    private func page(_ contents: Contents) -> Page {
+        Page("Overview", section: .overview) { html in
+            html.element("h1", text: "Overview")
+            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
+                html.element("p", [.class("lead")]) { html in
+                    html.text("As of ")
+                    html.time(contents.now)
+                    html.text(" UTC. The last ")
+                    for (index, span) in Self.spans.enumerated() {
+                        if index > 0 { html.text(" · ") }
+                        choice(&html, span, isChosen: span.hours == contents.span.hours)
+                    }
+                }
+                figures(&html, contents)
+                html.element("section", [.class("card"), .label("Refused per hour")]) { html in
+                    html.element("h2", text: "Refused per hour, by reason")
+                    contents.chart.write(to: &html)
+                }
+                html.element("h2", text: "Largest groups with open dead letters")
+                guard !contents.groups.isEmpty else {
+                    html.element("p", [.class("soft")], text: "Nothing is open.")
+                    return
+                }
+                html.groups(contents.groups, caption: "Dead letters that look alike")
+            }
+        }
+    }
+
+    private func choice(
+        _ html: inout HTML,
+        _ span: (hours: Int, name: String),
+        isChosen: Bool
+    ) {
+        guard !isChosen else { return html.element("b", text: span.name) }
+        let link = LocalLink(query: [HTTPItem("hours", String(span.hours))])
+        html.element("a", [.href(link)], text: span.name)
+    }
+
+    private func figures(_ html: inout HTML, _ contents: Contents) {
+        html.element("div", [.class("cards")]) { html in
+            html.figure("Open", Figure.count(contents.open)) { html in
+                let link = LocalLink("search", query: [HTTPItem("state", "open")])
+                html.element("a", [.href(link)], text: "Show them")
+            }
+            html.figure("Oldest open", age(contents)) { html in
+                if let oldest = contents.oldestOpen {
+                    html.text("of ")
+                    html.time(oldest)
+                } else {
+                    html.text("nothing is open")
+                }
+            }
+            html.figure("Refused", Figure.count(contents.refused)) { html in
+                html.text("in the last \(contents.span.name)")
+            }
+            html.figure("Of them forged", Figure.count(forged(contents))) { html in
+                let rest = contents.classes.filter { $0.value != "forged" }.compactMap { count in
+                    count.value.map { "\(Figure.count(count.letters)) \($0)" }
+                }
+                html.foreign(rest.isEmpty ? "no others" : rest.joined(separator: ", "))
+            }
+        }
+    }
+
+    private func forged(_ contents: Contents) -> Int64 {
+        contents.classes.first { $0.value == "forged" }?.letters ?? 0
+    }
+
+    private func age(_ contents: Contents) -> String {
+        guard let oldest = contents.oldestOpen else { return "–" }
+        let minutes = max(0, contents.now.milliseconds - oldest.milliseconds) / 60_000
+        if minutes < 120 { return "\(minutes) min" }
+        return minutes < 48 * 60 ? "\(minutes / 60) h" : "\(minutes / 1440) days"
+    }
+}
+
+extension HTML {
+    /// A number that matters, its name above and a remark below.
+    mutating func figure(_ label: String, _ number: String, _ remark: (inout HTML) -> Void) {
+        element("div", [.class("card figure")]) { html in
+            html.element("span", [.class("label")], text: label)
+            html.element("b", text: number)
+            html.element("span", content: remark)
+        }
+    }
+}

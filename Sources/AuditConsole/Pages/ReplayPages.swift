@@ -1,0 +1,265 @@
+import AppStore
+import DeadLetters
+import HTTP
+import Store
+
+/// Replays: what would be sent, what is sent, and what became of it.
+struct ReplayPages: Sendable {
+    let sources: ConsoleSources
+    let runs: ReplayRuns
+
+    private static let replaysMax = 100
+    private static let lettersShown = 200
+    private static let recordsShown = 200
+
+    var routes: [ConsoleRoute] {
+        [
+            ConsoleRoute(.get, "replays", .viewer, handler: list),
+            ConsoleRoute(.get, "replays/new", .operator, handler: dryRun),
+            ConsoleRoute(.get, "replays/*", .viewer, handler: one),
+            ConsoleRoute(.post, "replays", .operator, handler: begin),
+            ConsoleRoute(.post, "replays/*/continue", .operator, handler: resume),
+            ConsoleRoute(.post, "replays/*/stop", .operator, handler: stop),
+            ConsoleRoute(.post, "replays/*/abandon", .operator, handler: abandon),
+        ]
+    }
+
+    private func list(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let rows = try await runs.replays.newest(limit: Self.replaysMax)
+        let page = Page("Replays", section: .replays) { html in
+            html.element("h1", text: "Replays")
+            html.element(
+                "p",
+                [.class("lead")],
+                text: "Dead letters that were sent again. To begin one, search for the letters and "
+                    + "ask for a dry run."
+            )
+            guard !rows.isEmpty else {
+                html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
+                return
+            }
+            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
+                ReplayTables.list(&html, rows)
+            }
+        }
+        return .page(page)
+    }
+
+    private func one(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let number = Int64(request.parameters[0]),
+            let row = try await runs.replays.replay(number)
+        else { return .page(Self.unknown) }
+        let records = try await runs.replays.records(of: number, limit: Self.recordsShown)
+        let page = Page("Replay \(number)", section: .replays) { html in
+            html.element("h1", text: "Replay \(number)")
+            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
+                ReplayTables.progress(&html, row)
+                ReplayTables.records(&html, records, of: row)
+            }
+            if request.visitor.role >= .operator {
+                controls(&html, row, request.formToken)
+            }
+        }
+        return .page(page)
+    }
+
+    private static let unknown = Page.notice(
+        "Not found",
+        status: 404,
+        "There is no replay of this number."
+    )
+
+    private func controls(_ html: inout HTML, _ row: ReplayRow, _ token: String) {
+        let number = String(row.number)
+        let isRunning = runs.isRunning(row.number)
+        guard isRunning || (row.effectiveState != .completed && !row.isHeld) else { return }
+        html.element("h2", text: "What to do")
+        html.element("div", [.class("actions")]) { html in
+            guard !isRunning else {
+                html.form(LocalLink("replays", number, "stop"), token) { html in
+                    html.element("button", text: "Stop in good order")
+                }
+                return
+            }
+            html.form(LocalLink("replays", number, "continue"), token) { html in
+                html.element("button", [.class("primary")], text: "Send what is left")
+            }
+        }
+        guard !isRunning else { return }
+        html.element("h3", text: "Or abandon it")
+        html.form(LocalLink("replays", number, "abandon"), token) { html in
+            Self.why(&html, hint: "What it has not sent may then be replayed by another one.")
+            html.element("button", text: "Abandon")
+        }
+    }
+
+    private static func why(_ html: inout HTML, hint: String) {
+        html.field(
+            "Why",
+            id: "why",
+            [
+                .type("text"), .name("why"), HTML.Attribute("required", nil),
+                HTML.Attribute("maxlength", "500"), HTML.Attribute("autocomplete", "off"),
+            ],
+            hint: hint
+        )
+    }
+}
+
+extension ReplayPages {
+    /// What the query of a dry run, or its confirmation, selects.
+    private func selection(_ filter: LetterFilter) -> ReplaySelection? {
+        guard filter.problems.isEmpty, filter.text == nil, !filter.items.isEmpty else { return nil }
+        return ReplaySelection(filter.query, text: filter.words)
+    }
+
+    private static let nothingChosen = Page.notice(
+        "Nothing chosen",
+        status: 400,
+        "Choose dead letters by a filter of the search page, or by an ID. Nothing was sent."
+    )
+
+    private func dryRun(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let filter = LetterFilter(request.http.queryItems, now: sources.now())
+        guard let selection = selection(filter) else { return .page(Self.nothingChosen) }
+        do {
+            let plan = try await runs.replays.prepare(selection)
+            return .page(planned(plan, filter, request.formToken))
+        } catch let error as ReplayError {
+            return .page(.notice("No dry run", status: 409, error.description))
+        }
+    }
+
+    private func planned(_ plan: ReplayPlan, _ filter: LetterFilter, _ token: String) -> Page {
+        Page("Dry run", section: .replays) { html in
+            html.element("h1", text: "Dry run")
+            html.element("p", [.class("lead")]) { html in
+                html.text("Nothing is sent yet. Chosen: ")
+                html.foreign(filter.words, bytesMax: 500)
+                html.text(". ")
+                html.element("a", [.href(filter.link)], text: "Change the filter")
+            }
+            if let note = plan.note { html.notice(note, .note) }
+            ReplayTables.plan(&html, plan)
+            ReplayTables.letters(&html, plan, limit: Self.lettersShown)
+            guard plan.count > 0 else { return }
+            html.element("h2", text: "Send them")
+            html.element("div", [.class("card")]) { html in
+                html.form(LocalLink("replays"), token) { html in
+                    confirmation(&html, plan, filter)
+                }
+            }
+        }
+    }
+
+    private func confirmation(_ html: inout HTML, _ plan: ReplayPlan, _ filter: LetterFilter) {
+        let count = String(plan.count)
+        let limits = ReplayLimits()
+        let query = HTTPForm.encoded(filter.items)
+        html.void("input", [.type("hidden"), .name("filter"), .value(query)])
+        html.void("input", [.type("hidden"), .name("count"), .value(count)])
+        Self.why(&html, hint: "Written down before the first record leaves.")
+        html.element("div", [.class("filters")]) { html in
+            html.field(
+                "Records per second",
+                id: "rate",
+                [.type("number"), .name("rate"), .value(String(limits.rate))]
+                    + [HTML.Attribute("min", "1"), HTML.Attribute("max", "10000")]
+            )
+            html.field(
+                "Stop above this percentage",
+                id: "share",
+                [
+                    .type("number"), .name("share"), HTML.Attribute("min", "0"),
+                    HTML.Attribute("max", "100"),
+                    .value(String(Int(limits.failingShareMax * 100))),
+                ],
+                hint: "Refused again, of the last hundred."
+            )
+        }
+        html.element("p") { html in
+            html.element("label", [.class("check")]) { html in
+                html.void(
+                    "input",
+                    [.type("checkbox"), .name("confirmed"), .value(count)]
+                        + [HTML.Attribute("required", nil)]
+                )
+                html.text("Send \(Figure.count(plan.count)) records again")
+            }
+        }
+        html.element("button", [.class("primary")], text: "Begin the replay")
+    }
+
+    /// Plans again, because time has passed, and begins where it is still what was confirmed.
+    private func begin(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
+        let filter = LetterFilter(items, now: sources.now())
+        guard let selection = selection(filter), let why = request.field("why"),
+            let confirmed = request.field("confirmed").flatMap({ Int($0) }),
+            let rate = request.field("rate").flatMap({ Int($0) }),
+            let share = request.field("share").flatMap({ Int($0) })
+        else { return .page(Self.nothingChosen) }
+        var limits = ReplayLimits()
+        limits.rate = rate
+        limits.failingShareMax = Double(share) / 100
+        do {
+            let plan = try await runs.replays.prepare(selection)
+            guard plan.count == confirmed else {
+                return .page(
+                    .notice(
+                        "Not the same any more",
+                        status: 409,
+                        "You confirmed \(Figure.count(confirmed)) dead letters; now it would be "
+                            + "\(Figure.count(plan.count)). Nothing was sent: look at the dry run "
+                            + "again."
+                    )
+                )
+            }
+            let who = request.visitor.name.auditor
+            let begun = try await runs.replays.begin(plan, who: who, why: why, limits: limits)
+            runs.start(begun.number, who: who)
+            return .redirect(LocalLink("replays", String(begun.number)))
+        } catch let error as ReplayError {
+            return .page(.notice("Not begun", status: 409, error.description))
+        }
+    }
+
+    private func resume(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let number = Int64(request.parameters[0]),
+            let row = try await runs.replays.replay(number)
+        else { return .page(Self.unknown) }
+        guard row.effectiveState != .completed, !row.isHeld else {
+            return .page(
+                .notice(
+                    "Not continued",
+                    status: 409,
+                    "It is completed, or another process runs it."
+                )
+            )
+        }
+        runs.start(number, who: request.visitor.name.auditor)
+        return .redirect(LocalLink("replays", String(number)))
+    }
+
+    private func stop(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let why = "stopped by \(request.visitor.name)"
+        guard let number = Int64(request.parameters[0]), runs.stop(number, why: why) else {
+            return .page(
+                .notice("Not stopped", status: 409, "This console does not run that replay.")
+            )
+        }
+        return .redirect(LocalLink("replays", String(number)))
+    }
+
+    private func abandon(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        guard let number = Int64(request.parameters[0]), let why = request.field("why") else {
+            return .page(Self.unknown)
+        }
+        do {
+            try await runs.replays.abandon(number, who: request.visitor.name.auditor, why: why)
+            return .redirect(LocalLink("replays", String(number)))
+        } catch let error as ReplayError {
+            return .page(.notice("Not abandoned", status: 409, error.description))
+        }
+    }
+}

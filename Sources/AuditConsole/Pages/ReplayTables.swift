@@ -1,0 +1,174 @@
+import AppStore
+import DeadLetters
+import HTTP
+import Records
+import Store
+
+/// What is shown of replays.
+enum ReplayTables {
+    static func list(_ html: inout HTML, _ rows: [ReplayRow]) {
+        let columns: [TableColumn] = [
+            .text("Replay"), .text("Begun (UTC)"), .text("Who"), .text("State"),
+            .number("Letters"), .number("Accepted"), .number("Refused"), .text("Why"),
+            .text("Chosen"),
+        ]
+        html.table("Replays, the last first", columns) { html in
+            for row in rows {
+                html.element("tr") { html in
+                    html.element("th", [HTML.Attribute("scope", "row")]) { html in
+                        let link = LocalLink("replays", String(row.number))
+                        let attributes = [.href(link), HTML.Attribute("data-row", nil)]
+                        html.element("a", attributes, text: String(row.number))
+                    }
+                    html.element("td") { $0.time(Timestamp(row.begunAt)) }
+                    html.element("td") { $0.foreign(row.who, bytesMax: 80) }
+                    html.element("td") { $0.tag(row.effectiveState.rawValue) }
+                    html.number(row.count)
+                    html.number(row.counts.accepted)
+                    html.number(row.counts.refused)
+                    html.element("td", [.class("wide")]) { $0.foreign(row.why, bytesMax: 200) }
+                    html.element("td", [.class("wide")]) { $0.foreign(row.filter, bytesMax: 200) }
+                }
+            }
+        }
+    }
+
+    /// Where a replay stands.
+    static func progress(_ html: inout HTML, _ row: ReplayRow) {
+        html.element("p", [.class("lead")]) { html in
+            html.tag(row.effectiveState.rawValue)
+            html.text(" begun ")
+            html.time(Timestamp(row.begunAt))
+            html.text(" UTC by ")
+            html.foreign(row.who, bytesMax: 120)
+        }
+        if !row.note.isEmpty {
+            html.element("p", [.class("note"), HTML.Attribute("role", "status")]) {
+                $0.foreign(row.note, bytesMax: 1000)
+            }
+        }
+        let counts = row.counts
+        let decided = counts.accepted + counts.refused + counts.unsent + counts.unknown
+        html.element(
+            "progress",
+            [
+                HTML.Attribute("max", String(max(1, row.count))), .value(String(decided)),
+                .label("\(Figure.count(decided)) of \(Figure.count(row.count)) decided"),
+            ],
+            text: ""
+        )
+        html.element("div", [.class("cards")]) { html in
+            html.figure("Letters", Figure.count(row.count)) {
+                $0.text("\(Figure.count(counts.sent)) sent")
+            }
+            html.figure("Accepted", Figure.count(counts.accepted)) { $0.text("of those sent") }
+            html.figure("Refused again", Figure.count(counts.refused)) {
+                $0.text("new dead letters")
+            }
+            html.figure("Not known", Figure.count(counts.unknown)) {
+                $0.text("\(Figure.count(counts.unsent)) never sent")
+            }
+        }
+        html.element("dl", [.class("facts")]) { html in
+            html.fact("Why") { $0.foreign(row.why, bytesMax: 2000) }
+            html.fact("Chosen") { $0.foreign(row.filter, bytesMax: 1000) }
+            html.fact("Rate") { $0.text("\(Figure.count(row.rate)) records per second at most") }
+            html.fact("Stops") {
+                $0.text("above \(Int(row.failingShareMax * 100)) % refused of the last hundred")
+            }
+        }
+    }
+
+    static func records(_ html: inout HTML, _ records: [ReplayRecordRow], of row: ReplayRow) {
+        html.element("h2", text: "Records")
+        let more = Int64(records.count) < row.count ? "the first \(records.count), " : ""
+        html.table(
+            "\(more)of \(Figure.count(row.count)) records",
+            [.text("Letter"), .text("Sent (UTC)"), .text("To"), .text("Outcome"), .text("Reason")]
+        ) { html in
+            for record in records {
+                html.element("tr") { html in
+                    html.element("th", [HTML.Attribute("scope", "row")]) {
+                        $0.letter(record.letterID, isRow: true)
+                    }
+                    html.element("td") { html in
+                        if let at = record.sentAt {
+                            html.time(Timestamp(at))
+                        } else {
+                            html.optional(nil)
+                        }
+                    }
+                    html.element("td") { html in
+                        let place = [
+                            record.sentTopic, record.sentPartition.map { String($0) },
+                            record.sentOffset.map { String($0) },
+                        ].compactMap { $0 }.joined(separator: "/")
+                        html.optional(place.isEmpty ? nil : place)
+                    }
+                    html.element("td") { html in
+                        html.tag(record.outcome?.rawValue ?? "waiting")
+                        if let letter = record.refusedAs {
+                            html.text(" as ")
+                            html.letter(letter)
+                        }
+                    }
+                    html.element("td", [.class("wide")]) {
+                        $0.foreign(record.outcomeReason, bytesMax: 300)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sums of a dry run.
+    static func plan(_ html: inout HTML, _ plan: ReplayPlan) {
+        html.element("div", [.class("cards")]) { html in
+            html.figure("Would be sent", Figure.count(plan.count)) { html in
+                html.text(words(plan.topics))
+            }
+            html.figure("Today's verifier", plan.isClean ? "nothing against it" : "look") { html in
+                html.text(words(plan.verdicts))
+            }
+            html.figure("Left out", Figure.count(plan.skipped.count)) { html in
+                html.text(words(plan.skippedCounts))
+            }
+        }
+    }
+
+    private static func words(_ counts: [String: Int]) -> String {
+        let parts = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\(Figure.count($0.value)) \($0.key)" }
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+
+    static func letters(_ html: inout HTML, _ plan: ReplayPlan, limit: Int) {
+        guard plan.count > 0 else {
+            html.element("p", [.class("soft")], text: "Nothing would be sent.")
+            return
+        }
+        html.element("h2", text: "One by one")
+        let more = plan.count > limit ? "The first \(limit) of " : ""
+        html.table(
+            "\(more)\(Figure.count(plan.count)) dead letters, the oldest first",
+            [
+                .text("Letter"), .text("Failed (UTC)"), .text("Refused for"),
+                .text("Would go to"), .text("Today"), .text("Detail"),
+            ]
+        ) { html in
+            for letter in plan.letters.prefix(limit) {
+                html.element("tr") { html in
+                    html.element("th", [HTML.Attribute("scope", "row")]) {
+                        $0.letter(letter.row.id, isRow: true)
+                    }
+                    html.element("td") { $0.time(letter.row.failedAt) }
+                    html.element("td") { $0.reason(letter.row.reason) }
+                    html.element("td") { $0.foreign(letter.row.source.position.topic) }
+                    html.element("td") { $0.tag(letter.verdict.name) }
+                    html.element("td", [.class("wide")]) {
+                        $0.foreign(letter.verdict.detail, bytesMax: 300)
+                    }
+                }
+            }
+        }
+    }
+}

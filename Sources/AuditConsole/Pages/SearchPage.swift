@@ -1,0 +1,164 @@
+import AppStore
+import HTTP
+import Store
+
+/// The search: filters in the query string, so that its address can be given to others.
+struct SearchPage: Sendable {
+    let sources: ConsoleSources
+
+    private static let pageSize = 50
+
+    func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let filter = LetterFilter(request.http.queryItems, now: sources.now())
+        let cursor = request.argument("after").flatMap { DeadLetterTable.Cursor(parsing: $0) }
+        var rows: [DeadLetterRow] = []
+        var count: Int64?
+        if filter.problems.isEmpty {
+            if let text = filter.text {
+                rows = try await DeadLetterTable.search(
+                    text,
+                    limit: Self.pageSize,
+                    on: sources.database
+                )
+            } else {
+                rows = try await DeadLetterTable.page(
+                    filter.query,
+                    after: cursor,
+                    limit: Self.pageSize + 1,
+                    on: sources.database
+                )
+                count = try await DeadLetterCounts.count(filter.query, on: sources.database)
+            }
+        }
+        return .page(page(request, filter, rows, count: count))
+    }
+
+    private func page(
+        _ request: ConsoleRequest,
+        _ filter: LetterFilter,
+        _ rows: [DeadLetterRow],
+        count: Int64?
+    ) -> Page {
+        Page("Search", section: .search) { html in
+            html.element("h1", text: "Search")
+            if let done = request.argument("done").flatMap({ Int64($0) }) {
+                html.notice("Written down for \(Figure.count(done)) dead letters.", .done)
+            }
+            for problem in filter.problems {
+                html.notice(problem, .alert)
+            }
+            form(&html, filter)
+            results(&html, filter, rows, count)
+            if filter.text == nil, !filter.items.isEmpty, let count, count > 0,
+                request.visitor.role >= .operator
+            {
+                DecisionForms.ofMany(&html, filter, count, token: request.formToken)
+            }
+        }
+    }
+
+    private func results(
+        _ html: inout HTML,
+        _ filter: LetterFilter,
+        _ rows: [DeadLetterRow],
+        _ count: Int64?
+    ) {
+        let shown = rows.prefix(Self.pageSize)
+        html.element("h2", text: "Results")
+        guard !rows.isEmpty else {
+            html.element("p", [.class("soft")], text: "No dead letter matches.")
+            return
+        }
+        let whole = count.map { " of \(Figure.count($0))" } ?? ""
+        html.letters(
+            Array(shown),
+            caption: "\(Figure.count(shown.count))\(whole) dead letters, the newest first"
+        )
+        if rows.count > Self.pageSize, let last = shown.last {
+            let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
+            html.element("p") { html in
+                let link = LocalLink("search", query: filter.items + [next])
+                html.element("a", [.class("button"), .href(link)], text: "Older ones")
+            }
+        }
+    }
+
+    private func form(_ html: inout HTML, _ filter: LetterFilter) {
+        let isOpen = filter.items.contains { $0.name != "q" }
+        html.element(
+            "form",
+            [HTML.Attribute("method", "get"), HTML.Attribute("action", "/search"), .class("card")]
+        ) { html in
+            html.field(
+                "Any identifier",
+                id: "q",
+                [
+                    .type("search"), .name("q"), .value(filter.value("q") ?? ""),
+                    HTML.Attribute("data-search", nil), HTML.Attribute("spellcheck", "false"),
+                ],
+                hint: "ID of a letter, transaction, bundle, product, group or worker; fingerprint; "
+                    + "or TOPIC/PARTITION/OFFSET. Other filters do not count beside it."
+            )
+            html.element("details", HTML.Attribute.flag("open", isOpen)) { html in
+                html.element("summary", text: "Filters")
+                html.element("div", [.class("filters")]) { fields(&$0, filter) }
+            }
+            html.element("div", [.class("actions")]) { html in
+                html.element("button", [.class("primary")], text: "Search")
+                html.element("a", [.href(LocalLink("search"))], text: "Clear")
+            }
+        }
+    }
+
+    private func fields(_ html: inout HTML, _ filter: LetterFilter) {
+        html.choice("Reason", "reason", RefusalReason.allCases.map(\.rawValue), filter)
+        html.choice("Class", "class", DeadLetterClass.allCases.map(\.rawValue), filter)
+        html.choice("State", "state", DeadLetterState.allCases.map(\.rawValue), filter)
+        html.choice("Stage", "stage", ["verify", "dedupe", "link", "entitle"], filter)
+        let texts = [
+            ("Failed since", "since", "2026-01-31, or 7d"),
+            ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),
+            ("Environment", "environment", "Production"), ("Product ID", "product", ""),
+            ("Transaction ID", "transaction", "of either kind"),
+            ("Certificate", "certificate", "beginning of its SHA-256"), ("Worker", "worker", ""),
+            ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
+        ]
+        for (label, name, example) in texts {
+            html.field(
+                label,
+                id: "filter-\(name)",
+                [
+                    .type("text"), .name(name), .value(filter.value(name) ?? ""),
+                    HTML.Attribute("spellcheck", "false"),
+                ],
+                hint: example.isEmpty ? nil : example
+            )
+        }
+    }
+}
+
+extension HTML {
+    /// A field with given values, none of them at first.
+    mutating func choice(
+        _ label: String,
+        _ name: String,
+        _ choices: [String],
+        _ filter: LetterFilter
+    ) {
+        let id = "filter-\(name)"
+        element("div", [.class("field")]) { html in
+            html.element("label", [Attribute("for", id)], text: label)
+            html.element("select", [.id(id), .name(name)]) { html in
+                html.element("option", [.value("")], text: "any")
+                for choice in choices {
+                    let isChosen = filter.value(name) == choice
+                    html.element(
+                        "option",
+                        [.value(choice)] + Attribute.flag("selected", isChosen),
+                        text: choice
+                    )
+                }
+            }
+        }
+    }
+}

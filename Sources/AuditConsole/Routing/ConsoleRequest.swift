@@ -1,0 +1,105 @@
+import HTTP
+
+/// A request of a signed-in user, as a page gets it.
+struct ConsoleRequest: Sendable {
+    let http: HTTPRequest
+    let visitor: Visitor
+    /// What stands in the path at the places that the route leaves open.
+    let parameters: [String]
+    /// The fields of the posted form; empty for a `GET`.
+    let form: [HTTPItem]
+    /// For the forms of the page.
+    let formToken: String
+
+    static let tokenField = "form-token"
+
+    /// The value of a field of the form, without blanks around it; nil where it is missing.
+    func field(_ name: String) -> String? {
+        form.last { $0.name == name }.map { Self.trimmed($0.value) }
+    }
+
+    /// The value of an argument of the query; nil where it is missing or empty.
+    func argument(_ name: String) -> String? {
+        guard let item = http.queryItems.last(where: { $0.name == name }) else { return nil }
+        let value = Self.trimmed(item.value)
+        return value.isEmpty ? nil : value
+    }
+
+    /// The values of an argument that may be there several times.
+    func arguments(_ name: String) -> [String] {
+        http.queryItems.filter { $0.name == name && !$0.value.isEmpty }
+            .map { Self.trimmed($0.value) }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isBlank: (Character) -> Bool = { $0.isWhitespace }
+        return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+}
+
+/// What a page answers.
+enum ConsoleResponse: Sendable {
+    case page(Page)
+    case redirect(LocalLink)
+}
+
+/// A method of a path, who may use it, and what answers it.
+struct ConsoleRoute: Sendable {
+    typealias Handler = @Sendable (ConsoleRequest) async throws -> ConsoleResponse
+
+    let method: HTTPMethod
+    /// Split at its slashes; nil stands for any one segment that is not empty.
+    let path: [String?]
+    let role: ConsoleRole
+    let handler: Handler
+
+    /// - Parameter path: such as `letters/*/reveal`.
+    init(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ role: ConsoleRole,
+        handler: @escaping Handler
+    ) {
+        self.method = method
+        self.path = path.split(separator: "/").map { $0 == "*" ? nil : String($0) }
+        self.role = role
+        self.handler = handler
+    }
+
+    /// The segments at the open places; nil where this is not the route of the path.
+    func parameters(_ segments: [String]) -> [String]? {
+        guard segments.count == path.count else { return nil }
+        var parameters: [String] = []
+        for (wanted, segment) in zip(path, segments) {
+            guard let wanted else {
+                parameters.append(segment)
+                continue
+            }
+            guard wanted == segment else { return nil }
+        }
+        return parameters
+    }
+}
+
+/// The routes of the console; finding one is a walk over a few dozen.
+struct ConsoleRouter: Sendable {
+    enum Match {
+        case found(ConsoleRoute, [String])
+        case wrongMethod
+        case unknown
+    }
+
+    let routes: [ConsoleRoute]
+
+    func match(_ method: HTTPMethod, _ path: String) -> Match {
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+            .dropFirst().map(String.init)
+        let whole = segments == [""] ? [] : segments
+        guard !whole.contains("") else { return .unknown }
+        let ofPath = routes.compactMap { route in route.parameters(whole).map { (route, $0) } }
+        guard let (route, parameters) = ofPath.first(where: { $0.0.method == method }) else {
+            return ofPath.isEmpty ? .unknown : .wrongMethod
+        }
+        return .found(route, parameters)
+    }
+}

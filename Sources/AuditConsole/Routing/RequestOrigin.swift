@@ -1,0 +1,48 @@
+import HTTP
+import Synchronization
+
+/// Whether a request is meant for this console, and comes from one of its own pages.
+final class RequestOrigin: Sendable {
+    private let names: [String]
+    private let publicHost: String?
+    /// Under which hosts the console is reached, in lower case, with their ports.
+    private let hosts: Mutex<Set<String>>
+
+    /// - Parameters:
+    ///   - publicURL: what users type, where a proxy stands before the console.
+    ///   - address: where the console listens.
+    init(publicURL: PublicURL?, address: String) {
+        let isLoopback = IPAddress(address)?.isLoopback ?? false
+        let own = address.contains(":") ? "[\(address)]" : address
+        names = (isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : []) + [own]
+        publicHost = publicURL?.host
+        hosts = Mutex(Set([publicHost].compactMap { $0 }))
+    }
+
+    /// Adds the hosts by which the console is reached directly.
+    func listens(on port: UInt16) {
+        let own = names.map { "\($0.lowercased()):\(port)" }
+        hosts.withLock { $0.formUnion(own) }
+    }
+
+    /// Whether the `Host` field names this console.
+    ///
+    /// A page of another name that resolves to this address (DNS rebinding) is refused here.
+    func isHostAllowed(_ request: HTTPRequest) -> Bool {
+        guard !request.repeatedHeaders.contains("host"), let host = request.headers["host"] else {
+            return false
+        }
+        return hosts.withLock { $0.contains(host.lowercased()) }
+    }
+
+    /// Whether the browser says that a post comes from a page of this console; the token of the
+    /// form is checked besides.
+    func isOwnPage(_ request: HTTPRequest) -> Bool {
+        if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" {
+            return false
+        }
+        guard let origin = request.headers["origin"] else { return true }
+        guard let page = PublicURL(origin) else { return false }
+        return hosts.withLock { $0.contains(page.host) }
+    }
+}

@@ -1,0 +1,115 @@
+import AppStore
+package import DeadLetters
+import Foundation
+import HTTP
+package import Postgres
+package import Settings
+import Store
+import Worker
+
+/// The console, listening.
+package final class ConsoleService: Sendable {
+    private let server: HTTPServer
+    private let runs: ReplayRuns
+    package let url: String
+
+    package var port: UInt16 { server.port }
+
+    /// Begins to listen; asks the database and Kafka when a page needs them.
+    ///
+    /// - Parameter database: stays the caller's to close.
+    /// - Throws: `SettingsError` for the file of passwords, `ToolError` where it cannot listen.
+    package init(
+        _ values: SettingsValues,
+        database: PostgresClient,
+        topic: DeadLetterTopic,
+        replays: Replays
+    ) throws {
+        let log = Log(JSONLogHandler(level: values[WorkerSettings.logLevel]))
+        runs = ReplayRuns(replays, log: log)
+        let sources = ConsoleSources(
+            database: database,
+            topic: topic,
+            runs: runs,
+            now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+        )
+        let address = values[ConsoleSettings.address]
+        let origin = RequestOrigin(
+            publicURL: values[ConsoleSettings.publicURL].flatMap(PublicURL.init),
+            address: address
+        )
+        let console = try AuditConsole(
+            values,
+            origin: origin,
+            routes: sources.routes,
+            recording: SignInRecord(database: database, log: log),
+            log: log
+        )
+        do {
+            server = try HTTPServer(
+                address: address,
+                port: UInt16(values[ConsoleSettings.port]),
+                limits: Self.limits,
+                answer: { await console.answer($0) }
+            )
+        } catch {
+            throw ToolError(ExitCode.unavailable, "\(error)")
+        }
+        origin.listens(on: server.port)
+        let host = address.contains(":") ? "[\(address)]" : address
+        url = values[ConsoleSettings.publicURL] ?? "http://\(host):\(server.port)"
+    }
+
+    /// Behind a proxy all users share an address.
+    private static let limits: HTTPLimits = {
+        var limits = HTTPLimits.standard
+        limits.connectionsMax = 256
+        limits.connectionsPerAddressMax = 128
+        limits.requestDurationMax = .seconds(180)
+        return limits
+    }()
+
+    /// Reads the settings of the console, and reports all that is wrong with them.
+    package static func read(
+        environment: [String: String],
+        file: SettingsFile? = nil
+    ) throws(SettingsError) -> SettingsValues {
+        let values = try schema.read(environment: environment, file: file)
+        let problems = ConsoleSettings.problems(values)
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        return values
+    }
+
+    static let schema = SettingsSchema(
+        ConsoleSettings.declarations + [WorkerSettings.logLevel.declaration],
+        passesOverUnknown: true
+    )
+
+    /// Ends all connections, and the replays that it runs, in good order.
+    package func stop() async {
+        server.stop()
+        await runs.stopAll()
+    }
+}
+
+/// Writes who signs in and out into the history.
+struct SignInRecord: SignInRecording {
+    let database: PostgresClient
+    let log: Log
+
+    func signedIn(_ visitor: Visitor) async { await record(visitor, .signedIn) }
+    func signedOut(_ visitor: Visitor) async { await record(visitor, .signedOut) }
+
+    private func record(_ visitor: Visitor, _ kind: DeadLetterAction.Kind) async {
+        let action = NewDeadLetterAction(
+            who: visitor.name.auditor,
+            kind: kind,
+            detail: visitor.role.rawValue
+        )
+        do {
+            try await DeadLetterActionTable.append([action], on: database)
+        } catch {
+            log.warning("sign-in or sign-out not recorded", ["error": .string("\(error)")])
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package import HTTP
+import JSON
+package import Settings
+
+/// The settings of the audit console.
+package enum ConsoleSettings {
+    package static let address = Setting(
+        "console.address",
+        .string(bytes: 1...64),
+        default: "127.0.0.1",
+        "Listen address of the console, IPv4 or IPv6."
+    )
+    package static let port = Setting(
+        "console.port",
+        .int(0...65_535),
+        default: 9440,
+        "Listen port of the console; 0 for any free port, which is printed."
+    )
+    package static let publicURL = Setting<String?>.optional(
+        "console.public_url",
+        .origin,
+        "What users type to reach the console through a proxy; with https cookies are Secure."
+    )
+    package static let passwordFile = Setting<String?>.optional(
+        "console.password_file",
+        .file,
+        "Users with passwords, a line for each, as dead-letter password prints it."
+    )
+    package static let proxyAddresses = Setting(
+        "console.proxy_addresses",
+        .networks,
+        default: [],
+        "Addresses of proxies whose header fields name the signed-in user; none by default."
+    )
+    package static let proxyUserHeader = Setting(
+        "console.proxy_user_header",
+        .headerName,
+        default: "X-Forwarded-User",
+        "Header field with the user's name, which the proxy sets on each request."
+    )
+    package static let proxyGroupsHeader = Setting(
+        "console.proxy_groups_header",
+        .headerName,
+        default: "X-Forwarded-Groups",
+        "Header field with the user's groups, comma-separated, which the proxy sets likewise."
+    )
+    package static let proxyRoles = Setting(
+        "console.proxy_roles",
+        .groupRoles,
+        default: [],
+        "What role the members of a group have: viewer, investigator (may reveal) or operator (may "
+            + "replay); the highest counts."
+    )
+    package static let sessionIdleMax = Setting(
+        "console.session_idle_max",
+        .duration(.seconds(60)...(.seconds(86_400))),
+        default: .seconds(1800),
+        "Time without a request after which a user has to sign in again."
+    )
+    package static let sessionMax = Setting(
+        "console.session_max",
+        .duration(.seconds(60)...(.seconds(7 * 86_400))),
+        default: .seconds(12 * 3600),
+        "Time after which a user has to sign in again in any case."
+    )
+
+    package static let declarations = [
+        address.declaration, port.declaration, publicURL.declaration, passwordFile.declaration,
+        proxyAddresses.declaration, proxyUserHeader.declaration, proxyGroupsHeader.declaration,
+        proxyRoles.declaration, sessionIdleMax.declaration, sessionMax.declaration,
+    ]
+
+    /// What only all settings together show to be wrong.
+    package static func problems(_ values: SettingsValues) -> [SettingProblem] {
+        let hasProxy = !values[proxyAddresses].isEmpty
+        if !hasProxy, values[passwordFile] == nil {
+            return [
+                SettingProblem(
+                    setting: passwordFile.declaration.name,
+                    message:
+                        "nobody could sign in: name a file of passwords (CONSOLE_PASSWORD_FILE; "
+                        + "'dead-letter password NAME --role ROLE' prints its lines), or the "
+                        + "addresses of a proxy that signs users in (CONSOLE_PROXY_ADDRESSES)"
+                )
+            ]
+        }
+        if ["0.0.0.0", "::"].contains(values[address]), values[publicURL] == nil {
+            return [
+                SettingProblem(
+                    setting: publicURL.declaration.name,
+                    message: "has to say under which host the console is reached where it listens "
+                        + "on all addresses: any other host is refused"
+                )
+            ]
+        }
+        if hasProxy, values[proxyRoles].isEmpty {
+            return [
+                SettingProblem(
+                    setting: proxyRoles.declaration.name,
+                    message: "nobody whom the proxy signs in would have a role: expected "
+                        + "group=role, such as auditors=viewer,oncall=operator"
+                )
+            ]
+        }
+        return []
+    }
+}
+
+extension SettingKind where Value == [IPNetwork] {
+    /// Addresses and networks, comma-separated or as a JSON array.
+    fileprivate static var networks: SettingKind {
+        SettingKind(
+            type: "address list",
+            expected: "comma-separated IP addresses or networks, such as 10.0.0.5,10.1.0.0/16",
+            read: { input throws(SettingMismatch) in
+                let texts = input.list ?? [""]
+                let networks = texts.compactMap { IPNetwork($0) }
+                guard networks.count == texts.count else { throw SettingMismatch([]) }
+                return networks
+            },
+            render: { $0.map(\.description).joined(separator: ",") }
+        )
+    }
+}
+
+extension SettingKind where Value == [GroupRole] {
+    /// `group=role`, comma-separated or as a JSON array.
+    fileprivate static var groupRoles: SettingKind {
+        SettingKind(
+            type: "role list",
+            expected: "comma-separated group=role, such as auditors=viewer,oncall=operator",
+            read: { input throws(SettingMismatch) in
+                let texts = input.list ?? [""]
+                let roles = texts.compactMap { text -> GroupRole? in
+                    guard let equals = text.lastIndex(of: "="), equals != text.startIndex,
+                        let role = ConsoleRole(rawValue: String(text[text.index(after: equals)...]))
+                    else { return nil }
+                    return GroupRole(group: String(text[..<equals]), role: role)
+                }
+                guard roles.count == texts.count else { throw SettingMismatch([]) }
+                return roles
+            },
+            render: { $0.map { "\($0.group)=\($0.role.rawValue)" }.joined(separator: ",") }
+        )
+    }
+}
+
+extension SettingKind where Value == String {
+    /// The name of a header field (RFC 9110, section 5.1).
+    fileprivate static var headerName: SettingKind {
+        SettingKind(
+            type: "header name",
+            expected: "the name of a header field, such as X-Forwarded-User",
+            read: { input throws(SettingMismatch) in
+                guard let text = input.string, (1...100).contains(text.utf8.count),
+                    text.utf8.allSatisfy({ Self.tokenCharacters.contains($0) })
+                else { throw SettingMismatch([]) }
+                return text
+            },
+            render: { $0 }
+        )
+    }
+
+    /// `https://host` or `http://host:port`, and nothing behind it.
+    fileprivate static var origin: SettingKind {
+        SettingKind(
+            type: "URL",
+            expected: "https:// or http:// with a host and perhaps a port, without a path",
+            read: { input throws(SettingMismatch) in
+                guard let text = input.string, text.utf8.count <= 300,
+                    let origin = PublicURL(text)
+                else { throw SettingMismatch([]) }
+                return origin.text
+            },
+            render: { $0 }
+        )
+    }
+
+    private static var tokenCharacters: Set<UInt8> {
+        Set("!#$%&'*+-.^_`|~0123456789".utf8)
+            .union(UInt8(ascii: "a")...UInt8(ascii: "z"))
+            .union(UInt8(ascii: "A")...UInt8(ascii: "Z"))
+    }
+}
+
+/// The scheme, host and port under which users reach the console.
+struct PublicURL: Sendable {
+    let isSecure: Bool
+    /// As a request's `Host` field has it, in lower case.
+    let host: String
+
+    var text: String { (isSecure ? "https://" : "http://") + host }
+
+    init?(_ text: String) {
+        let text = text.lowercased()
+        isSecure = text.hasPrefix("https://")
+        guard isSecure || text.hasPrefix("http://") else { return nil }
+        let rest = text.dropFirst(isSecure ? 8 : 7)
+        let host = rest.hasSuffix("/") ? rest.dropLast() : rest
+        guard !host.isEmpty, host.utf8.allSatisfy(Self.isHostCharacter) else { return nil }
+        self.host = String(host)
+    }
+
+    private static func isHostCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: ".-:[]".utf8.contains(byte)
+        }
+    }
+}
+
+extension SettingInput {
+    /// The texts of a comma-separated list or of a JSON array; nil for anything else.
+    fileprivate var list: [String]? {
+        if case .json(let json) = self, json.kind == .array {
+            return json.elements.map { $0.string ?? "" }
+        }
+        return string?.split(separator: ",", omittingEmptySubsequences: false).map {
+            String($0.filter { $0 != " " })
+        }
+    }
+}

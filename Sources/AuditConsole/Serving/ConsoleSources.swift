@@ -1,0 +1,32 @@
+import AppStore
+import DeadLetters
+import HTTP
+import Postgres
+import Store
+
+/// What the pages are made of.
+struct ConsoleSources: Sendable {
+    let database: PostgresClient
+    let topic: DeadLetterTopic
+    let runs: ReplayRuns
+    let now: @Sendable () -> Timestamp
+}
+
+extension ConsoleSources {
+    /// All pages for signed-in users, with the role that each takes.
+    var routes: [ConsoleRoute] {
+        let letter = LetterPage(sources: self)
+        let decisions = Decisions(sources: self)
+        return [
+            ConsoleRoute(.get, "", .viewer, handler: OverviewPage(sources: self).answer),
+            ConsoleRoute(.get, "groups", .viewer, handler: GroupsPage(sources: self).answer),
+            ConsoleRoute(.get, "search", .viewer, handler: SearchPage(sources: self).answer),
+            ConsoleRoute(.get, "history", .viewer, handler: HistoryPage(sources: self).answer),
+            ConsoleRoute(.get, "help", .viewer) { _ in .page(HelpPage.page) },
+            ConsoleRoute(.get, "letters/*", .viewer, handler: letter.answer),
+            ConsoleRoute(.post, "letters/*/reveal", .investigator, handler: letter.reveal),
+            ConsoleRoute(.post, "letters/*/state", .operator, handler: decisions.ofOne),
+            ConsoleRoute(.post, "decisions", .operator, handler: decisions.ofMany),
+        ] + ReplayPages(sources: self, runs: runs).routes
+    }
+}

@@ -1,0 +1,61 @@
+import AppStore
+import DeadLetters
+import Store
+import Synchronization
+import Worker
+
+/// The replays that this process runs: each goes on when the browser that began it leaves.
+final class ReplayRuns: Sendable {
+    private struct Run {
+        let task: Task<Void, Never>
+        let stop: ReplayStop
+    }
+
+    let replays: Replays
+    private let log: Log
+    private let runs = Mutex<[Int64: Run]>([:])
+
+    init(_ replays: Replays, log: Log) {
+        self.replays = replays
+        self.log = log
+    }
+
+    /// Sends what is left of a replay that is written down, in a task of its own.
+    ///
+    /// Does nothing where this process runs it already; another process keeps it by a lock of the
+    /// database.
+    func start(_ number: Int64, who: AuditorName) {
+        let stop = ReplayStop()
+        runs.withLock { running in
+            guard running[number] == nil else { return }
+            let task = Task { [self] in
+                do {
+                    _ = try await replays.run(number, who: who, stop: stop)
+                } catch {
+                    log.warning("replay interrupted", ["error": .string("\(error)")])
+                }
+                runs.withLock { _ = $0.removeValue(forKey: number) }
+            }
+            running[number] = Run(task: task, stop: stop)
+        }
+    }
+
+    func isRunning(_ number: Int64) -> Bool {
+        runs.withLock { $0[number] != nil }
+    }
+
+    /// Has a replay of this process end in good order; false where there is none.
+    func stop(_ number: Int64, why: String) -> Bool {
+        runs.withLock { runs in
+            runs[number]?.stop.request(why)
+            return runs[number] != nil
+        }
+    }
+
+    /// Ends all in good order, to be continued later, and returns when they have ended.
+    func stopAll() async {
+        let running = runs.withLock { Array($0.values) }
+        for run in running { run.stop.request("the console ends") }
+        for run in running { await run.task.value }
+    }
+}

@@ -1,0 +1,70 @@
+package import DeadLetters
+import Settings
+import Worker
+
+/// The commands of the `dead-letter` tool that belong to the console.
+package enum ConsoleCommands {
+    package static let all: [any DeadLetterCommand.Type] = [
+        ServeCommand.self, PasswordCommand.self,
+    ]
+}
+
+/// `dead-letter serve`: the console until a signal ends it.
+enum ServeCommand: DeadLetterCommand {
+    static let name = "serve"
+
+    private static let overrides: [(option: CommandOption, setting: SettingDeclaration)] = [
+        (
+            CommandOption("address", argument: "ADDRESS", "Listen address; 127.0.0.1."),
+            ConsoleSettings.address.declaration
+        ),
+        (
+            CommandOption("port", short: "p", argument: "PORT", "Listen port; 9440."),
+            ConsoleSettings.port.declaration
+        ),
+        (
+            CommandOption(
+                "public-url",
+                argument: "URL",
+                "What users type to reach it through a proxy, such as https://audit.example.com."
+            ),
+            ConsoleSettings.publicURL.declaration
+        ),
+        (
+            CommandOption("password-file", argument: "FILE", "Users with passwords."),
+            ConsoleSettings.passwordFile.declaration
+        ),
+    ]
+
+    static let syntax = CommandSyntax(
+        "\(DeadLetterTool.name) \(name)",
+        "Serves the web console to signed-in users alone: with a file of passwords "
+            + "(console.password_file) or behind a proxy that signs them in "
+            + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
+            + "deploy/SETTINGS.md.",
+        options: overrides.map(\.option) + DeadLetterSettings.options
+    )
+
+    static func run(_ context: ToolContext) async throws -> Int32 {
+        let values = try ConsoleService.schema.read(
+            context.arguments,
+            environment: context.environment,
+            overrides: overrides.map { ($0.option.long, $0.setting) }
+        )
+        let problems = ConsoleSettings.problems(values)
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        let database = try await context.database()
+        let service = try ConsoleService(
+            values,
+            database: database,
+            topic: context.topic,
+            replays: try context.replays(on: database)
+        )
+        context.console.note("the console is at \(service.url)")
+        do {
+            try await Interruption.cancelling { await Interruption.wait() }
+        } catch is CancellationError {}
+        await service.stop()
+        return ExitCode.success
+    }
+}

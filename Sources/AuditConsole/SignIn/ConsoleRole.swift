@@ -1,0 +1,43 @@
+import Settings
+package import Store
+
+/// What a signed-in user may do; each role may do all that the former may.
+package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
+    /// Sees everything but what is redacted.
+    case viewer
+    /// May reveal what is redacted, which is recorded.
+    case investigator
+    /// May replay, resolve, suppress and reopen.
+    case `operator`
+
+    private var rank: Int {
+        switch self {
+        case .viewer: 0
+        case .investigator: 1
+        case .operator: 2
+        }
+    }
+
+    package static func < (left: ConsoleRole, right: ConsoleRole) -> Bool {
+        left.rank < right.rank
+    }
+}
+
+/// The name of a user, as it is written down with each action: 1 to 255 bytes.
+package struct UserName: Hashable, Sendable, CustomStringConvertible {
+    package let auditor: AuditorName
+
+    package var text: String { auditor.text }
+
+    /// Nil for a name that is empty, too long, or holds what a line or a terminal could obey, or a
+    /// colon, which ends a name in the password file.
+    package init?(_ text: String) {
+        guard (1...255).contains(text.utf8.count), Printable.line(text) == text,
+            !text.contains(":"), text.first != "#", text.first != " ", text.last != " ",
+            let auditor = AuditorName(text)
+        else { return nil }
+        self.auditor = auditor
+    }
+
+    package var description: String { text }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import OpenSSL
+
+/// A password as it is kept: `scrypt$N$r$p$salt$hash`, salt and hash in base64.
+package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
+    let parameters: Scrypt
+    let salt: [UInt8]
+    let hash: [UInt8]
+
+    /// 64 MiB and 16 · 2¹⁶ · 2 blocks: what OWASP's Password Storage Cheat Sheet gives as equal to
+    /// its first choice (N = 2¹⁷, r = 8, p = 1), with half the memory.
+    static let strength = Scrypt(cost: 1 << 16, blockSize: 8, parallelization: 2)
+    /// A weaker cost is refused: such a file was not made by this program.
+    static let costMin = 1 << 14
+    static let saltBytes = 16
+    static let hashBytes = 32
+    /// A longer password is refused, so that nobody has the server hash megabytes.
+    package static let passwordBytesMax = 1024
+
+    /// Hashes a password with a new salt; nil where the memory is not to be had.
+    ///
+    /// Blocks for about half a second.
+    static func make(
+        _ password: String,
+        strength: Scrypt? = PasswordHash.strength
+    ) -> PasswordHash? {
+        let salt = RandomBytes.make(saltBytes)
+        guard let strength,
+            let hash = strength.derive(Array(password.utf8), salt: salt, count: hashBytes)
+        else { return nil }
+        return PasswordHash(parameters: strength, salt: salt, hash: hash)
+    }
+
+    private init(parameters: Scrypt, salt: [UInt8], hash: [UInt8]) {
+        self.parameters = parameters
+        self.salt = salt
+        self.hash = hash
+    }
+
+    /// Reads what `description` writes; nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        let parts = String(text).split(separator: "$", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard parts.count == 6, parts[0] == "scrypt", let cost = Int(parts[1]),
+            let blockSize = Int(parts[2]), let parallelization = Int(parts[3]),
+            let parameters = Scrypt(
+                cost: cost,
+                blockSize: blockSize,
+                parallelization: parallelization
+            ), cost >= Self.costMin,
+            let salt = Data(base64Encoded: parts[4]), (8...64).contains(salt.count),
+            let hash = Data(base64Encoded: parts[5]), (32...64).contains(hash.count)
+        else { return nil }
+        self.init(parameters: parameters, salt: Array(salt), hash: Array(hash))
+    }
+
+    package var description: String {
+        let numbers = [parameters.cost, parameters.blockSize, parameters.parallelization]
+        let texts =
+            numbers.map { String($0) } + [salt, hash].map { Data($0).base64EncodedString() }
+        return "scrypt$" + texts.joined(separator: "$")
+    }
+
+    /// Whether this is the password; nil where the memory is not to be had.
+    ///
+    /// Blocks as long as `make`; the time does not tell what is wrong with the password.
+    func matches(_ password: String) -> Bool? {
+        guard
+            let derived = parameters.derive(
+                Array(password.utf8),
+                salt: salt,
+                count: hash.count
+            )
+        else { return nil }
+        return SecretComparison.isEqual(derived, hash)
+    }
+
+    /// The hash of no password, at the same cost: what the password of an unknown user is compared
+    /// with.
+    var decoy: PasswordHash {
+        PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count))
+    }
+}

@@ -1,0 +1,44 @@
+import HTTP
+
+/// Sign-in by a reverse proxy that has asked an OpenID Connect provider, and says who it is in
+/// header fields.
+///
+/// They count only on connections from the addresses that the settings name: from anywhere else
+/// they are what anybody may write.
+struct ProxySignIn: Sendable {
+    let addresses: [IPNetwork]
+    /// In lower case, as requests have them.
+    let userHeader: String
+    let groupsHeader: String
+    let roles: [GroupRole]
+
+    enum Result: Equatable {
+        /// Not from a trusted address: the fields are passed over.
+        case untrusted
+        /// From the proxy, but without a name, with two, or with one that is none.
+        case unnamed
+        /// A user in none of the groups that have a role.
+        case noRole(UserName)
+        case user(UserName, ConsoleRole)
+    }
+
+    func result(_ request: HTTPRequest) -> Result {
+        guard let peer = request.peer, addresses.contains(where: { $0.contains(peer) }) else {
+            return .untrusted
+        }
+        guard request.repeatedHeaders.isDisjoint(with: [userHeader, groupsHeader]),
+            let name = request.headers[userHeader].flatMap(UserName.init)
+        else { return .unnamed }
+        let groups = (request.headers[groupsHeader] ?? "").split(separator: ",")
+            .map { $0.trimmingPrefix { $0 == " " }.description }
+            .map { String($0.reversed().drop { $0 == " " }.reversed()) }
+        let role = roles.filter { groups.contains($0.group) }.map(\.role).max()
+        return role.map { .user(name, $0) } ?? .noRole(name)
+    }
+}
+
+/// A group of the identity provider, and the role that its members have here.
+package struct GroupRole: Hashable, Sendable {
+    package let group: String
+    package let role: ConsoleRole
+}

@@ -1,0 +1,127 @@
+import HTTP
+import Settings
+
+/// Who is asking: by the session's cookie, or by the header fields of a trusted proxy.
+final class SignInGate: Sendable {
+    enum Answer: Sendable {
+        /// - Parameter cookie: to be set with the answer, where the session is new.
+        case visitor(Visitor, cookie: String?)
+        /// Nobody; the page for signing in is next.
+        case nobody
+        /// The proxy's fields do not do: what to say.
+        case refused(String)
+    }
+
+    let sessions: Sessions
+    let isSecure: Bool
+    private let passwords: PasswordUsers?
+    private let proxy: ProxySignIn?
+    private let check = PasswordCheck()
+    private let throttle = SignInThrottle()
+    private let durationMax: Duration
+
+    init(_ settings: SettingsValues) throws(SettingsError) {
+        durationMax = settings[ConsoleSettings.sessionMax]
+        sessions = Sessions(
+            idleMax: settings[ConsoleSettings.sessionIdleMax],
+            durationMax: durationMax
+        )
+        isSecure = settings[ConsoleSettings.publicURL].flatMap(PublicURL.init)?.isSecure ?? false
+        passwords = try settings[ConsoleSettings.passwordFile].map {
+            path throws(SettingsError) in try PasswordUsers(path: path)
+        }
+        let addresses = settings[ConsoleSettings.proxyAddresses]
+        proxy =
+            addresses.isEmpty
+            ? nil
+            : ProxySignIn(
+                addresses: addresses,
+                userHeader: settings[ConsoleSettings.proxyUserHeader].lowercased(),
+                groupsHeader: settings[ConsoleSettings.proxyGroupsHeader].lowercased(),
+                roles: settings[ConsoleSettings.proxyRoles]
+            )
+    }
+
+    var takesPasswords: Bool { passwords != nil }
+
+    /// The prefix has browsers refuse the cookie from any other host or without TLS
+    /// (RFC 6265bis, section 4.1.3.2).
+    var sessionCookie: String { isSecure ? "__Host-session" : "dead-letter-session" }
+    private var formCookie: String { isSecure ? "__Host-sign-in" : "dead-letter-sign-in" }
+
+    func answer(_ request: HTTPRequest) -> Answer {
+        let known = cookie(sessionCookie, request).flatMap { sessions.visitor($0) }
+        switch proxy?.result(request) ?? .untrusted {
+        case .user(let name, let role):
+            if let known, known.method == .proxy, known.name == name, known.role == role {
+                return .visitor(known, cookie: nil)
+            }
+            let visitor = sessions.begin(name, role, .proxy)
+            return .visitor(visitor, cookie: cookieField(visitor))
+        case .noRole(let name):
+            return .refused(
+                "The proxy says that you are \(name), in no group that has a role here. Ask an "
+                    + "administrator of the console for one (console.proxy_roles)."
+            )
+        case .unnamed where passwords == nil:
+            return .refused("The proxy did not say who you are.")
+        case .untrusted where passwords == nil:
+            return .refused("Open the console through the proxy that signs you in.")
+        case .unnamed, .untrusted:
+            return known.flatMap(stillKnown).map { .visitor($0, cookie: nil) } ?? .nobody
+        }
+    }
+
+    /// The visitor, unless the password file names the user no more, or with another role.
+    private func stillKnown(_ visitor: Visitor) -> Visitor? {
+        let user = passwords?.users[visitor.name.text]
+        guard visitor.method == .password, user?.role == visitor.role else {
+            sessions.end(visitor.sessionID)
+            return nil
+        }
+        return visitor
+    }
+
+    /// What an attempt to sign in comes to.
+    enum Attempt: Sendable {
+        case signedIn(Visitor, cookie: String)
+        case wrong
+        case tooSoon(Duration)
+    }
+
+    func attempt(_ name: String, _ password: String, _ request: HTTPRequest) async -> Attempt {
+        guard let users = passwords?.users, name.utf8.count <= 255 else { return .wrong }
+        if let wait = throttle.begin(request.peer, name) { return .tooSoon(wait) }
+        guard let user = await check.user(name, password, among: users) else { return .wrong }
+        throttle.succeeded(request.peer, name)
+        if let former = cookie(sessionCookie, request) { sessions.end(former) }
+        let visitor = sessions.begin(user.name, user.role, .password)
+        return .signedIn(visitor, cookie: cookieField(visitor))
+    }
+
+    /// The secret that ties the form for signing in to a browser, before anybody is signed in.
+    func formSecret(_ request: HTTPRequest) -> String? {
+        cookie(formCookie, request)
+    }
+
+    func formCookieField(_ secret: String) -> String {
+        field(formCookie, secret, maxAge: 3600)
+    }
+
+    /// Has the browser forget the session's cookie.
+    var endingCookieField: String { field(sessionCookie, "", maxAge: 0) }
+
+    private func cookieField(_ visitor: Visitor) -> String {
+        field(sessionCookie, visitor.sessionID, maxAge: Int(durationMax.components.seconds))
+    }
+
+    private func field(_ name: String, _ value: String, maxAge: Int) -> String {
+        "\(name)=\(value); Path=/; Max-Age=\(maxAge); HttpOnly; SameSite=Strict"
+            + (isSecure ? "; Secure" : "")
+    }
+
+    private func cookie(_ name: String, _ request: HTTPRequest) -> String? {
+        let value = request.headers["cookie"].flatMap { HTTPForm.cookies($0)[name] }
+        return value.flatMap { (20...100).contains($0.utf8.count) ? $0 : nil }
+    }
+}

@@ -1,0 +1,84 @@
+import HTTP
+import Synchronization
+
+/// Makes guessing passwords slow: after a few failures of one address or for one name, each further
+/// attempt has to wait twice as long as the one before.
+///
+/// An attempt counts as failed from its beginning until it succeeds, so that a hundred at once are
+/// no faster than one after the other. A name's wait stays short, because anybody can cause it to
+/// somebody else.
+final class SignInThrottle: Sendable {
+    private struct Failures {
+        var count = 0
+        var last: ContinuousClock.Instant
+
+        func wait(_ limits: Limits, now: ContinuousClock.Instant) -> Duration {
+            guard count >= limits.freeCount else { return .zero }
+            let doublings = min(count - limits.freeCount, 20)
+            let pause = min(Duration.seconds(1 << doublings), limits.waitMax)
+            return max(.zero, last + pause - now)
+        }
+    }
+
+    struct Limits: Sendable {
+        let freeCount: Int
+        let waitMax: Duration
+
+        static let address = Limits(freeCount: 5, waitMax: .seconds(900))
+        static let name = Limits(freeCount: 5, waitMax: .seconds(60))
+    }
+
+    private enum Key: Hashable {
+        case address(IPAddress?)
+        case name(String)
+
+        var limits: Limits {
+            switch self {
+            case .address: .address
+            case .name: .name
+            }
+        }
+    }
+
+    /// What is remembered: more addresses push out the one that failed longest ago.
+    private static let keysMax = 20_000
+    private static let forgottenAfter = Duration.seconds(3600)
+
+    private let failures = Mutex<[Key: Failures]>([:])
+
+    /// Begins an attempt; nil where it may go on, else how long to wait before the next.
+    func begin(
+        _ address: IPAddress?,
+        _ name: String,
+        now: ContinuousClock.Instant = .now
+    ) -> Duration? {
+        failures.withLock { failures in
+            let keys: [Key] = [.address(address), .name(name)]
+            let wait = keys.compactMap { key in
+                failures[key].map { $0.wait(key.limits, now: now) }
+            }.max()
+            if let wait, wait > .zero { return wait }
+            for key in keys {
+                if let last = failures[key]?.last, now - last > Self.forgottenAfter {
+                    failures[key] = nil
+                }
+                failures[key, default: Failures(last: now)].count += 1
+                failures[key]?.last = now
+            }
+            if failures.count > Self.keysMax {
+                let kept = failures.sorted { $0.value.last > $1.value.last }
+                    .prefix(Self.keysMax / 2)
+                failures = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+            }
+            return nil
+        }
+    }
+
+    /// Forgets the failures of an attempt that succeeded.
+    func succeeded(_ address: IPAddress?, _ name: String) {
+        failures.withLock { failures in
+            failures[.address(address)] = nil
+            failures[.name(name)] = nil
+        }
+    }
+}

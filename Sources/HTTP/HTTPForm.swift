@@ -1,0 +1,78 @@
+/// What browsers send besides bodies of their own: forms and cookies.
+package enum HTTPForm {
+    /// The fields of a form, in their order.
+    ///
+    /// `application/x-www-form-urlencoded` as the URL standard of WHATWG (section 5.1) parses it:
+    /// a plus is a blank, a broken percent sign stands for itself, bytes that are no UTF-8 are
+    /// replaced.
+    package static func items(_ body: [UInt8]) -> [HTTPItem] {
+        body.split(separator: UInt8(ascii: "&")).map { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            return HTTPItem(decoded(name), decoded(pair.dropFirst(name.count + 1)))
+        }
+    }
+
+    /// The same, the other way round, for links.
+    package static func encoded(_ items: [HTTPItem]) -> String {
+        items.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+    }
+
+    /// A text as one part of a path or a query: all but letters, digits and `-._~` as `%XX`.
+    package static func encoded(_ text: String) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// The cookies of a request's `Cookie` field (RFC 6265, section 4.2); the first of a name wins,
+    /// which is the one with the longer path.
+    package static func cookies(_ header: String) -> [String: String] {
+        let pairs = header.split(separator: ";").compactMap { pair -> (String, String)? in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return nil }
+            return (parts[0].filter { $0 != " " }, parts[1].filter { $0 != " " })
+        }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default:
+            false
+        }
+    }
+
+    private static func decoded(_ text: ArraySlice<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            index += 1
+            if byte == UInt8(ascii: "%"), index + 1 < text.endIndex,
+                let value = UInt8(
+                    String(decoding: text[index...(index + 1)], as: UTF8.self),
+                    radix: 16
+                ),
+                text[index] != UInt8(ascii: "+"), text[index] != UInt8(ascii: "-")
+            {
+                bytes.append(value)
+                index += 2
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

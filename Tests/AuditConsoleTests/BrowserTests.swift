@@ -1,0 +1,210 @@
+import AppStore
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+@testable import AuditConsole
+
+/// Each page as people see it, in a real Chromium.
+@Suite(.needsChromium, .timeLimit(.minutes(20))) struct BrowserTests {
+    /// Letters of two days, of several reasons, one of them hostile.
+    private static func letters() -> [SampleLetter] {
+        let reasons: [RefusalReason] = [
+            .signatureInvalid, .signatureInvalid, .rootUntrusted, .bundleMismatch,
+            .payloadMalformed, .signatureInvalid, .claimMismatch, .certificateRevoked,
+            .envelopeMalformed, .signatureInvalid,
+        ]
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let plain = (0..<90).map { number in
+            var letter = SampleLetter.plain(number + 10)
+            letter.reason = reasons[number * number % reasons.count]
+            letter.bundleID = number % 4 == 0 ? "com.example.other" : "com.example.app"
+            letter.failedAt = Timestamp(
+                milliseconds: now - Int64(number * number % 47) * 1_900_000 - 60_000
+            )
+            return letter
+        }
+        return [HostileLetterTests.letter()] + plain
+    }
+
+    static func pages(_ ids: [String]) -> [(name: String, path: String)] {
+        [
+            ("overview", "/"), ("overview-week", "/?hours=168"), ("groups", "/groups"),
+            ("search", "/search"),
+            ("search-filtered", "/search?reason=signature_invalid&since=7d"),
+            ("search-none", "/search?q=nothing-like-this"), ("letter", "/letters/\(ids[1])"),
+            ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"), ("help", "/help"),
+            ("not-found", "/nothing"),
+        ]
+    }
+
+    /// Where the screenshots of a run lie.
+    private static let folder: URL? = {
+        let folder = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"]
+        let url =
+            folder.map { URL(filePath: $0) }
+            ?? FileManager.default.temporaryDirectory.appending(path: "console-\(UUID())")
+        try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url
+    }()
+
+    private func signIn(
+        _ browser: Browser,
+        _ fixture: ConsoleFixture,
+        as user: String
+    ) async throws {
+        try await browser.open("http://127.0.0.1:\(fixture.port)/sign-in")
+        try await browser.type(user, into: "#name")
+        try await browser.type(ConsoleFixture.password, into: "#password")
+        try await browser.click("main button")
+        try await eventually {
+            try await browser.texts(
+                "return [...document.querySelectorAll('.visitor .name')]"
+                    + ".map((e) => e.textContent)"
+            ) == [user]
+        }
+    }
+
+    @Test func `each page is sound at each width, in light and dark, for an operator`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: Self.letters())
+        let browser = try await Browser()
+        let base = "http://127.0.0.1:\(fixture.port)"
+        try await browser.view(width: 1280, isDark: false)
+        try await browser.open(base + "/sign-in")
+        try await check(browser, "sign-in", isDark: false)
+        try await signIn(browser, fixture, as: "otto")
+        try await fixture.client(as: "otto").submit(
+            "/letters/\(fixture.ids[2])/state",
+            [("kind", "resolved"), ("note", "a test root of our own")],
+            from: "/help"
+        )
+        _ = try await browser.complaints()
+        for (name, path) in Self.pages(fixture.ids) {
+            try await browser.view(width: 1280, isDark: false)
+            try await browser.open(base + path)
+            for isDark in [false, true] {
+                try await check(browser, name, isDark: isDark)
+            }
+            let complaints = try await browser.complaints()
+            #expect(complaints.filter { !$0.contains("404") }.isEmpty, "\(name)")
+        }
+        await browser.close()
+    }
+
+    /// All checks of the page that is open, at three widths, with a screenshot of each.
+    private func check(_ browser: Browser, _ name: String, isDark: Bool) async throws {
+        for width in [390, 1280, 2560] {
+            let what: Comment = "\(name) at \(width), \(isDark ? "dark" : "light")"
+            try await browser.view(width: width, isDark: isDark)
+            #expect(try await browser.texts(Accessibility.overflow).isEmpty, what)
+            let scheme = isDark ? "dark" : "light"
+            let file = Self.folder?.appending(path: "\(name)-\(width)-\(scheme).png")
+            if let file { try await browser.screenshot().write(to: file) }
+        }
+        let what: Comment = "\(name), \(isDark ? "dark" : "light")"
+        // What is folded up is read as well.
+        try await browser.run(
+            "document.querySelectorAll('details').forEach((part) => { part.open = true; });"
+        )
+        #expect(try await browser.texts(Accessibility.contrast).isEmpty, what)
+        #expect(try await browser.texts(Accessibility.structure).isEmpty, what)
+        #expect(try await browser.texts(Accessibility.focus).isEmpty, what)
+    }
+
+    @Test(arguments: [
+        ("vera", [], ["decision-kind", "why"]), ("ines", ["why"], ["decision-kind"]),
+        ("otto", ["why", "decision-kind"], []),
+    ])
+    func `each role sees the forms that it may use`(
+        user: String,
+        shown: [String],
+        missing: [String]
+    ) async throws {
+        let fixture = try await ConsoleFixture(letters: [.plain(1)])
+        let browser = try await Browser()
+        try await signIn(browser, fixture, as: user)
+        try await browser.open("http://127.0.0.1:\(fixture.port)/letters/\(fixture.ids[0])")
+        let ids = try await browser.texts(
+            "return [...document.querySelectorAll('[id]')]"
+                + ".map((e) => e.id)"
+        )
+        #expect(Set(ids).isSuperset(of: shown))
+        #expect(Set(ids).isDisjoint(with: missing))
+        #expect(try await browser.complaints().isEmpty)
+        await browser.close()
+    }
+
+    @Test func `an operator finds a letter, resolves it and signs out, by keyboard and mouse`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: (0..<3).map { .plain($0) })
+        let browser = try await Browser()
+        let base = "http://127.0.0.1:\(fixture.port)"
+        try await signIn(browser, fixture, as: "otto")
+        try await browser.press("gs")
+        try await eventually { try await browser.url == base + "/search" }
+        try await browser.press("j\u{E007}")
+        try await eventually { try await browser.url.hasPrefix(base + "/letters/") }
+        try await browser.type("dealt with", into: "#decision-note")
+        try await browser.click("form[action$='/state'] button")
+        try await eventually {
+            try await browser.texts(
+                "return [...document.querySelectorAll('.done')]"
+                    + ".map((e) => e.textContent)"
+            ) == ["Written down."]
+        }
+        try await browser.type("case 17", into: "#why")
+        try await browser.click("form[action$='/reveal'] button")
+        try await eventually {
+            try await !browser.texts(
+                "return [...document.querySelectorAll('.note')]"
+                    + ".map((e) => e.textContent)"
+            ).isEmpty
+        }
+        try await browser.click("form[action='/sign-out'] button")
+        try await eventually { try await browser.url.hasPrefix(base + "/sign-in") }
+        let kinds = try await DeadLetterActionTable.newest(limit: 9, on: fixture.database)
+        #expect(kinds.map(\.kind) == [.signedOut, .revealed, .resolved, .signedIn])
+        #expect(try await browser.complaints().isEmpty)
+        await browser.close()
+    }
+
+    @Test func `without JavaScript every step works`() async throws {
+        let fixture = try await ConsoleFixture(letters: (0..<3).map { .plain($0) })
+        let browser = try await Browser()
+        let base = "http://127.0.0.1:\(fixture.port)"
+        try await browser.setScripts(false)
+        try await browser.open(base + "/search?reason=signature_invalid")
+        try await browser.type("otto", into: "#name")
+        try await browser.type(ConsoleFixture.password, into: "#password")
+        try await browser.click("main button")
+        try await eventually {
+            try await browser.url == base + "/search?reason=signature_invalid"
+        }
+        try await browser.type("not ours", into: "#decision-note")
+        try await browser.click("form[action='/decisions'] button")
+        try await eventually { try await browser.url.hasSuffix("&done=3") }
+        await browser.close()
+    }
+
+    @Test func `nothing of a hostile letter runs`() async throws {
+        let fixture = try await ConsoleFixture(letters: [HostileLetterTests.letter()])
+        let browser = try await Browser()
+        let base = "http://127.0.0.1:\(fixture.port)"
+        try await signIn(browser, fixture, as: "otto")
+        for (_, path) in Self.pages([fixture.ids[0], fixture.ids[0]]) {
+            try await browser.open(base + path)
+            let scripts = try await browser.texts(
+                "return [...document.scripts].map((script) => script.src)"
+            )
+            #expect(scripts.count == 1)
+            #expect(try await browser.texts("return [...document.images].map((i) => i.src)") == [])
+        }
+        // An alert would answer each of these with an error.
+        #expect(try await browser.complaints().filter { !$0.contains("404") }.isEmpty)
+        await browser.close()
+    }
+}

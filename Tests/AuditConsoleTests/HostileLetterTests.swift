@@ -1,0 +1,143 @@
+import AppStore
+import Foundation
+import Kafka
+import Store
+import TestSupport
+import Testing
+
+@testable import AuditConsole
+
+/// What strangers wrote is text on every page.
+@Suite(.timeLimit(.minutes(10))) struct HostileLetterTests {
+    static let script = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    /// Right-to-left override, isolate, a bell and a zero-width space.
+    static let reordering = "abc\u{202E}def\u{2067}ghi\u{7}\u{200B}"
+
+    static func letter() -> SampleLetter {
+        var letter = SampleLetter.plain(7)
+        letter.detail = script
+        letter.worker = script + reordering
+        letter.key = Array(script.utf8)
+        letter.value = Array(
+            """
+            {"signedPayload": "<script>alert(3)</script>", "x": "</pre><script>alert(4)</script>",
+            "appAccountToken": "7f3c1a00-0000-4000-8000-000000000001", "y": "\(reordering)"}
+            """.utf8
+        )
+        letter.headers = [
+            KafkaHeader(name: script, text: script), KafkaHeader(name: "producer", text: script),
+            KafkaHeader(name: "rtl", text: reordering),
+            KafkaHeader(nameBytes: [0xFF, 0xFE, 0x3C], value: [0xC3, 0x28, 0xA0, 0x3C]),
+            KafkaHeader(name: "long", text: String(repeating: "<b>", count: 34_000)),
+            KafkaHeader(name: "null", value: nil),
+        ]
+        letter.identifiers = { identifiers in
+            identifiers.transactionID = script
+            identifiers.originalTransactionID = reordering
+            identifiers.bundleID = script
+            identifiers.environment = script
+            identifiers.productID = script
+        }
+        return letter
+    }
+
+    private func pages(_ fixture: ConsoleFixture) async throws -> [String] {
+        let id = fixture.ids[0]
+        let client = try await fixture.client(as: "otto")
+        let decided = try await client.submit(
+            "/letters/\(id)/state",
+            [("kind", "resolved"), ("note", Self.script + Self.reordering)],
+            from: "/letters/\(id)"
+        )
+        #expect(decided.status == 303)
+        let revealed = try await client.submit(
+            "/letters/\(id)/reveal",
+            [("why", Self.script)],
+            from: "/letters/\(id)"
+        )
+        let question = "q=%3Cscript%3Ealert(1)%3C/script%3E"
+        let filters = LetterFilter.names.map { "\($0)=%22%3E%3Cscript%3Ealert(5)" }
+            .filter { !$0.hasPrefix("q=") }.joined(separator: "&")
+        let paths = [
+            "/", "/groups?state=all", "/search", "/search?\(question)", "/search?\(filters)",
+            "/letters/\(id)", "/letters/%3Cscript%3Ealert(6)", "/history", "/help",
+            "/%3Cscript%3Ealert(7)", "/search?after=%22%3E%3Cscript%3E",
+        ]
+        var pages = [revealed.body]
+        for path in paths {
+            pages.append(try await client.get(path).body)
+        }
+        return pages
+    }
+
+    @Test func `no field of a hostile letter becomes markup`() async throws {
+        let fixture = try await ConsoleFixture(letters: [Self.letter()])
+        for page in try await pages(fixture) {
+            #expect(page.contains("</html>"))
+            // The page's own script is the one with a source.
+            let scripts = page.matches(of: /<script[^>]*>/).map { String($0.output) }
+            #expect(scripts.allSatisfy { $0.hasPrefix("<script src=\"/assets/") })
+            #expect(scripts.count == 1)
+            #expect(!page.contains("<img"))
+            #expect(!page.contains("<b><b>"))
+            #expect(page.firstMatch(of: /<[^>]*\sonerror/) == nil)
+            let harmful = "\u{202E}\u{2067}\u{7}\u{200B}".unicodeScalars
+            #expect(!page.unicodeScalars.contains { harmful.contains($0) })
+        }
+    }
+
+    @Test func `a long header is cut, with how much is not shown`() async throws {
+        let fixture = try await ConsoleFixture(letters: [Self.letter()])
+        let page = try await fixture.client(as: "vera").get("/letters/\(fixture.ids[0])").body
+        #expect(page.contains("97,904 more bytes not shown"))
+        #expect(page.utf8.count < 120_000)
+        #expect(page.contains("<bdi>abc\\u{202e}def"))
+    }
+
+    @Test func `nothing of a redacted letter is shown, though a copy lies in the topic`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: [Self.letter()])
+        let path = "/letters/\(fixture.ids[0])"
+        let redaction = NewDeadLetterAction(
+            who: try #require(AuditorName("lea")),
+            kind: .redacted,
+            why: "asked for",
+            deadLetterID: fixture.ids[0]
+        )
+        try await DeadLetterActionTable.append([redaction], on: fixture.database)
+        let client = try await fixture.client(as: "ines")
+        let page = try await client.submit(path + "/reveal", [("why", "a test")], from: path)
+        #expect(page.body.contains("The original was redacted"))
+        #expect(!page.body.contains("7f3c1a00"))
+        #expect(!page.body.contains("alert(4)"))
+    }
+
+    @Test func `tokens are left out until they are revealed, which is written down before`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: [Self.letter()])
+        let path = "/letters/\(fixture.ids[0])"
+        let token = "7f3c1a00-0000-4000-8000-000000000001"
+        let client = try await fixture.client(as: "ines")
+        #expect(try await !client.get(path).body.contains(token))
+        #expect(try await client.submit(path + "/reveal", [("why", " ")], from: path).status == 400)
+        let none = try await DeadLetterActionTable.history(
+            of: fixture.ids[0],
+            limit: 9,
+            on: fixture.database
+        )
+        #expect(none.isEmpty)
+        let revealed = try await client.submit(path + "/reveal", [("why", "case 17")], from: path)
+        #expect(revealed.body.contains(token))
+        let history = try await DeadLetterActionTable.history(
+            of: fixture.ids[0],
+            limit: 9,
+            on: fixture.database
+        )
+        #expect(history.map(\.kind) == [.revealed])
+        #expect(history.first?.who == "ines")
+        #expect(history.first?.why == "case 17")
+        #expect(try await !client.get(path).body.contains(token))
+    }
+}

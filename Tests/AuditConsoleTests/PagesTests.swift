@@ -1,0 +1,106 @@
+import AppStore
+import Foundation
+import HTTP
+import Store
+import TestSupport
+import Testing
+
+@testable import AuditConsole
+
+/// What the pages say and do, without a browser.
+@Suite(.timeLimit(.minutes(10))) struct PagesTests {
+    private static func letters(_ count: Int) -> [SampleLetter] {
+        let reasons: [RefusalReason] = [.signatureInvalid, .rootUntrusted, .bundleMismatch]
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        return (0..<count).map { number in
+            var letter = SampleLetter.plain(number)
+            letter.reason = reasons[number % 3]
+            letter.failedAt = Timestamp(milliseconds: now - Int64(number) * 600_000)
+            return letter
+        }
+    }
+
+    @Test func `the overview counts what is open, by reason and hour`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(30))
+        let page = try await fixture.client(as: "vera").get("/").body
+        #expect(page.contains("<b>30</b>"))
+        #expect(page.contains("Dead letters per hour, 24 hours: "))
+        for reason in ["signature_invalid 10", "root_untrusted 10", "bundle_mismatch 10"] {
+            #expect(page.contains(reason))
+        }
+        #expect(page.contains("The same as a table"))
+    }
+
+    @Test func `a search is walked to its end, each letter once`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(120))
+        let client = try await fixture.client(as: "vera")
+        var path: String? = "/search?class=forged"
+        var seen: [String] = []
+        while let next = path {
+            let page = try await client.get(next).body
+            seen += page.matches(of: /href="\/letters\/([0-9a-f]{32})"/).map { String($0.1) }
+            path = page.firstMatch(of: /href="(\/search\?[^"]*after[^"]*)"/)
+                .map { String($0.1).replacing("&amp;", with: "&") }
+        }
+        #expect(seen.count == 80)
+        #expect(Set(seen).count == 80)
+    }
+
+    @Test func `any identifier finds its letter`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(9))
+        let client = try await fixture.client(as: "vera")
+        for text in [String(fixture.ids[4].prefix(10)), "2000004", "storekit.raw/3/4"] {
+            let page = try await client.get("/search?q=\(HTTPForm.encoded(text))").body
+            #expect(page.contains("href=\"/letters/\(fixture.ids[4])\""), "\(text)")
+            #expect(!page.contains("href=\"/letters/\(fixture.ids[5])\""), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["since=yesterday", "state=closed", "source=raw"])
+    func `a filter that is not understood is named, and nothing is shown`(
+        filter: String
+    ) async throws {
+        let fixture = try await ConsoleFixture()
+        let page = try await fixture.client(as: "vera").get("/search?\(filter)").body
+        #expect(page.contains("role=\"alert\""))
+        #expect(!page.contains("/letters/"))
+    }
+
+    @Test func `a decision about a filter is written down for each letter once`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(9))
+        let client = try await fixture.client(as: "otto")
+        let fields = [
+            ("kind", "resolved"), ("note", "a test root"), ("filter", "reason=root_untrusted"),
+        ]
+        for expected in [3, 0] {
+            let answer = try await client.submit("/decisions", fields, from: "/help")
+            #expect(answer.location == "/search?reason=root_untrusted&done=\(expected)")
+        }
+        let everything = [("kind", "resolved"), ("note", "all"), ("filter", "")]
+        #expect(try await client.submit("/decisions", everything, from: "/help").status == 400)
+        let open = try await client.get("/search?state=resolved").body
+        #expect(open.contains("3 of 3 dead letters"))
+        #expect(try await client.get("/history").body.contains("a test root"))
+    }
+
+    @Test func `each reason is explained`() {
+        let page = String(decoding: HelpPage.page.document(nil, formToken: ""), as: UTF8.self)
+        for reason in RefusalReason.allCases {
+            #expect(page.contains("id=\"\(reason.rawValue)\""))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0, 4), (4, 4), (5, 8), (9, 20), (21, 40), (41, 80), (81, 200), (1_000_000, 2_000_000),
+        ] as [(Int64, Int64)]
+    )
+    func `the chart's scale is round and large enough`(largest: Int64, scale: Int64) {
+        #expect(HourlyChart.roundScale(largest) == scale)
+    }
+
+    @Test(arguments: ["/a/b", "/", "/search?reason=x&after=1_2"])
+    func `a link is read back as it was written`(text: String) {
+        #expect(LocalLink(parsing: text)?.text == text)
+    }
+}

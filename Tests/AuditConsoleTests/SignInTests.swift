@@ -1,0 +1,199 @@
+import Foundation
+import HTTP
+import Settings
+import TestSupport
+import Testing
+
+@testable import AuditConsole
+
+/// Who gets in, and how long.
+@Suite(.timeLimit(.minutes(10))) struct SignInTests {
+    @Test func `without a way to sign in the console does not start`() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try ConsoleService.read(environment: [:])
+        }
+        #expect(error?.description.contains("nobody could sign in") == true)
+    }
+
+    @Test func `a proxy without roles, and all addresses without a public URL, are refused`() {
+        #expect(throws: SettingsError.self) {
+            try ConsoleService.read(environment: ["CONSOLE_PROXY_ADDRESSES": "127.0.0.1"])
+        }
+        #expect(throws: SettingsError.self) {
+            try ConsoleService.read(environment: [
+                "CONSOLE_PROXY_ADDRESSES": "127.0.0.1", "CONSOLE_PROXY_ROLES": "a=viewer",
+                "CONSOLE_ADDRESS": "0.0.0.0",
+            ])
+        }
+    }
+
+    @Test(arguments: [
+        "vera:viewer", "vera:king:scrypt$16384$8$1$AAAAAAAAAAA=$AAAA", "::", "a b c",
+        "vera:viewer:scrypt$1024$8$1$AAAAAAAAAAAAAAAAAAAAAA==$"
+            + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        "", "# nobody",
+    ])
+    func `a file of users with a wrong line is refused`(text: String) {
+        #expect(throws: SettingsError.self) { try PasswordFile(Array(text.utf8), path: "users") }
+    }
+
+    @Test func `a signed-out browser sees the sign-in page and then what it asked for`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture()
+        let client = fixture.client()
+        let first = try await client.get("/search?reason=signature_invalid")
+        #expect(first.status == 303)
+        #expect(first.body.isEmpty)
+        let form = try await client.get(first.location ?? "")
+        #expect(form.status == 200)
+        #expect(form.body.contains("value=\"/search?reason=signature_invalid\""))
+        let answer = try await client.post(
+            "/sign-in",
+            [
+                ("form-token", form.formToken ?? ""), ("name", "vera"),
+                ("password", ConsoleFixture.password),
+                ("next", "/search?reason=signature_invalid"),
+            ]
+        )
+        #expect(answer.status == 303)
+        #expect(answer.location == "/search?reason=signature_invalid")
+        let cookie = try #require(answer.cookies.first)
+        #expect(cookie.contains("HttpOnly"))
+        #expect(cookie.contains("SameSite=Strict"))
+        #expect(try await client.get("/search?reason=signature_invalid").status == 200)
+    }
+
+    @Test(arguments: ["https://evil.example/", "//evil.example", "javascript:alert(1)", "\\\\evil"])
+    func `signing in leads nowhere else`(next: String) async throws {
+        let fixture = try await ConsoleFixture()
+        let client = fixture.client()
+        let answer = try await client.submit(
+            "/sign-in",
+            [("name", "vera"), ("password", ConsoleFixture.password), ("next", next)],
+            from: "/sign-in"
+        )
+        #expect(answer.status == 303)
+        let location = try #require(answer.location)
+        #expect(location.hasPrefix("/"))
+        #expect(!location.hasPrefix("//"))
+        #expect(!location.contains("\\"))
+    }
+
+    @Test func `the session's ID is new at sign-in, and a given one is nobody's`() async throws {
+        let fixture = try await ConsoleFixture()
+        let client = fixture.client()
+        let planted = "dead-letter-session=" + String(repeating: "A", count: 43)
+        client.cookie = planted
+        #expect(try await client.get("/").status == 303)
+        try await client.signIn("vera", ConsoleFixture.password)
+        let signedIn = client.cookie
+        #expect(!signedIn.contains(planted))
+        #expect(try await client.get("/help").status == 200)
+        let attacker = fixture.client()
+        attacker.cookie = planted
+        #expect(try await attacker.get("/help").status == 303)
+        // Signing in again ends the former session.
+        let other = fixture.client()
+        other.cookie = signedIn
+        try await client.submit("/sign-out", [], from: "/help")
+        try await client.signIn("vera", ConsoleFixture.password)
+        #expect(client.cookie != signedIn)
+        #expect(try await other.get("/help").status == 303)
+    }
+
+    @Test func `after signing out the session is over`() async throws {
+        let fixture = try await ConsoleFixture()
+        let client = try await fixture.client(as: "vera")
+        let kept = fixture.client()
+        kept.cookie = client.cookie
+        let answer = try await client.submit("/sign-out", [], from: "/help")
+        #expect(answer.status == 303)
+        #expect(try await kept.get("/help").status == 303)
+    }
+
+    @Test func `a session ends when idle, and in any case after its time`() throws {
+        let name = try #require(UserName("vera"))
+        let sessions = Sessions(idleMax: .seconds(60), durationMax: .seconds(100))
+        let start = ContinuousClock.now
+        let visitor = sessions.begin(name, .viewer, .password, now: start)
+        #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(59)) != nil)
+        #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(99)) != nil)
+        #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(101)) == nil)
+        let other = sessions.begin(name, .viewer, .password, now: start)
+        #expect(sessions.visitor(other.sessionID, now: start + .seconds(61)) == nil)
+        #expect(sessions.visitor(other.sessionID, now: start) == nil)
+    }
+
+    @Test func `a wrong password and an unknown name get the same answer`() async throws {
+        let fixture = try await ConsoleFixture()
+        let wrong = try await fixture.client().signIn("vera", "wrong password!")
+        let unknown = try await fixture.client().signIn("nobody", "wrong password!")
+        #expect(wrong.status == 401)
+        #expect(unknown.status == 401)
+        let token = /value="[^"]*"/
+        #expect(wrong.body.replacing(token, with: "") == unknown.body.replacing(token, with: ""))
+    }
+
+    @Test func `guessing passwords is slowed down, also many at once`() async throws {
+        let fixture = try await ConsoleFixture()
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await fixture.client().signIn("vera", "guess number \(number)").status
+                }
+            }
+            var statuses: [Int] = []
+            for try await status in group { statuses.append(status) }
+            return statuses
+        }
+        #expect(statuses.count { $0 == 401 } <= 6)
+        #expect(statuses.count { $0 == 429 } >= 14)
+        let blocked = try await fixture.client().signIn("vera", ConsoleFixture.password)
+        #expect(blocked.status == 429)
+        #expect(blocked.headers["retry-after"] != nil)
+    }
+
+    @Test func `the wait grows with each failure, and is bounded for a name`() {
+        let throttle = SignInThrottle()
+        var now = ContinuousClock.now
+        var waits: [Duration] = []
+        for _ in 0..<30 {
+            while let wait = throttle.begin(nil, "vera", now: now) {
+                waits.append(wait)
+                now += wait
+            }
+        }
+        #expect(waits.count == 25)
+        #expect(zip(waits, waits.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(waits.last == .seconds(900))
+        let others = SignInThrottle()
+        for number in 0..<40 {
+            let peer = IPAddress("10.0.0.\(number)")
+            if let wait = others.begin(peer, "vera", now: now) {
+                #expect(wait <= .seconds(60))
+                now += wait
+            }
+        }
+    }
+
+    @Test func `a user who is removed from the file is out at once`() async throws {
+        let fixture = try await ConsoleFixture()
+        let client = try await fixture.client(as: "otto")
+        #expect(try await client.get("/help").status == 200)
+        let file = fixture.folder.appending(path: "users")
+        let rest = ConsoleFixture.passwordFile.replacing("otto", with: "olga")
+        try rest.write(to: file, atomically: true, encoding: .utf8)
+        #expect(try await client.get("/help").status == 303)
+    }
+
+    @Test func `a password's line is made for the file, and read by it`() throws {
+        let hash = try #require(PasswordHash.make("a long enough one"))
+        let line = "vera:viewer:\(hash)"
+        let user = try PasswordFile(Array(line.utf8), path: "users").users["vera"]
+        #expect(user?.hash == hash)
+        #expect(user?.hash.matches("a long enough one") == true)
+        #expect(user?.hash.matches("a long enough on") == false)
+        #expect(user?.hash.decoy.matches("a long enough one") == false)
+    }
+}
