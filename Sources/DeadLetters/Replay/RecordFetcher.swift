@@ -78,12 +78,7 @@ final class RecordFetcher {
             for record in result.records {
                 let partition = record.topicPartition
                 next[partition] = record.offset + 1
-                guard let offsets = wanted[partition], let first = offsets.first,
-                    first <= record.offset
-                else {
-                    keep(record)
-                    continue
-                }
+                let offsets = wanted[partition] ?? []
                 if offsets.contains(record.offset) {
                     found[RecordPosition(record)] = record
                 } else {
