@@ -83,6 +83,27 @@ import Testing
         #expect(try await client.get("/history").body.contains("a test root"))
     }
 
+    @Test func `a replay is begun after its dry run, only as it was confirmed`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(3))
+        let client = try await fixture.client(as: "otto")
+        let plan = try await client.get("/replays/new?class=forged")
+        #expect(plan.status == 200)
+        #expect(plan.body.contains("Send 2 records again"))
+        var fields = [
+            ("filter", "class=forged"), ("why", "a test"), ("rate", "100"), ("share", "10"),
+            ("confirmed", "3"),
+        ]
+        #expect(try await client.submit("/replays", fields, from: "/help").status == 409)
+        fields[4] = ("confirmed", "2")
+        let begun = try await client.submit("/replays", fields, from: "/help")
+        #expect(begun.status == 303)
+        let page = try await client.get(begun.location ?? "")
+        #expect(page.status == 200)
+        #expect(page.body.contains("begun"))
+        #expect(try await client.get("/replays").body.contains("a test"))
+        #expect(try await client.get("/").body.contains("Hash chains"))
+    }
+
     @Test func `each reason is explained`() {
         let page = String(decoding: HelpPage.page.document(nil, formToken: ""), as: UTF8.self)
         for reason in RefusalReason.allCases {

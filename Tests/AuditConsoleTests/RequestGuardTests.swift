@@ -1,4 +1,5 @@
 import AppStore
+import DeadLetters
 import Foundation
 import HTTP
 import Postgres
@@ -202,6 +203,7 @@ extension ConsoleSources {
             database: fixture.database,
             topic: fixture.topic,
             runs: ReplayRuns(fixture.replays, log: Log(JSONLogHandler(level: .critical))),
+            chains: ChainWatch { ChainReport() },
             now: { .earliest }
         ).routes
     }

@@ -1,4 +1,5 @@
 import AppStore
+import DeadLetters
 import HTTP
 import Store
 
@@ -152,6 +153,13 @@ struct OverviewPage: Sendable {
             html.figure("Refused", Figure.count(contents.refused)) { html in
                 html.text("in the last \(contents.span.name)")
             }
+            let chains = sources.chains.state
+            html.figure("Hash chains", chainWord(chains)) { html in
+                guard let chains else { return html.text("the first walk is under way") }
+                html.text("as of ")
+                html.time(chains.at)
+                html.text("; dead-letter verify names each finding")
+            }
             html.figure("Of them forged", Figure.count(forged(contents))) { html in
                 let rest = contents.classes.filter { $0.value != "forged" }.compactMap { count in
                     count.value.map { "\(Figure.count(count.letters)) \($0)" }
@@ -159,6 +167,12 @@ struct OverviewPage: Sendable {
                 html.foreign(rest.isEmpty ? "no others" : rest.joined(separator: ", "))
             }
         }
+    }
+
+    private func chainWord(_ state: ChainWatch.State?) -> String {
+        guard let state else { return "…" }
+        guard let report = state.report else { return "not read" }
+        return report.isIntact ? "intact" : "\(Figure.count(report.findings.count)) findings"
     }
 
     private func forged(_ contents: Contents) -> Int64 {

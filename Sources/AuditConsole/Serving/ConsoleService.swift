@@ -11,6 +11,7 @@ import Worker
 package final class ConsoleService: Sendable {
     private let server: HTTPServer
     private let runs: ReplayRuns
+    private let watching: Task<Void, Never>
     package let url: String
 
     package var port: UInt16 { server.port }
@@ -23,7 +24,8 @@ package final class ConsoleService: Sendable {
         _ values: SettingsValues,
         database: PostgresClient,
         topic: DeadLetterTopic,
-        replays: Replays
+        replays: Replays,
+        chains: ChainWatch
     ) throws {
         let log = Log(JSONLogHandler(level: values[WorkerSettings.logLevel]))
         runs = ReplayRuns(replays, log: log)
@@ -31,6 +33,7 @@ package final class ConsoleService: Sendable {
             database: database,
             topic: topic,
             runs: runs,
+            chains: chains,
             now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
         )
         let address = values[ConsoleSettings.address]
@@ -55,6 +58,7 @@ package final class ConsoleService: Sendable {
         } catch {
             throw ToolError(ExitCode.unavailable, "\(error)")
         }
+        watching = Task { await chains.run(now: sources.now) }
         origin.listens(on: server.port)
         let host = address.contains(":") ? "[\(address)]" : address
         url = values[ConsoleSettings.publicURL] ?? "http://\(host):\(server.port)"
@@ -88,6 +92,7 @@ package final class ConsoleService: Sendable {
     /// Ends all connections, and the replays that it runs, in good order.
     package func stop() async {
         server.stop()
+        watching.cancel()
         await runs.stopAll()
     }
 }

@@ -9,6 +9,7 @@ struct ConsoleSources: Sendable {
     let database: PostgresClient
     let topic: DeadLetterTopic
     let runs: ReplayRuns
+    let chains: ChainWatch
     let now: @Sendable () -> Timestamp
 }
 

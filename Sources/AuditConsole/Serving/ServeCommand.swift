@@ -58,7 +58,8 @@ enum ServeCommand: DeadLetterCommand {
             values,
             database: database,
             topic: context.topic,
-            replays: try context.replays(on: database)
+            replays: try context.replays(on: database),
+            chains: ChainWatch { try await context.chainReport() }
         )
         context.console.note("the console is at \(service.url)")
         do {

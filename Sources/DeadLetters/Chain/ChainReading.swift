@@ -3,6 +3,13 @@ import Kafka
 import Records
 import Settings
 
+extension ToolContext {
+    /// The state of all chains of the topic against what the workers have committed.
+    package func chainReport() async throws -> ChainReport {
+        try await ChainReading.ofTopic(self).report
+    }
+}
+
 /// Reads the dead-letter topic, or an export of it, and walks the chains in it.
 struct ChainReading {
     let report: ChainReport

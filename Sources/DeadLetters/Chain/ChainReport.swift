@@ -10,6 +10,8 @@ package struct ChainReport: Sendable, Equatable {
     /// What an auditor has to know and what is not wrong, such as retention's cut.
     package var notes: [String] = []
 
+    package init() {}
+
     package var isIntact: Bool { findings.isEmpty }
 }
 

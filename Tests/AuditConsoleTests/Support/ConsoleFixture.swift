@@ -68,7 +68,8 @@ final class ConsoleFixture: Sendable {
             ConsoleService.read(environment: settings),
             database: database,
             topic: topic,
-            replays: replays
+            replays: replays,
+            chains: ChainWatch { ChainReport() }
         )
     }
 

@@ -1,0 +1,34 @@
+import AppStore
+package import DeadLetters
+import Synchronization
+
+/// Walks the hash chains again and again, for the overview: the whole topic is read each time.
+package final class ChainWatch: Sendable {
+    /// What the last walk has found, and when.
+    struct State: Sendable {
+        let at: Timestamp
+        /// Nil where the walk failed.
+        let report: ChainReport?
+    }
+
+    private static let interval = Duration.seconds(900)
+
+    private let walk: @Sendable () async throws -> ChainReport
+    private let last = Mutex<State?>(nil)
+
+    package init(_ walk: @escaping @Sendable () async throws -> ChainReport) {
+        self.walk = walk
+    }
+
+    /// Nil before the first walk has ended.
+    var state: State? { last.withLock { $0 } }
+
+    /// Runs until the task is cancelled.
+    func run(now: @Sendable () -> Timestamp) async {
+        while !Task.isCancelled {
+            let report = try? await walk()
+            last.withLock { $0 = State(at: now(), report: report) }
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+}
