@@ -3,6 +3,7 @@ import DeadLetters
 import Kafka
 import Postgres
 import Records
+import Settings
 import Simulation
 import Store
 import TestSupport
@@ -108,7 +109,7 @@ import Testing
             settings: .init(group: "index"),
             report: { _ in }
         )
-        let error = await #expect(throws: ToolError.self) {
+        let error = await #expect(throws: CommandError.self) {
             try await indexer.run(untilEnd: true)
         }
         #expect(error?.description.contains(rig.topic.name) == true)

@@ -19,7 +19,7 @@ package final class ConsoleService: Sendable {
     /// Begins to listen; asks the database and Kafka when a page needs them.
     ///
     /// - Parameter database: stays the caller's to close.
-    /// - Throws: `SettingsError` for the file of passwords, `ToolError` where it cannot listen.
+    /// - Throws: `SettingsError` for the file of passwords, `CommandError` where it cannot listen.
     package init(
         _ values: SettingsValues,
         database: PostgresClient,
@@ -56,7 +56,7 @@ package final class ConsoleService: Sendable {
                 answer: { await console.answer($0) }
             )
         } catch {
-            throw ToolError(ExitCode.unavailable, "\(error)")
+            throw CommandError(ExitCode.unavailable, "\(error)")
         }
         watching = Task { await chains.run(now: sources.now) }
         origin.listens(on: server.port)

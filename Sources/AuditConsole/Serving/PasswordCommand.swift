@@ -36,19 +36,19 @@ enum PasswordCommand: DeadLetterCommand {
             throw UsageError("--role is missing: expected viewer, investigator or operator")
         }
         guard let password = try PasswordPrompt.read(console) else {
-            throw ToolError(ExitCode.noInput, "there was no password on standard input")
+            throw CommandError(ExitCode.noInput, "there was no password on standard input")
         }
         guard password.count >= charactersMin,
             password.utf8.count <= PasswordHash.passwordBytesMax
         else {
-            throw ToolError(
+            throw CommandError(
                 ExitCode.data,
                 "expected a password of at least \(charactersMin) characters and at most "
                     + "\(PasswordHash.passwordBytesMax) bytes"
             )
         }
         guard let hash = PasswordHash.make(password) else {
-            throw ToolError(ExitCode.unavailable, "too little memory for the hash (64 MiB)")
+            throw CommandError(ExitCode.unavailable, "too little memory for the hash (64 MiB)")
         }
         console.print("\(name):\(role.rawValue):\(hash)")
         return ExitCode.success

@@ -112,7 +112,7 @@ package final class DeadLetterIndexer: Sendable {
             try await DeadLetterIndexTable.progress(on: self.client)
         }
         guard let other = progress.first(where: { $0.topic != topic.name }) else { return }
-        throw ToolError(
+        throw CommandError(
             ExitCode.configuration,
             "the database holds the index of \(other.topic), not of \(topic.name): use a "
                 + "database or schema of its own for each (database.schema)"

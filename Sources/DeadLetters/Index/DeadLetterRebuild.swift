@@ -27,7 +27,10 @@ package struct DeadLetterRebuild: Sendable {
         let connection = try await client.connect()
         do {
             guard try await connection.run(DeadLetterRebuildTable.lock.acquire)[0] else {
-                throw ToolError(ExitCode.negative, "the index is being rebuilt by another process")
+                throw CommandError(
+                    ExitCode.negative,
+                    "the index is being rebuilt by another process"
+                )
             }
             let difference = try await run(on: connection)
             await connection.close()

@@ -56,7 +56,7 @@ package struct ToolContext: Sendable {
     /// - Throws: where none is configured, it does not answer, or it is not migrated far enough.
     package func database() async throws -> PostgresClient {
         guard let client else {
-            throw ToolError(
+            throw CommandError(
                 ExitCode.configuration,
                 "this needs the index: set database.url (DATABASE_URL) or --postgres, and keep "
                     + "'\(DeadLetterTool.name) index' running"
@@ -83,16 +83,4 @@ package struct ToolContext: Sendable {
         "from-topic",
         "Read the topic itself, from its beginning, and not the index."
     )
-}
-
-/// What ends a command early: a sentence for the auditor, and the exit code.
-package struct ToolError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One of `ExitCode`'s.
-    package let exitCode: Int32
-    package let description: String
-
-    package init(_ exitCode: Int32, _ description: String) {
-        self.exitCode = exitCode
-        self.description = description
-    }
 }

@@ -97,7 +97,6 @@ package enum DeadLetterTool {
 
     private static func exitCode(_ error: any Error) -> Int32 {
         switch error {
-        case let error as ToolError: error.exitCode
         case let error as CommandError: error.exitCode
         case is SettingsError, is MigrationError: ExitCode.configuration
         case let error as DeadLetterTopicError:

@@ -98,7 +98,7 @@ package enum LetterIDs {
             let found = try await DeadLetterTable.search(text, limit: 20, on: client)
                 .filter { beginning.count >= 6 && $0.id.hasPrefix(beginning) }
             guard let only = found.first, found.count == 1 else {
-                throw ToolError(
+                throw CommandError(
                     ExitCode.negative,
                     found.isEmpty ? "no dead letter \(text)" : "several dead letters begin \(text)"
                 )

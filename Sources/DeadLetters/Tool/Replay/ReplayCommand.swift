@@ -23,9 +23,9 @@ enum ReplayCommand: DeadLetterCommand {
         do {
             return try await perform(context)
         } catch let error as ReplayError {
-            throw ToolError(exitCode(error), error.description)
+            throw CommandError(exitCode(error), error.description)
         } catch let error as KafkaError {
-            throw ToolError(ExitCode.unavailable, "Kafka: \(error)")
+            throw CommandError(ExitCode.unavailable, "Kafka: \(error)")
         }
     }
 

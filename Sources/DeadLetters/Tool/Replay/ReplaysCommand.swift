@@ -56,7 +56,7 @@ enum ReplaysCommand: DeadLetterCommand {
         _ context: ToolContext
     ) async throws -> Int32 {
         guard let row = try await replays.replay(number) else {
-            throw ToolError(ExitCode.negative, "there is no replay \(number)")
+            throw CommandError(ExitCode.negative, "there is no replay \(number)")
         }
         let outcomes: [ReplayOutcome] = try context.arguments.values("outcome", as: .choice)
         var records: [ReplayRecordRow] = []
