@@ -9,9 +9,30 @@ final class ClientCallbacks: Sendable {
     let commits = PendingCommits()
     /// While the consumer closes nobody is left to finish work: what is revoked goes at once.
     let isClosing = Atomic(false)
+    /// The consumer has asked for a place in its group.
+    private let hasSubscribed = Atomic(false)
+    /// It has had an assignment, be it an empty one.
+    private let hasBeenAssigned = Atomic(false)
 
     init(handlers: KafkaHandlers) {
         self.handlers = handlers
+    }
+
+    /// librdkafka before 2.3 ends the process when a member of a group that never had an
+    /// assignment is destroyed, as where it is closed while its group is arranged anew
+    /// (librdkafka issue 4312: `rd_kafka_sticky_assignor_state_destroy`).
+    var mustNotBeDestroyed: Bool {
+        rd_kafka_version() < 0x0203_0000 && hasSubscribed.load(ordering: .acquiring)
+            && !hasBeenAssigned.load(ordering: .acquiring)
+    }
+
+    func noteSubscription() {
+        hasSubscribed.store(true, ordering: .releasing)
+    }
+
+    /// Called with every assignment, on the consumer's thread.
+    func noteAssignment() {
+        hasBeenAssigned.store(true, ordering: .releasing)
     }
 
     func record(_ event: RebalanceEvent) {
@@ -89,6 +110,7 @@ func consumerRebalanced(
     guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
     let named = unsafe PartitionList.elements(of: partitions).map(\.topicPartition)
     let isClosing = callbacks.isClosing.load(ordering: .acquiring)
+    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { callbacks.noteAssignment() }
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !isClosing:
         callbacks.record(.assigned(named))

@@ -74,6 +74,11 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     deinit {
+        guard !callbacks.mustNotBeDestroyed else {
+            // Left to the end of the process, with what its threads call; it has left its group.
+            _ = unsafe Unmanaged.passRetained(callbacks)
+            return
+        }
         unsafe rd_kafka_destroy_flags(pointer, destroyFlags)
     }
 }

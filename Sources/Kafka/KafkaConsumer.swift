@@ -76,6 +76,7 @@ package actor KafkaConsumer {
     package func subscribe(_ topics: [String]) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        client.callbacks.noteSubscription()
         let code = unsafe rd_kafka_subscribe(client.pointer, list.pointer)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }

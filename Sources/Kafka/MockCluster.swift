@@ -130,5 +130,6 @@ package enum MockRequest: Int16, Sendable {
     case offsetCommit = 8
     case joinGroup = 11
     case heartbeat = 12
+    case syncGroup = 14
     case initProducerID = 22
 }

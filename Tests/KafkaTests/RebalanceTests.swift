@@ -1,4 +1,5 @@
 import Kafka
+import Synchronization
 import Testing
 import TestSupport
 
@@ -90,6 +91,40 @@ struct RebalanceTests {
         #expect(await member.records.suffix(5).map(\.offset) == Array(1..<6))
         await member.consumer.close(deadline: .seconds(5))
         await producer.close(deadline: .seconds(5))
+    }
+
+    /// In a process of its own, because librdkafka before 2.3 ended it.
+    @Test func `a member that is closed before its first assignment ends nothing else`() async {
+        await #expect(processExitsWith: .success) {
+            try await Self.closeBeforeAssignment()
+        }
+    }
+
+    private static func closeBeforeAssignment() async throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("rearranged", partitions: 1)
+        // The group accepts the member and is arranged anew before it gives out anything.
+        try cluster.fail(.syncGroup, with: Array(repeating: .rebalanceInProgress, count: 1_000))
+        let refusals = Atomic(0)
+        let consumer = try KafkaConsumer(
+            configuration: [
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": "g", "debug": "cgrp",
+            ],
+            handlers: KafkaHandlers(
+                onLog: { line in
+                    guard line.message.contains("SyncGroup error") else { return }
+                    refusals.add(1, ordering: .relaxed)
+                },
+                onError: { _ in }
+            )
+        )
+        try await consumer.subscribe(["rearranged"])
+        try await eventually(within: .seconds(30)) {
+            _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
+            return refusals.load(ordering: .relaxed) > 0
+        }
+        await consumer.close(deadline: .seconds(5))
+        cluster.stop()
     }
 
     private func keepPolling(
