@@ -47,40 +47,49 @@ extension PipelineTests {
             }
         }
 
-        /// Stops the process again and again until it has left a transaction open.
+        /// Stops the process in a moment in which a copy is in a transaction, again and again
+        /// until that was this one.
+        ///
+        /// In between it works for as long as it takes until a transaction is seen: one that was
+        /// stopped for too long has lost its partitions, and has to get others first.
         private static func suspendInTransaction(
             _ copy: WorkerCopy,
             _ pipeline: RunningPipeline
         ) async throws {
-            for _ in 0..<500 {
-                copy.process.signal(SIGSTOP)
-                let isInside = try await becomesTrue(within: .milliseconds(700)) {
-                    try await isTransactionOpen(of: copy.stage, pipeline)
+            try await pipeline.withDatabase { connection in
+                for _ in 0..<200 {
+                    _ = try await becomesTrue(within: .seconds(20), every: .milliseconds(1)) {
+                        try await isTransactionOpen(of: copy.stage, for: "0", connection)
+                    }
+                    copy.process.signal(SIGSTOP)
+                    let isInside = try await becomesTrue(within: .milliseconds(700)) {
+                        try await isTransactionOpen(of: copy.stage, for: "400 ms", connection)
+                    }
+                    if isInside { return }
+                    copy.process.signal(SIGCONT)
                 }
-                if isInside { return }
-                copy.process.signal(SIGCONT)
+                throw PipelineFailure("\(copy.name) was never inside of a transaction")
             }
-            throw PipelineFailure("\(copy.name) was never inside of a transaction")
         }
 
-        /// Whether a copy has not gone on with a transaction for longer than one does at work.
+        /// Whether a copy has not gone on with a transaction for so long; one that works goes on
+        /// within a few milliseconds.
         private static func isTransactionOpen(
             of stage: StageDescription,
-            _ pipeline: RunningPipeline
+            for interval: String,
+            _ connection: PostgresConnection
         ) async throws -> Bool {
-            try await pipeline.withDatabase { connection in
-                try await connection.query(
-                    """
-                    SELECT EXISTS (
-                        SELECT FROM pg_stat_activity
-                        WHERE datname = current_database() AND application_name = $1
-                          AND state = 'idle in transaction'
-                          AND clock_timestamp() - state_change > interval '400 milliseconds'
-                    )
-                    """,
-                    [.text(stage.program)]
-                )[0].bool(0)
-            }
+            try await connection.query(
+                """
+                SELECT EXISTS (
+                    SELECT FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = $1
+                      AND state = 'idle in transaction'
+                      AND clock_timestamp() - state_change >= $2::text::interval
+                )
+                """,
+                [.text(stage.program), .text(interval)]
+            )[0].bool(0)
         }
 
         private static func waitUntilLinksApplied(_ pipeline: RunningPipeline) async throws {
