@@ -140,20 +140,24 @@ extension ConsumerSession {
         return assignment.withLock { $0.isCurrent(claim) }
     }
 
-    /// Waits until the brokers have answered about the topic's partitions; false when given up.
+    /// Waits until the brokers have answered about the topic's partitions, not for ever: a letter
+    /// of the partitioner's choice is better than none. False when given up.
     private func waitForLetterPartitions() async -> Bool {
-        while loop.letterPartitions.load(ordering: .acquiring) == LetterPartitions.unknown {
+        let end = ContinuousClock.now + configuration.callDeadline
+        while loop.letterPartitions.load(ordering: .acquiring) == LetterPartitions.unknown,
+            ContinuousClock.now < end
+        {
             guard !mustAbort else { return false }
             loop.limitsSignal.send()
             try? await Task.sleep(for: .milliseconds(20))
         }
-        return true
+        return !mustAbort
     }
 }
 
 /// How many partitions the dead-letter topic has, as far as the brokers have answered.
 enum LetterPartitions {
-    /// They have not been asked yet.
+    /// They have not answered yet.
     static let unknown = -1
     /// They know no such topic: the producer's partitioner decides, once there is one.
     static let none = 0
