@@ -35,7 +35,8 @@ import Testing
             ("search-filtered", "/search?reason=signature_invalid&since=7d"),
             ("search-none", "/search?q=nothing-like-this"), ("letter", "/letters/\(ids[1])"),
             ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"), ("help", "/help"),
-            ("not-found", "/nothing"),
+            ("not-found", "/nothing"), ("replays", "/replays"),
+            ("replay-new", "/replays/new?class=corrupt"),
         ]
     }
 
@@ -81,8 +82,9 @@ import Testing
             [("kind", "resolved"), ("note", "a test root of our own")],
             from: "/help"
         )
+        let replay = try await beginReplay(fixture)
         _ = try await browser.complaints()
-        for (name, path) in Self.pages(fixture.ids) {
+        for (name, path) in Self.pages(fixture.ids) + [("replay", replay)] {
             try await browser.view(width: 1280, isDark: false)
             try await browser.open(base + path)
             for isDark in [false, true] {
@@ -92,6 +94,22 @@ import Testing
             #expect(complaints.filter { !$0.contains("404") }.isEmpty, "\(name)")
         }
         await browser.close()
+    }
+
+    /// A replay that goes on, because no worker reads here; returns its page.
+    private func beginReplay(_ fixture: ConsoleFixture) async throws -> String {
+        let client = try await fixture.client(as: "otto")
+        let plan = try await client.get("/replays/new?class=corrupt").body
+        let match = try #require(plan.firstMatch(of: /Send ([0-9,]+) records again/))
+        let begun = try await client.submit(
+            "/replays",
+            [
+                ("filter", "class=corrupt"), ("why", "the parser was mended"), ("rate", "100"),
+                ("share", "10"), ("confirmed", String(match.1.replacing(",", with: ""))),
+            ],
+            from: "/help"
+        )
+        return try #require(begun.location)
     }
 
     /// All checks of the page that is open, at three widths, with a screenshot of each.

@@ -1,6 +1,8 @@
 import AppStore
+import DeadLetters
 import Foundation
 import HTTP
+import Simulation
 import Store
 import TestSupport
 import Testing
@@ -29,6 +31,36 @@ import Testing
             #expect(page.contains(reason))
         }
         #expect(page.contains("The same as a table"))
+    }
+
+    @Test func `the overview shows the chains' state and the share of all bodies`() async throws {
+        var chains = ChainReport()
+        chains.traffic.bodies = 12_000
+        chains.traffic.deadLettered = 150
+        let fixture = try await ConsoleFixture(chains: chains)
+        let client = try await fixture.client(as: "vera")
+        try await eventually { try await client.get("/").body.contains("<b>intact</b>") }
+        let page = try await client.get("/").body
+        #expect(page.contains("<b>1.3 %</b>"))
+        #expect(page.contains("150 of 12,000 that verify-worker has counted"))
+    }
+
+    @Test func `a letter's certificates are read, and what is wrong with them said`()
+        async throws
+    {
+        let authority = try CertificateAuthority(name: "Somebody & Sons")
+        let jws = try authority.sign(Array(#"{"transactionId":"7","signedDate":1}"#.utf8))
+        var letter = SampleLetter.plain(1)
+        letter.value = Body.transaction(jws)
+        let fixture = try await ConsoleFixture(letters: [letter])
+        let client = try await fixture.client(as: "vera")
+        let page = try await client.get("/letters/\(fixture.ids[0])").body
+        #expect(page.contains("Certificates of "))
+        #expect(page.contains("Somebody &amp; Sons"))
+        #expect(page.contains("Wrong: "))
+        for role in ["leaf", "intermediate", "root"] {
+            #expect(page.contains("\(role)</bdi></h3>") || page.contains(">\(role)<"))
+        }
     }
 
     @Test func `a search is walked to its end, each letter once`() async throws {

@@ -74,7 +74,8 @@ import Testing
                     evidence.heads[Self.name] = ChainHead(
                         digest: head,
                         counted: counted,
-                        offset: committed
+                        offset: committed,
+                        records: committed
                     )
                 },
                 from: start

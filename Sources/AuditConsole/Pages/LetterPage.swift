@@ -127,6 +127,7 @@ struct LetterPage: Sendable {
                 html.element("div") { html in
                     explanation(&html, row)
                     LetterFacts.write(row, contents.whole?.letter, to: &html)
+                    certificates(&html, contents)
                     original(&html, contents, isRevealing: isRevealing)
                 }
                 html.element("div") { html in
@@ -153,6 +154,32 @@ struct LetterPage: Sendable {
             html.element("p") { html in
                 html.element("b", text: "Here: ")
                 html.foreign(row.detail.isEmpty ? "no detail" : row.detail)
+            }
+        }
+    }
+
+    /// The certificates as a person reads them, and what is wrong with each.
+    private func certificates(_ html: inout HTML, _ contents: Contents) {
+        guard let (letter, original) = contents.whole else { return }
+        for entry in LetterDossier(letter, original).chains {
+            html.element("h2") { html in
+                html.text("Certificates of ")
+                html.foreign(entry.path, bytesMax: 120)
+            }
+            html.element("p", [.class("hint")], text: "As the original has them, unverified.")
+            if let problem = entry.chain.problem {
+                html.element("p", [.class("alert")], text: "Wrong: \(problem)")
+            }
+            for reading in entry.chain.readings {
+                html.element("h3") { $0.foreign(reading.role, bytesMax: 60) }
+                for finding in reading.findings {
+                    html.element("p", [.class("alert")], text: "Wrong: \(finding)")
+                }
+                html.element("dl", [.class("facts")]) { html in
+                    for (label, value) in LetterDossier.facts(reading) {
+                        html.fact(label) { $0.foreign(value, bytesMax: 400) }
+                    }
+                }
             }
         }
     }

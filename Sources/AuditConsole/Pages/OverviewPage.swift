@@ -154,6 +154,15 @@ struct OverviewPage: Sendable {
                 html.text("in the last \(contents.span.name)")
             }
             let chains = sources.chains.state
+            html.figure("Share of all bodies", share(chains)) { html in
+                guard let traffic = chains?.report?.traffic, traffic.bodies > 0 else {
+                    return html.text("the workers' counts are not read yet")
+                }
+                html.text(
+                    "\(Figure.count(traffic.deadLettered)) of "
+                        + "\(Figure.count(traffic.bodies)) that verify-worker has counted"
+                )
+            }
             html.figure("Hash chains", chainWord(chains)) { html in
                 guard let chains else { return html.text("the first walk is under way") }
                 html.text("as of ")
@@ -173,6 +182,13 @@ struct OverviewPage: Sendable {
         guard let state else { return "…" }
         guard let report = state.report else { return "not read" }
         return report.isIntact ? "intact" : "\(Figure.count(report.findings.count)) findings"
+    }
+
+    private func share(_ state: ChainWatch.State?) -> String {
+        guard let share = state?.report?.traffic.deadLetterShare else { return "…" }
+        let tenths = Int64((share * 1_000).rounded())
+        guard tenths > 0 || share == 0 else { return "< 0.1 %" }
+        return "\(tenths / 10).\(tenths % 10) %"
     }
 
     private func forged(_ contents: Contents) -> Int64 {

@@ -1,6 +1,7 @@
 import AppStore
 package import DeadLetters
 import Synchronization
+import Worker
 
 /// Walks the hash chains again and again, for the overview: the whole topic is read each time.
 package final class ChainWatch: Sendable {
@@ -24,9 +25,17 @@ package final class ChainWatch: Sendable {
     var state: State? { last.withLock { $0 } }
 
     /// Runs until the task is cancelled.
-    func run(now: @Sendable () -> Timestamp) async {
+    func run(now: @Sendable () -> Timestamp, log: Log) async {
         while !Task.isCancelled {
-            let report = try? await walk()
+            var report: ChainReport?
+            do {
+                report = try await walk()
+            } catch {
+                log.warning(
+                    "hash chains not read, tried again in 15 minutes",
+                    ["error": .string("\(error)")]
+                )
+            }
             last.withLock { $0 = State(at: now(), report: report) }
             try? await Task.sleep(for: Self.interval)
         }

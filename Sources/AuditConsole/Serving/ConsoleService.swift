@@ -58,7 +58,7 @@ package final class ConsoleService: Sendable {
         } catch {
             throw CommandError(ExitCode.unavailable, "\(error)")
         }
-        watching = Task { await chains.run(now: sources.now) }
+        watching = Task { await chains.run(now: sources.now, log: log) }
         origin.listens(on: server.port)
         let host = address.contains(":") ? "[\(address)]" : address
         url = values[ConsoleSettings.publicURL] ?? "http://\(host):\(server.port)"

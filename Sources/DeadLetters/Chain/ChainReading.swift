@@ -2,6 +2,8 @@ import AppStore
 import Kafka
 import Records
 import Settings
+import Topology
+import Worker
 
 extension ToolContext {
     /// The state of all chains of the topic against what the workers have committed.
@@ -70,6 +72,10 @@ struct ChainReading {
         evidence.starts = summary.held.mapValues(\.lowerBound)
         var report = verifier.report(evidence)
         report.notes = notes + report.notes
+        for (name, head) in evidence.heads where name.stage == Topology.stages.first?.name {
+            report.traffic.bodies += head.records
+            report.traffic.deadLettered += head.counted
+        }
         return ChainReading(report: report, summary: summary)
     }
 

@@ -10,9 +10,23 @@ package struct ChainReport: Sendable, Equatable {
     /// What an auditor has to know and what is not wrong, such as retention's cut.
     package var notes: [String] = []
 
+    /// What the first stage has counted, as far as its commits were read.
+    package var traffic = Traffic()
+
     package init() {}
 
     package var isIntact: Bool { findings.isEmpty }
+
+    /// Bodies since the counts of the partitions began.
+    package struct Traffic: Sendable, Equatable {
+        package var bodies: Int64 = 0
+        package var deadLettered: Int64 = 0
+
+        /// Nil while nothing is counted.
+        package var deadLetterShare: Double? {
+            bodies > 0 ? Double(deadLettered) / Double(bodies) : nil
+        }
+    }
 }
 
 /// One chain as it stands in the topic.

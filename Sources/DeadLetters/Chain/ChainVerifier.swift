@@ -11,11 +11,14 @@ package struct ChainHead: Sendable, Equatable {
     /// The offset that was committed: the letters of all source records before it are behind the
     /// head.
     package let offset: Int64
+    /// All records that the group has counted since then.
+    package let records: Int64
 
-    package init(digest: SHA256Digest?, counted: Int64, offset: Int64) {
+    package init(digest: SHA256Digest?, counted: Int64, offset: Int64, records: Int64) {
         self.digest = digest
         self.counted = counted
         self.offset = offset
+        self.records = records
     }
 }
 

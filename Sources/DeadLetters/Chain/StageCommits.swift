@@ -59,7 +59,8 @@ struct StageCommits: Sendable {
         return ChainHead(
             digest: metadata.chainHead,
             counted: metadata.tally.counts[.deadLettered] ?? 0,
-            offset: offset
+            offset: offset,
+            records: metadata.tally.total
         )
     }
 

@@ -34,7 +34,8 @@ final class ConsoleFixture: Sendable {
     init(
         letters: [SampleLetter] = [.plain(0)],
         environment: [String: String] = [:],
-        hasPasswords: Bool = true
+        hasPasswords: Bool = true,
+        chains: ChainReport = ChainReport()
     ) async throws {
         cluster = try await KafkaCluster(.mock)
         let name = "storekit.dead-letter"
@@ -69,7 +70,7 @@ final class ConsoleFixture: Sendable {
             database: database,
             topic: topic,
             replays: replays,
-            chains: ChainWatch { ChainReport() }
+            chains: ChainWatch { chains }
         )
     }
 
