@@ -140,8 +140,9 @@ extension ConsumerSession {
         return assignment.withLock { $0.isCurrent(claim) }
     }
 
-    /// Waits until the brokers have answered about the topic's partitions, not for ever: a letter
-    /// of the partitioner's choice is better than none. False when given up.
+    /// Waits until the brokers have answered about the topic's partitions; false when given up.
+    ///
+    /// Not for ever: a letter that lies where the partitioner puts it is better than none.
     private func waitForLetterPartitions() async -> Bool {
         let end = ContinuousClock.now + configuration.callDeadline
         while loop.letterPartitions.load(ordering: .acquiring) == LetterPartitions.unknown,
