@@ -36,7 +36,7 @@ import Testing
             ("search-none", "/search?q=nothing-like-this"), ("letter", "/letters/\(ids[1])"),
             ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"), ("help", "/help"),
             ("not-found", "/nothing"), ("replays", "/replays"),
-            ("replay-new", "/replays/new?class=corrupt"),
+            ("replay-new", "/replays/new?class=conflict"),
         ]
     }
 

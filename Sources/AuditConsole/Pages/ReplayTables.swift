@@ -126,7 +126,7 @@ enum ReplayTables {
             html.figure("Would be sent", Figure.count(plan.count)) { html in
                 html.text(words(plan.topics))
             }
-            html.figure("Today's verifier", plan.isClean ? "nothing against it" : "look") { html in
+            html.figure("Today's verifier", verifierWord(plan)) { html in
                 html.text(words(plan.verdicts))
             }
             html.figure("Left out", Figure.count(plan.skipped.count)) { html in
@@ -139,6 +139,15 @@ enum ReplayTables {
         let parts = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { "\(Figure.count($0.value)) \($0.key)" }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+
+    /// What the verdicts come to.
+    private static func verifierWord(_ plan: ReplayPlan) -> String {
+        let isAsked = plan.letters.contains { letter in
+            if case .unasked = letter.verdict { false } else { true }
+        }
+        guard isAsked else { return plan.letters.isEmpty ? "–" : "not asked" }
+        return plan.isClean ? "nothing against it" : "against some"
     }
 
     static func letters(_ html: inout HTML, _ plan: ReplayPlan, limit: Int) {

@@ -51,7 +51,7 @@ enum Accessibility {
           ?? element.textContent).trim();
         const fields = "input:not([type=hidden]), select, textarea";
         for (const field of document.querySelectorAll(fields)) {
-          const label = field.id && document.querySelector(`label[for="${field.id}"]`);
+          const label = field.id ? document.querySelector(`label[for="${field.id}"]`) : null;
           if (!label?.textContent.trim() && !field.closest("label")) {
             wrong.push(`no label: ${field.outerHTML.slice(0, 80)}`);
           }
