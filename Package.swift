@@ -100,7 +100,9 @@ let package = Package(
         ),
         library(
             "Holdings",
-            ["AppStore", "JSON", "Kafka", "Postgres", "Records", "Store", "Worker"],
+            [
+                "AppStore", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Worker",
+            ],
             path: "Sources/Stages/Holdings"
         ),
         library(

@@ -1,13 +1,33 @@
+import Synchronization
+
+/// The connections of a client at a moment, and who waits for one.
+package struct ConnectionCounts: Equatable, Sendable {
+    /// Those that are open or being opened.
+    package var open = 0
+    /// Those of them that are lent.
+    package var lent = 0
+    /// Callers that wait for one to come back.
+    package var waiting = 0
+}
+
 /// Lends connections, opens them within a bound, and makes callers wait when all are on loan.
 actor ConnectionPool {
     private let options: PostgresOptions
     private let connectionsMax: Int
-    private var idle: [PostgresConnection] = []
-    private var openCount = 0
+    private var idle: [PostgresConnection] = [] {
+        didSet { show() }
+    }
+    private var openCount = 0 {
+        didSet { show() }
+    }
     private var backoff = ReconnectBackoff()
-    private var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    private var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = [] {
+        didSet { show() }
+    }
     private var nextWaiterID: UInt64 = 0
     private var isClosed = false
+    /// What `show` has written last, for readers on other threads.
+    nonisolated let counts = Mutex(ConnectionCounts())
 
     init(_ options: PostgresOptions, connectionsMax: Int) {
         precondition(connectionsMax > 0, "a client needs at least one connection")
@@ -46,6 +66,15 @@ actor ConnectionPool {
             openCount -= 1
         }
         resumeFirstWaiter()
+    }
+
+    private func show() {
+        let now = ConnectionCounts(
+            open: openCount,
+            lent: openCount - idle.count,
+            waiting: waiters.count
+        )
+        counts.withLock { $0 = now }
     }
 
     func close() async {

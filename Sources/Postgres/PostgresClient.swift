@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Connections to one server, lent to one task at a time, safe to share between all.
 ///
 /// A connection that broke is replaced by the next call, with a growing and jittered delay between
@@ -16,6 +18,9 @@ package final class PostgresClient: Sendable {
     /// How long one statement may take.
     package var statementDeadline: Duration { options.statementDeadline }
 
+    /// How many connections there are at this moment; from any thread.
+    package var connections: ConnectionCounts { pool.counts.withLock { $0 } }
+
     /// Opens a connection beside those that are lent, for who listens or holds a lock of the
     /// session; the caller closes it.
     ///
@@ -31,7 +36,7 @@ package final class PostgresClient: Sendable {
     package func withConnection<T>(
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
-        let connection = try await pool.lease()
+        let connection = try await lease()
         do {
             let value = try await body(connection)
             await pool.giveBack(connection)
@@ -40,6 +45,12 @@ package final class PostgresClient: Sendable {
             await pool.giveBack(connection)
             throw error
         }
+    }
+
+    private func lease() async throws -> PostgresConnection {
+        options.waitHandler(true)
+        defer { options.waitHandler(false) }
+        return try await pool.lease()
     }
 
     /// Runs `body` in a transaction, and again from its start when another transaction was in the

@@ -164,7 +164,8 @@ package actor PostgresConnection {
     ) async throws(PostgresError) -> [PostgresNotification] {
         let session = try openSession()
         let end = ContinuousClock.now + deadline
-        return try await interruptible(session.wakePipe) { () throws(PostgresError) in
+        return try await interruptible(session.wakePipe, isCall: false) {
+            () throws(PostgresError) in
             try session.notifications(until: end)
         }
     }
@@ -277,14 +278,19 @@ extension PostgresConnection {
     }
 
     /// Runs what blocks this actor's thread so that the cancellation of the calling task ends it.
+    ///
+    /// - Parameter isCall: whether the server is asked something, and not only listened to.
     private func interruptible<T>(
         _ wakePipe: WakePipe,
+        isCall: Bool = true,
         _ body: () throws(PostgresError) -> T
     ) async throws(PostgresError) -> T {
         if Task.isCancelled {
             throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
         }
         wakePipe.clear()
+        if isCall { options.waitHandler(true) }
+        defer { if isCall { options.waitHandler(false) } }
         let result = await withTaskCancellationHandler {
             // Only a closure that captures the actor runs on its thread.
             executor.checkIsolated()

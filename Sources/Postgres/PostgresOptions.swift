@@ -42,6 +42,12 @@ package struct PostgresOptions: Sendable {
 
     package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
 
+    /// Called with true when a call begins to wait for the server, or for a connection, and with
+    /// false when that is over; waiting for notifications does not count.
+    ///
+    /// For accounts of time: in the task of the caller, on any thread, and it must not block.
+    package var waitHandler: @Sendable (_ hasBegun: Bool) -> Void = { _ in }
+
     package init(connectionString: String, applicationName: String) {
         self.connectionString = connectionString
         self.applicationName = applicationName

@@ -90,6 +90,8 @@ struct VerifiedChainCache {
 
     let entriesMax: Int
     private var entries: [Entry] = []
+    /// How often a chain was looked for, and found.
+    private(set) var lookups = (found: 0, missed: 0)
 
     init(entriesMax: Int) {
         self.entriesMax = entriesMax
@@ -112,8 +114,10 @@ struct VerifiedChainCache {
             if index > 0 {
                 entries.insert(entries.remove(at: index), at: 0)
             }
+            lookups.found += 1
             return (entries[0].chain, end)
         }
+        lookups.missed += 1
         return nil
     }
 

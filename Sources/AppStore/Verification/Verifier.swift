@@ -30,6 +30,9 @@ package final class Verifier {
     /// How many chains are known; a gauge for operators.
     package var chainsCached: Int { chains.count }
 
+    /// How often a known chain stood for the header of a JWS, and how often none did.
+    package var chainLookups: (found: Int, missed: Int) { chains.lookups }
+
     /// How many signatures of certificates were verified; each costs as much as ten records.
     package var certificateSignaturesComputed: Int { signatures.computedCount }
 

@@ -9,6 +9,8 @@ import Store
 struct DedupeBatch {
     struct Record {
         let parts: ObservationParts
+        /// When its body was written to the first topic, in UNIX milliseconds.
+        let writtenAt: Int64?
         /// The indexes of the IDs of `parts.parts`, in their order.
         fileprivate let indexes: [Int]
         fileprivate let notificationIndex: Int?
@@ -28,9 +30,10 @@ struct DedupeBatch {
     }
 
     /// Adds the IDs that a record names.
-    mutating func add(_ parts: ObservationParts) -> Record {
+    mutating func add(_ parts: ObservationParts, writtenAt: Int64? = nil) -> Record {
         Record(
             parts: parts,
+            writtenAt: writtenAt,
             indexes: parts.parts.map { index(of: $0.key) },
             notificationIndex: parts.notification.map { index(of: $0) }
         )

@@ -148,7 +148,9 @@ extension DedupeStage {
     private func decide(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
         let readings = try records.map { record in
-            try record.observation().map { batch.add($0.parts) }
+            try record.observation().map { observation in
+                batch.add(observation.parts, writtenAt: observation.bodyWrittenAt)
+            }
         }
         // What is in flight is read before PostgreSQL is asked: what is marked in between is no
         // longer in flight and is found there.
@@ -187,6 +189,7 @@ extension DedupeStage {
             let decided = batch.decide(reading)
             var verdict = Verdict(decided.decision, on: record, uniqueTopic: uniqueTopic)
             if let limits { verdict = verdict.within(limits) }
+            verdict.bodyWrittenAt = reading.writtenAt
             guard verdict.refusal == nil else { return verdict }
             for mark in batch.add(reading, decided) {
                 inFlight.append(

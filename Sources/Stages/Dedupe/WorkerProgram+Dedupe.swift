@@ -1,4 +1,5 @@
 import Store
+import Holdings
 import Records
 import Settings
 import Topology
@@ -14,11 +15,7 @@ extension WorkerProgram {
         dependency: .database,
         make: { parts in
             DedupeStage(
-                client: DatabaseSettings.client(
-                    parts.settings,
-                    applicationName: StageDescription.dedupe.program,
-                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
-                ),
+                client: parts.databaseClient(.dedupe),
                 uniqueTopic: parts.settings.topic(Topic.unique),
                 retention: parts.settings[DedupeSettings.retention],
                 pruneInterval: parts.settings[DedupeSettings.pruneInterval],

@@ -128,6 +128,7 @@ package final class EntitleStage: Stage {
             case .success(let entitling):
                 defer { index += 1 }
                 var verdict = verdict(on: record, settled.outcomes[index])
+                verdict.bodyWrittenAt = entitling.observation.bodyWrittenAt
                 verdict.outcome = settled.answers[index]?.outcome(
                     settled.outcomes[index],
                     isAboutPurchase: entitling.scope != nil

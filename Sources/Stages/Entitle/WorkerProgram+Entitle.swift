@@ -1,4 +1,5 @@
 import Store
+import Holdings
 import Records
 import Settings
 import Topology
@@ -14,11 +15,7 @@ extension WorkerProgram {
         dependency: .database,
         make: { parts in
             EntitleStage(
-                client: DatabaseSettings.client(
-                    parts.settings,
-                    applicationName: StageDescription.entitle.program,
-                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
-                ),
+                client: parts.databaseClient(.entitle),
                 shardsMax: min(
                     parts.settings[EntitleSettings.shards],
                     parts.settings[DatabaseSettings.connectionsMax]

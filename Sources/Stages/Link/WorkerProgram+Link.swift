@@ -1,4 +1,5 @@
 import Store
+import Holdings
 import Records
 import Settings
 import Topology
@@ -14,11 +15,7 @@ extension WorkerProgram {
         dependency: .database,
         make: { parts in
             LinkStage(
-                client: DatabaseSettings.client(
-                    parts.settings,
-                    applicationName: StageDescription.link.program,
-                    sessionTimeout: parts.settings[WorkerSettings.sessionTimeout]
-                ),
+                client: parts.databaseClient(.link),
                 rules: LinkSettings.rules(parts.settings),
                 linkedTopic: parts.settings.topic(Topic.linked),
                 metrics: LinkMetrics(parts.metrics),

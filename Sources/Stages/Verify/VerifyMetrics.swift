@@ -11,6 +11,9 @@ package final class VerifyMetrics: Sendable {
     private let refusedHeaders: MetricFamily<Counter>
     let revocations: RevocationMetrics
     private let testRoots: MetricFamily<Gauge>
+    private let chainHits: Counter
+    private let chainMisses: Counter
+    private let chainsCached: MetricFamily<Gauge>
     private let now: @Sendable () -> Timestamp
 
     /// - Parameter now: the wall clock; a signed date after it is accepted and counted.
@@ -45,6 +48,16 @@ package final class VerifyMetrics: Sendable {
             "Headers correlation-id and traceparent dropped: too long, with control "
                 + "characters, or a second one."
         )
+        let lookups = registry.counter(
+            "verify_chain_lookups",
+            "JWS whose certificate chain was known (hit), or had to be verified (miss).",
+            labels: ["result"]
+        )
+        (chainHits, chainMisses) = (lookups["hit"], lookups["miss"])
+        chainsCached = registry.gauge(
+            "verify_chains_cached",
+            "Verified certificate chains that a thread's verifier knows."
+        )
         revocations = RevocationMetrics(registry)
         testRoots = registry.gauge(
             "verify_test_roots_in_production",
@@ -54,6 +67,12 @@ package final class VerifyMetrics: Sendable {
 
     func verifying(by configuration: VerifierConfiguration) {
         testRoots.set(configuration.appsWithTestRootInProduction.count)
+    }
+
+    func lookedUp(found: Int, missed: Int, cached: Int) {
+        chainHits.increment(by: found)
+        chainMisses.increment(by: missed)
+        chainsCached.set(cached)
     }
 
     func ignoredIngestUser() {

@@ -98,6 +98,7 @@ package final class VerifyStage: Stage {
     ) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
+            let lookupsBefore = verifier.chainLookups
             var part = Part()
             while let index = queue.next() {
                 let verdict = verdict(for: queue.records[index], by: verifier, &part.awaited)
@@ -105,6 +106,11 @@ package final class VerifyStage: Stage {
                 part.verdicts.append((index, verdict))
             }
             metrics.revocations.passedUnknown(verifier.passedUnknown - passedBefore)
+            metrics.lookedUp(
+                found: verifier.chainLookups.found - lookupsBefore.found,
+                missed: verifier.chainLookups.missed - lookupsBefore.missed,
+                cached: verifier.chainsCached
+            )
             return part
         }
     }

@@ -58,15 +58,19 @@ package enum DatabaseSettings {
 
     /// The client of a worker or of a tool that works like one; it connects when it is first used.
     ///
-    /// - Parameter sessionTimeout: when the worker's group takes it for gone and another begins in
-    ///   its place, for which it must hold no locks any more; nil for a tool.
+    /// - Parameters:
+    ///   - sessionTimeout: when the worker's group takes it for gone and another begins in its
+    ///     place, for which it must hold no locks any more; nil for a tool.
+    ///   - waitHandler: see `PostgresOptions.waitHandler`.
     package static func client(
         _ values: SettingsValues,
         applicationName: String,
-        sessionTimeout: Duration? = nil
+        sessionTimeout: Duration? = nil,
+        waitHandler: @escaping @Sendable (_ hasBegun: Bool) -> Void = { _ in }
     ) -> PostgresClient {
         var options = options(values, applicationName: applicationName)
         options.sessionSettings = pointLookups
+        options.waitHandler = waitHandler
         if let sessionTimeout {
             options.silenceMax = silenceMax(sessionTimeout: sessionTimeout)
         }

@@ -68,6 +68,16 @@ struct Assignment: Sendable {
         some.allSatisfy { partitions[$0]?.isQuiet ?? true }
     }
 
+    /// Changes what is known of a partition; nil where it is not assigned.
+    mutating func update<T>(
+        _ partition: TopicPartition,
+        _ change: (inout PartitionState) -> T
+    ) -> T? {
+        guard var state = partitions[partition] else { return nil }
+        defer { partitions[partition] = state }
+        return change(&state)
+    }
+
     /// All that is being read.
     var readable: [TopicPartition] {
         partitions.filter { $0.value.phase == .active || $0.value.phase == .rewinding }.map(\.key)
@@ -96,7 +106,12 @@ extension Assignment {
                 state = restarted(record.topicPartition, state, at: record.offset)
             }
             let isWatched = state?.pinnedAt != nil
-            let skipped = state?.add(record.offset, batch: lastBatch) ?? 0
+            let skipped =
+                state?.add(
+                    record.offset,
+                    batch: lastBatch,
+                    writtenAt: record.timestampMilliseconds
+                ) ?? 0
             let claim = PartitionClaim(
                 partition: record.topicPartition,
                 epoch: state?.epoch ?? lastEpoch
@@ -189,6 +204,7 @@ extension Assignment {
             fresh.others = state.others
             fresh.committed = state.committed
             fresh.acceptedSettings = state.acceptedSettings
+            fresh.writtenAfter = state.writtenAfter
             fresh.committedAcceptedSettings = state.committedAcceptedSettings
             partitions[partition] = fresh
             abandoned.insert(partition)

@@ -27,6 +27,9 @@ struct PartitionState: Sendable {
         var batch: Int
         let first: Int64
         var end: Int64
+        /// When its first record was written, by its timestamp in UNIX milliseconds.
+        var writtenAt: Int64?
+        var readAt = ContinuousClock.now
         /// Nil while the batch is in work.
         var increment: TallyIncrement?
     }
@@ -53,6 +56,9 @@ struct PartitionState: Sendable {
     var spans: [Span] = []
     /// Nothing from this offset on is settled until the partition is read again.
     var pinnedAt: Int64?
+    /// What is neither settled nor in flight was written after this, in UNIX milliseconds; nil
+    /// while nothing is known.
+    var writtenAfter: Int64?
 
     init(epoch: UInt64) {
         self.epoch = epoch
@@ -91,14 +97,18 @@ struct PartitionState: Sendable {
     }
 
     /// Adds a record to a batch in flight; returns how many offsets before it held none.
-    mutating func add(_ offset: Int64, batch: Int) -> Int64 {
+    ///
+    /// - Parameter writtenAt: UNIX milliseconds; nil where the record has no timestamp.
+    mutating func add(_ offset: Int64, batch: Int, writtenAt: Int64? = nil) -> Int64 {
         let expected = next ?? offset
         next = offset + 1
         guard pinnedAt == nil else { return 0 }
         if let last = spans.indices.last, spans[last].batch == batch {
             spans[last].end = offset + 1
         } else {
-            spans.append(Span(batch: batch, first: expected, end: offset + 1))
+            spans.append(
+                Span(batch: batch, first: expected, end: offset + 1, writtenAt: writtenAt)
+            )
         }
         return offset - expected
     }
@@ -110,11 +120,19 @@ struct PartitionState: Sendable {
             spans[index].batch = rest
             return
         }
-        let end = spans[index].end
+        let whole = spans[index]
+        let end = whole.end
         // Nothing is left where the partition was pinned before it.
         guard offset < end else { return }
         spans[index].end = offset
-        spans.insert(Span(batch: rest, first: offset, end: end), at: index + 1)
+        let remainder = Span(
+            batch: rest,
+            first: offset,
+            end: end,
+            writtenAt: whole.writtenAt,
+            readAt: whole.readAt
+        )
+        spans.insert(remainder, at: index + 1)
     }
 
     /// Counts a batch, and with it every one that only waited for it.
@@ -146,6 +164,7 @@ struct PartitionState: Sendable {
             tally?.add(increment)
             chainHead = increment.chainHead ?? chainHead
             settled = span.end
+            writtenAfter = span.writtenAt.map { max($0, writtenAfter ?? .min) } ?? writtenAfter
             spans.removeFirst()
         }
     }

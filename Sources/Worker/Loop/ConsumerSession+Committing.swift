@@ -7,7 +7,7 @@ extension ConsumerSession {
     func settle(_ delivered: AsyncStream<DeliveredBatch>) async {
         for await batch in delivered {
             let start = ContinuousClock.now
-            if let processed = await deliver(batch) {
+            if let processed = await loop.time.measure(.acknowledgement, { await deliver(batch) }) {
                 loop.metrics.stepSeconds["deliver"].observe(.now - start)
                 if let acknowledged = await acknowledge(processed) {
                     settle(acknowledged)
@@ -29,7 +29,9 @@ extension ConsumerSession {
             guard !current.batch.isEmpty else { return nil }
             do {
                 let start = ContinuousClock.now
-                try await loop.stage.acknowledged(current.batch.records, current.verdicts)
+                try await loop.time.measureBatch {
+                    try await loop.stage.acknowledged(current.batch.records, current.verdicts)
+                }
                 loop.metrics.stepSeconds["acknowledge"].observe(.now - start)
                 loop.faults.succeeded(.acknowledge)
                 return current
@@ -61,6 +63,7 @@ extension ConsumerSession {
         for (_, increment) in settled {
             loop.metrics.settled(increment)
         }
+        observeAges(processed)
         for (record, verdict) in zip(batch.records, processed.verdicts) {
             guard let refusal = verdict.refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
@@ -119,10 +122,13 @@ extension ConsumerSession {
             }
             return true
         }
-        let outcome = await consumer.commit(
-            due.mapValues(\.1),
-            deadline: end.map { max($0 - .now, .milliseconds(100)) } ?? configuration.callDeadline
-        )
+        let deadline = end.map { max($0 - .now, .milliseconds(100)) }
+        let outcome = await loop.time.measure(.commit) {
+            await consumer.commit(
+                due.mapValues(\.1),
+                deadline: deadline ?? configuration.callDeadline
+            )
+        }
         assignment.withLock { assignment in
             for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
                 assignment.confirm(claim, commit)
@@ -166,17 +172,6 @@ extension ConsumerSession {
             loop.faults.failed(.commit, error)
         }
         return false
-    }
-
-    private func showLag() {
-        let settled = assignment.withLock { assignment in
-            assignment.partitions.mapValues { $0.settled ?? 0 }
-        }
-        let lag = settled.reduce(into: Int64(0)) { lag, element in
-            guard let marks = consumer.cachedWatermarks(element.key) else { return }
-            lag += max(0, marks.high - max(element.value, marks.low))
-        }
-        loop.metrics.lag.set(lag)
     }
 }
 

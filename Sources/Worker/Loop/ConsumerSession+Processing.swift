@@ -35,7 +35,7 @@ extension ConsumerSession {
             leave(batch)
             return rest
         }
-        delivered.yield(await send(released))
+        delivered.yield(await loop.time.measure(.process) { await send(released) })
         return rest
     }
 
@@ -65,7 +65,9 @@ extension ConsumerSession {
             }
             do {
                 let start = ContinuousClock.now
-                var verdicts = try await loop.stage.process(rest.records)
+                var verdicts = try await loop.time.measureBatch {
+                    try await loop.stage.process(rest.records)
+                }
                 precondition(
                     (1...rest.records.count).contains(verdicts.count),
                     "a stage has to give one verdict for each record, or for the first of them"
@@ -120,6 +122,8 @@ extension ConsumerSession {
     /// Waits before a repetition; short while stopping, so that the end is noticed.
     func wait(_ backoff: inout Backoff) async {
         let end = ContinuousClock.now + backoff.nextDelay()
+        loop.time.begin(.retry)
+        defer { loop.time.end(.retry) }
         while ContinuousClock.now < end, !mustAbort {
             try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
         }

@@ -34,7 +34,7 @@ final class Faults: Sendable {
 
     /// - Parameter error: its description must hold nothing secret; ours never do.
     func failed(_ kind: FaultKind, _ error: any Error) {
-        metrics.faults[kind.rawValue].increment()
+        metrics.faults[kind.rawValue, FaultCause(of: error).rawValue].increment()
         let isNew = failing.withLock { failing in
             guard failing[kind] == nil else { return false }
             failing[kind] = .now

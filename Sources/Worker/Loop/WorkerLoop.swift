@@ -14,6 +14,7 @@ package final class WorkerLoop: Sendable {
     let metrics: WorkerMetrics
     let refusals: RefusalWatch
     let faults: Faults
+    let time = TimeAccount()
     let deliverer: Deliverer
     /// Nil for stages that need none.
     let breaker: Mutex<Breaker>?
@@ -64,6 +65,10 @@ package final class WorkerLoop: Sendable {
             log: log
         )
         if breaker != nil { health.ready(.breaker) }
+        time.declare(in: metrics)
+        metrics.beforeExposition { [weak self] in
+            self?.session.withLock { $0 }?.showLag()
+        }
     }
 
     /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
@@ -71,8 +76,11 @@ package final class WorkerLoop: Sendable {
     ///
     /// Throws only for properties that librdkafka does not accept, before anything is read.
     package func run() async throws(KafkaError) {
-        await waitForStage()
-        guard let cluster = try await waitForCluster() else { return }
+        await time.measure(.retry) { await waitForStage() }
+        time.begin(.retry)
+        let found = try await waitForCluster()
+        time.end(.retry)
+        guard let cluster = found else { return }
         let checking = Task { await checkTopics() }
         let probing = Task { await probeWhileIdle() }
         defer {

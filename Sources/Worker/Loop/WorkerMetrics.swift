@@ -12,7 +12,7 @@ final class WorkerMetrics: Sendable {
     let stepSeconds: MetricFamily<Histogram>
     let partitions: MetricFamily<Gauge>
     let batchesInFlight: MetricFamily<Gauge>
-    let lag: MetricFamily<Gauge>
+    let waiting: WaitingMetrics
     let breaker: MetricFamily<Gauge>
     /// Kept apart from their family, because they are counted record by record.
     private let byDisposition: [Disposition: Counter]
@@ -40,11 +40,13 @@ final class WorkerMetrics: Sendable {
         }
         faults = registry.counter(
             "infrastructure_faults",
-            "Failed attempts at a step that is retried.",
-            labels: ["step"]
+            "Failed attempts at a step that is retried, by cause.",
+            labels: ["step", "cause"]
         )
         for step in FaultKind.allCases {
-            faults[step.rawValue].increment(by: 0)
+            for cause in FaultCause.allCases {
+                faults[step.rawValue, cause.rawValue].increment(by: 0)
+            }
         }
         commits = registry.counter("commits", "Offset commits, by result.", labels: ["result"])
         batchRecords = registry.histogram(
@@ -59,10 +61,7 @@ final class WorkerMetrics: Sendable {
         )
         partitions = registry.gauge("assigned_partitions", "Partitions assigned to this worker.")
         batchesInFlight = registry.gauge("batches_in_flight", "Batches read and not yet settled.")
-        lag = registry.gauge(
-            "lag_records",
-            "Records not yet settled, over this worker's partitions."
-        )
+        waiting = WaitingMetrics(registry)
         breaker = registry.gauge(
             "breaker_tripped_state",
             "1 while the breaker is tripped and nothing is settled."

@@ -10,6 +10,9 @@ package struct Verdict: Sendable {
     /// The answer to the request that waits for the record, where the stage knows more of it than
     /// that it was refused; the loop sends it.
     package var outcome: Outcome?
+    /// When the body that the record comes from was written to the first topic, in UNIX
+    /// milliseconds, for the metrics; nil where the record itself is the body, or does not say.
+    package var bodyWrittenAt: Int64?
     /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
@@ -64,7 +67,7 @@ extension Verdict {
         _ detail: String
     ) -> Verdict {
         let observation = try? Observation(record)
-        return .deadLettered(
+        var verdict = Verdict.deadLettered(
             Refusal(
                 reason: reason,
                 detail: detail,
@@ -72,7 +75,14 @@ extension Verdict {
                     ?? UnverifiedIdentifiers()
             )
         )
+        verdict.bodyWrittenAt = observation?.bodyWrittenAt
+        return verdict
     }
+}
+
+extension Observation {
+    /// When its body was written to the first topic, in UNIX milliseconds; nil where it has none.
+    package var bodyWrittenAt: Int64? { source?.timestamp?.milliseconds }
 }
 
 extension Outcome {

@@ -135,6 +135,11 @@ package final class Histogram: Sendable {
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
 
+    /// From a tenth of a second to a day, for how long records have waited.
+    package static let waitBounds: [Double] = [
+        0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
+    ]
+
     /// Powers of four, for numbers of records.
     package static let countBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384]
 
@@ -148,6 +153,18 @@ package final class Histogram: Sendable {
         state.withLock { state in
             state.counts[index] += 1
             state.sum += value
+        }
+    }
+
+    /// Observes several values at once, which costs one lock.
+    package func observe(all values: [Double]) {
+        guard !values.isEmpty else { return }
+        let indexes = values.map { value in bounds.firstIndex { value <= $0 } ?? bounds.count }
+        state.withLock { state in
+            for (index, value) in zip(indexes, values) {
+                state.counts[index] += 1
+                state.sum += value
+            }
         }
     }
 

@@ -52,6 +52,21 @@ package final class MetricsRegistry: Sendable {
         return family
     }
 
+    /// Declares a counter of seconds, whose series are set to sums that only rise.
+    ///
+    /// - Parameter name: what is counted, with `_seconds` and without namespace and `_total`.
+    package func secondsCounter(
+        _ name: String,
+        _ help: String,
+        labels: [String]
+    ) -> MetricFamily<Gauge> {
+        let family = family("\(name)_total", help, labels) { Gauge() }
+        add(family, type: "counter") { text, values, sum in
+            text.sample(family.name, family.labels, values, value: MetricsText.number(sum.value))
+        }
+        return family
+    }
+
     package func histogram(
         _ name: String,
         _ help: String,

@@ -11,6 +11,14 @@ package enum ProcessMetrics {
             let usage = usage()
             return seconds(usage.ru_utime) + seconds(usage.ru_stime)
         }
+        let start = Date.now.timeIntervalSince1970
+        registry.measured(
+            "process_start_time_seconds",
+            "When this process began, in UNIX time.",
+            type: "gauge"
+        ) {
+            start
+        }
         registry.measured(
             "process_resident_memory_bytes",
             "Memory of this process that is resident.",

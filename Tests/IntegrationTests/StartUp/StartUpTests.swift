@@ -75,7 +75,7 @@ extension PipelineTests {
         private static func waitForAttempts(_ worker: WorkerCopy) async throws {
             let step = worker.stage == .verify ? "connection" : "probe"
             await eventually(within: .seconds(60), "\(worker.name) tries again and again") {
-                worker.metric("infrastructure_faults_total", "step=\"\(step)\"") ?? 0 >= 3
+                worker.sum("infrastructure_faults_total", "step=\"\(step)\"") >= 3
             }
             #expect(worker.isUnready, "\(worker.name)")
             #expect(worker.get("/livez")?.isOK == true, "\(worker.name)")

@@ -51,6 +51,16 @@ struct WorkerCopy: Sendable {
         return line?.split(separator: " ").last.flatMap { Double($0) }
     }
 
+    /// The sum of all series whose line contains the words; 0 where none does.
+    func sum(_ words: String...) -> Double {
+        let lines = get("/metrics")?.text.split(whereSeparator: \.isNewline) ?? []
+        return lines.filter { line in
+            !line.hasPrefix("#") && words.allSatisfy { line.contains($0) }
+        }
+        .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }
+        .reduce(0, +)
+    }
+
     var isReady: Bool { self.get("/readyz")?.isOK ?? false }
 
     /// Whether the worker says that it is not ready, and not merely nothing.

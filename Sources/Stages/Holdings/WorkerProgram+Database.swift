@@ -1,0 +1,51 @@
+package import Postgres
+import Settings
+import Store
+package import Worker
+
+extension WorkerProgram.Parts {
+    /// The client of a stage that works in the database.
+    ///
+    /// What its calls take counts as the worker's time in the database, and its connections are
+    /// shown as gauges; to be made once for a registry of metrics.
+    package func databaseClient(_ stage: StageDescription) -> PostgresClient {
+        let client = DatabaseSettings.client(
+            settings,
+            applicationName: stage.program,
+            sessionTimeout: settings[WorkerSettings.sessionTimeout],
+            waitHandler: { TimeAccount.databaseWait(hasBegun: $0) }
+        )
+        let connections = metrics.gauge(
+            "database_connections",
+            "Connections of the pool: `lent` and `idle` together are those that are open.",
+            labels: ["state"]
+        )
+        let waiting = metrics.gauge(
+            "database_waiting_calls",
+            "Calls that wait because all connections of the pool are lent."
+        )
+        metrics.beforeExposition {
+            let counts = client.connections
+            connections["lent"].set(counts.lent)
+            connections["idle"].set(counts.open - counts.lent)
+            waiting.set(counts.waiting)
+        }
+        return client
+    }
+}
+
+extension PostgresError: CausedFault {
+    package var cause: FaultCause {
+        if isContention { return .contention }
+        if isTooSlow { return .timeout }
+        return switch code {
+        case .connectionFailed, .connectionLost, .connectionClosed: .unreachable
+        case .noConnectionFree: .overloaded
+        case .authenticationFailed, .invalidConnectionString: .refused
+        case .server where fault == .operator: .refused
+        case .server where sqlState?.errorClass == "53": .overloaded
+        case .server where sqlState?.errorClass == "57": .unreachable
+        case .server, .deadlineExceeded, .cancelled, .unexpectedAnswer: .other
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Kafka
+
+/// Why an attempt failed that is repeated, in a word; also the label `cause` of their counter.
+package enum FaultCause: String, Sendable, CaseIterable {
+    /// No connection, or it broke.
+    case unreachable
+    /// There was no answer in time.
+    case timeout
+    /// Another transaction or member of the group was in the way.
+    case contention
+    /// The server answered, and refuses for want of rights or of a table or topic.
+    case refused
+    /// Too much was asked for at once: no connection free, a full queue.
+    case overloaded
+    case other
+}
+
+/// An error that knows its cause.
+package protocol CausedFault: Error {
+    var cause: FaultCause { get }
+}
+
+extension FaultCause {
+    init(of error: any Error) {
+        self = (error as? any CausedFault)?.cause ?? .other
+    }
+}
+
+extension KafkaError: CausedFault {
+    package var cause: FaultCause {
+        switch code {
+        case .transport, .allBrokersDown, .leaderMoved, .waitingForCoordinator, .closed:
+            .unreachable
+        case .timedOut, .messageTimedOut, .maxPollExceeded: .timeout
+        case .illegalGeneration, .unknownMember, .rebalanceInProgress, .fenced, .assignmentLost:
+            .contention
+        case .unauthorized, .unauthenticated, .unknownTopicOrPartition, .unsupported: .refused
+        case .queueFull: .overloaded
+        default: .other
+        }
+    }
+}
+
+extension UndeliveredRecord: CausedFault {
+    package var cause: FaultCause { error.cause }
+}

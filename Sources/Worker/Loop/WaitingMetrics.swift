@@ -1,0 +1,56 @@
+/// How many records wait, for how long, and how old they were when they were settled.
+struct WaitingMetrics: Sendable {
+    private let lag: Gauge
+    private let lagSeconds: Gauge
+    private let oldestUnsettled: Gauge
+    private let recordAge: Histogram
+    private let bodyAge: Histogram
+
+    init(_ registry: MetricsRegistry) {
+        lag =
+            registry.gauge(
+                "lag_records",
+                "Records not yet settled, over this worker's partitions."
+            )[]
+        lagSeconds =
+            registry.gauge(
+                "lag_seconds",
+                "How long the oldest record of this worker's partitions that is not settled has "
+                    + "waited since it was written to this topic; 0 where none waits."
+            )[]
+        oldestUnsettled =
+            registry.gauge(
+                "oldest_unsettled_seconds",
+                "How long ago this worker read the oldest record that it has not settled; 0 where "
+                    + "there is none."
+            )[]
+        recordAge =
+            registry.histogram(
+                "record_age_seconds",
+                "Age of records when settled, since they were written to this stage's topic.",
+                bounds: Histogram.waitBounds
+            )[]
+        bodyAge =
+            registry.histogram(
+                "body_age_seconds",
+                "Age of bodies when their way ends here, applied, dropped or refused, since they "
+                    + "were written to the first topic.",
+                bounds: Histogram.waitBounds
+            )[]
+    }
+
+    /// - Parameter now: UNIX milliseconds.
+    func show(_ waiting: WaitingRecords, now: Int64, _ instant: ContinuousClock.Instant) {
+        lag.set(waiting.records)
+        lagSeconds.set(Double(waiting.oldest.map { max(0, now - $0) } ?? 0) / 1_000)
+        oldestUnsettled.set(waiting.readAt.map { max(0, (instant - $0) / .seconds(1)) } ?? 0)
+    }
+
+    /// - Parameters:
+    ///   - records: ages of records that were settled, in seconds.
+    ///   - bodies: ages of the bodies whose way has ended with them.
+    func settled(records: [Double], bodies: [Double]) {
+        recordAge.observe(all: records)
+        bodyAge.observe(all: bodies)
+    }
+}
