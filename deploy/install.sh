@@ -8,7 +8,10 @@
 set -euo pipefail
 
 build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev postgresql)
-test_packages=(prometheus python3-confluent-kafka python3-jsonschema chromium chromium-driver)
+test_packages=(
+    prometheus python3-confluent-kafka python3-jsonschema chromium chromium-driver
+    systemd systemd-container
+)
 
 case "${1:-build}" in
 build) wanted=("${build_packages[@]}") ;;

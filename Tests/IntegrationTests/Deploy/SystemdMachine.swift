@@ -1,0 +1,137 @@
+import Demonstration
+import Foundation
+import Operations
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+
+/// A copy of this machine, booted with the pipeline's systemd services, on a test's pipeline.
+struct SystemdMachine {
+    /// How a process of a service runs, as the kernel says.
+    struct Confinement {
+        let user: String
+        /// Members of `/proc/PID/status`, such as `Seccomp`.
+        let status: [String: String]
+    }
+
+    private let folder: String
+    private let process: ChildProcess
+
+    static let isAvailable =
+        getuid() == 0
+        && ["/usr/bin/systemd-nspawn", "/usr/bin/systemd-analyze"].allSatisfy {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+
+    /// Writes settings and secrets as an operator does, and boots.
+    init(_ pipeline: RunningPipeline) throws {
+        folder = "\(pipeline.folder)/machine"
+        try Self.write(pipeline, below: "\(folder)/etc")
+        let log = ChildProcess.Output.file(path: "\(folder)/log")
+        process = try ChildProcess(
+            executable: ReferenceScript.root.appending(path: "Tests/Reference/deploy/boot.sh").path,
+            arguments: [BuiltWorkers.folder, folder],
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            standardOutput: log,
+            standardError: log,
+            signalOnOurDeath: "TERM"
+        )
+    }
+
+    /// What `dead-letter password` printed; nobody signs in.
+    private static let viewer =
+        "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$"
+        + "ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
+
+    private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
+        let files = FileManager.default
+        for user in ["dedupe", "link", "entitle", "audit", "operator"] {
+            let secrets = "\(folder)/secrets/entitlements-\(user)"
+            try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)
+            let url = Data((pipeline.database.connectionString + "\n").utf8)
+            _ = files.createFile(atPath: "\(secrets)/database-url", contents: url)
+        }
+        let users = "\(folder)/secrets/entitlements-audit/users"
+        _ = files.createFile(atPath: users, contents: Data(Self.viewer.utf8))
+        let settings = DemoSettings(
+            bootstrap: pipeline.cluster.bootstrapServers,
+            prefix: pipeline.layout.prefix,
+            // Nothing listens there: what counts is the secret's file.
+            databaseURL: "postgresql://nobody@127.0.0.1:1/nothing",
+            apps: pipeline.traffic.apps,
+            rootFile: "/etc/entitlements/root.pem"
+        )
+        _ = files.createFile(atPath: "\(folder)/settings.json", contents: Data(settings.json))
+        let root = Data(pipeline.traffic.rootPEM.utf8)
+        _ = files.createFile(atPath: "\(folder)/root.pem", contents: root)
+    }
+
+    /// Everything that systemd and the services have printed.
+    var log: String { text("log") }
+
+    /// What `systemd-analyze verify` finds wrong with the units.
+    var findings: String { text("verify") }
+
+    /// What `systemd-analyze security` says of each unit, by its name.
+    var exposures: [String: Double] {
+        let lines = text("exposure").matches(of: /level for (\S+): ([0-9.]+)/)
+        return Dictionary(
+            uniqueKeysWithValues: lines.map { (String($0.1), Double($0.2) ?? .infinity) }
+        )
+    }
+
+    /// How the process runs whose command line begins with these words; nil while there is none.
+    func confinement(of command: String) -> Confinement? {
+        let files = FileManager.default
+        let processes = (try? files.contentsOfDirectory(atPath: "/proc")) ?? []
+        for number in processes where number.allSatisfy(\.isNumber) {
+            let words = files.contents(atPath: "/proc/\(number)/cmdline") ?? Data()
+            let line = String(decoding: words, as: UTF8.self).split(separator: "\0")
+            guard line.joined(separator: " ").hasPrefix(command) else { continue }
+            return confinement(process: number)
+        }
+        return nil
+    }
+
+    private func confinement(process number: String) -> Confinement? {
+        let bytes = FileManager.default.contents(atPath: "/proc/\(number)/status") ?? Data()
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        let status = lines.reduce(into: [String: String]()) { status, line in
+            let words = line.split(separator: ":", maxSplits: 1)
+            guard words.count == 2 else { return }
+            status[String(words[0])] = words[1].trimmingCharacters(in: .whitespaces)
+        }
+        guard let id = status["Uid"]?.split(separator: "\t").first else { return nil }
+        let user = text("passwd").split(separator: "\n").map { $0.split(separator: ":") }
+            .first { $0.count > 2 && $0[2] == id }?.first
+        return Confinement(user: user.map(String.init) ?? "number \(id)", status: status)
+    }
+
+    /// What a service answers on its port; nil while it does not.
+    func get(_ path: String, port: UInt16) -> String? {
+        let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let answer = try? RawClient.exchange(request, port: port)
+        return answer.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func requireRunning() throws {
+        guard process.isRunning else {
+            throw PipelineFailure("the machine has ended:\n\(lastWords)")
+        }
+    }
+
+    var lastWords: String {
+        log.split(separator: "\n").suffix(30).joined(separator: "\n")
+    }
+
+    /// Shuts down in order.
+    func shutDown() async throws {
+        try await process.stop(grace: .seconds(60))
+    }
+
+    private func text(_ name: String) -> String {
+        let bytes = FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

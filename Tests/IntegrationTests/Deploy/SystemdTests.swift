@@ -1,0 +1,106 @@
+import Foundation
+import Operations
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+
+extension PipelineTests {
+    /// The units of `deploy/systemd`, run by systemd itself.
+    @Suite(.timeLimit(.minutes(10)))
+    struct SystemdTests {
+        private struct Service {
+            let unit: String
+            let command: String
+            let user: String
+            let port: UInt16?
+
+            init(_ unit: String, _ command: String, user: String, port: UInt16? = nil) {
+                self.unit = unit
+                self.command = "/usr/lib/entitlements/bin/\(command)"
+                self.user = "entitlements-\(user)"
+                self.port = port
+            }
+        }
+
+        private static let workers = [
+            Service("entitlements-verify@1", "verify-worker", user: "verify", port: 9411),
+            Service("entitlements-dedupe@1", "dedupe-worker", user: "dedupe", port: 9421),
+            Service("entitlements-link@1", "link-worker", user: "link", port: 9431),
+            Service("entitlements-entitle@1", "entitle-worker", user: "entitle", port: 9441),
+        ]
+        private static let auditing = [
+            Service("entitlements-index", "dead-letter index", user: "audit"),
+            Service("entitlements-console", "dead-letter serve", user: "audit", port: 9440),
+        ]
+
+        @Test(.enabled(if: SystemdMachine.isAvailable, "needs root and systemd-nspawn"))
+        func `systemd runs the whole pipeline, each process as its own user in its sandbox`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 3, bodyCount: 200, now: now)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                let machine = try SystemdMachine(pipeline)
+                do {
+                    try await Self.waitUntilReady(machine)
+                    Self.check(machine)
+                    try await pipeline.publish(upTo: 1)
+                    #expect(try await pipeline.settle().isBalanced)
+                    let letters = traffic.items.count { $0.expectedRefusal != nil }
+                    try await eventually("the index has not followed") {
+                        try machine.requireRunning()
+                        return try await pipeline.withDatabase { connection in
+                            try await connection.query("SELECT count(*) FROM dead_letters")[0]
+                                .int8(0)
+                        } == letters
+                    }
+                } catch {
+                    Issue.record("the last words of the machine:\n\(machine.lastWords)")
+                    try await machine.shutDown()
+                    throw error
+                }
+                try await machine.shutDown()
+                let stops = machine.log.components(separatedBy: #""worker stopped""#).count - 1
+                #expect(stops == Self.workers.count, "\(machine.lastWords)")
+            }
+        }
+
+        private static func waitUntilReady(_ machine: SystemdMachine) async throws {
+            for port in workers.compactMap(\.port) {
+                try await eventually(every: .milliseconds(100), "port \(port) is not ready") {
+                    try machine.requireRunning()
+                    return machine.get("/readyz", port: port)?.hasPrefix("HTTP/1.1 200 ") == true
+                }
+            }
+            try await eventually(every: .milliseconds(100), "the console does not answer") {
+                try machine.requireRunning()
+                return machine.get("/", port: 9440)?.hasPrefix("HTTP/1.1 ") == true
+            }
+            try await eventually(every: .milliseconds(100), "the migration has not run") {
+                try machine.requireRunning()
+                return machine.log.split(separator: "\n").contains { line in
+                    line.contains("Finished") && line.contains("migration of the database")
+                }
+            }
+        }
+
+        private static func check(_ machine: SystemdMachine) {
+            #expect(machine.findings.isEmpty)
+            let services = workers + auditing
+            for name in services.map(\.unit) + ["entitlements-migrate"] {
+                // Of 10, where a process without any restriction has 9.2.
+                let exposure = machine.exposures["\(name).service"] ?? .infinity
+                #expect(exposure <= 2.0, "\(name)")
+            }
+            for service in services {
+                let found = machine.confinement(of: service.command)
+                #expect(found?.user == service.user, "\(service.command)")
+                #expect(found?.status["NoNewPrivs"] == "1", "\(service.command)")
+                #expect(found?.status["CapEff"] == "0000000000000000", "\(service.command)")
+                // A filter of system calls.
+                #expect(found?.status["Seccomp"] == "2", "\(service.command)")
+            }
+        }
+    }
+}
