@@ -9,7 +9,10 @@ enum DeclaredStatements {
 
     static let all: [Named] =
         named + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
-        + [SessionLock.linkOutbox, .catalogProjection, DeadLetterRebuildTable.lock].flatMap(of)
+        + [
+            SessionLock.linkOutbox, .catalogProjection, DeadLetterRebuildTable.lock,
+            HistoryArchiving.lock,
+        ].flatMap(of)
         + DeadLetterGrouping.allCases.flatMap(of)
 
     private static func of(_ details: PurchaseDetails) -> [Named] {
@@ -36,7 +39,7 @@ enum DeclaredStatements {
     }
 
     private static let named: [Named] =
-        deadLetters + [
+        deadLetters + history + [
             ("StoredAboutUser.counts", StoredAboutUser.counts),
             ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
             ("ForgottenUserTable.forget", ForgottenUserTable.forget),
@@ -161,6 +164,26 @@ enum DeclaredStatements {
             ("OwnershipFactTables.readRenewals", OwnershipFactTables.readRenewals),
             ("OwnershipFactTables.readClaims", OwnershipFactTables.readClaims),
         ]
+
+    private static let history: [Named] = [
+        ("HistoryArchiving.begin", HistoryArchiving.begin),
+        ("HistoryArchiving.finish", HistoryArchiving.finish),
+        ("HistoryArchiving.pageCount", HistoryArchiving.pageCount),
+        ("HistoryArchiving.countRevisions", HistoryArchiving.countRevisions),
+        ("HistoryArchiving.countChanges", HistoryArchiving.countChanges),
+        ("HistoryArchiving.countNotifications", HistoryArchiving.countNotifications),
+        ("HistoryArchiving.oldRevisions", HistoryArchiving.oldRevisions),
+        ("HistoryArchiving.lockDownloads", HistoryArchiving.lockDownloads),
+        ("HistoryArchiving.takeRevisions", HistoryArchiving.takeRevisions),
+        ("HistoryArchiving.takeChanges", HistoryArchiving.takeChanges),
+        ("HistoryArchiving.takeNotifications", HistoryArchiving.takeNotifications),
+        ("HistoryRestoring.known", HistoryRestoring.known),
+        ("HistoryRestoring.finish", HistoryRestoring.finish),
+        ("HistoryRestoring.addRevisions", HistoryRestoring.addRevisions),
+        ("HistoryRestoring.addChanges", HistoryRestoring.addChanges),
+        ("HistoryRestoring.addNotifications", HistoryRestoring.addNotifications),
+        ("HistoryRestoring.withdrawChanges", HistoryRestoring.withdrawChanges),
+    ]
 
     private static let deadLetters: [Named] = [
         ("DeadLetterRebuildTable.empty", DeadLetterRebuildTable.empty),

@@ -117,6 +117,22 @@ import Testing
         #expect(silent.map { $0.text(0) } == [])
     }
 
+    @Test func `how long each table is kept stands beside the migrations`() async throws {
+        let page = try String(
+            contentsOfFile: PostgresServer.migrations.path + "/README.md",
+            encoding: .utf8
+        )
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let stated = rows.flatMap { row in
+            row.split(separator: "|")[0].matches(of: /`([a-z_]+)`/).map { String($0.1) }
+        }
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let tables = try await PostgresClient(options).query(
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+        )
+        #expect(stated.sorted() == tables.map { $0.text(0) })
+    }
+
     @Test func `the package's own migrations reach the version that its programs require`()
         async throws
     {

@@ -196,9 +196,7 @@ package enum PipelineTool {
         commands: [
             .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
             .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget,
-            .rebuild, .publish,
-            .status,
-            .reconcile,
+            .rebuild, .historyArchive, .historyRestore, .publish, .status, .reconcile,
         ]
     )
 }

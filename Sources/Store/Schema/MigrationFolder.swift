@@ -61,7 +61,8 @@ package struct MigrationFolder: Sendable {
             throw MigrationError(.folderNotFound, "the folder \(path) cannot be read")
         }
         var migrations: [Migration] = []
-        for name in names.sorted() where !name.hasPrefix(".") {
+        // README.md stands beside the migrations.
+        for name in names.sorted() where !name.hasPrefix(".") && !name.hasSuffix(".md") {
             migrations.append(try migration(fileName: name))
         }
         for (index, migration) in migrations.enumerated() where migration.version != index + 1 {

@@ -92,8 +92,10 @@ extension Pipeline {
     mutating func add(_ fold: BatchFold) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
-        add(RevisionTable.add, unlessEmpty: fold.history.revisions)
+        // Before the contents: who archives these locks the fact, and then takes out no content
+        // that it names.
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
+        add(RevisionTable.add, unlessEmpty: fold.history.revisions)
         add(NotificationTable.add, unlessEmpty: fold.history.notifications)
     }
 }

@@ -1,0 +1,102 @@
+import Foundation
+import Postgres
+import Settings
+import Store
+
+/// Puts the rows of one archive back, in transactions of some hundred.
+struct HistoryRestore {
+    private static let lineBytesMax = 64 * 1_048_576
+    private static let rowsPerTransaction = 200
+
+    private let connection: PostgresConnection
+
+    init(_ connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    /// - Parameter report: called after each transaction with how many rows were read so far.
+    /// - Returns: how many rows were not in the database.
+    func run(_ path: String, report: (Int) -> Void) async throws -> Int {
+        let handle = try BodySource.open(path)
+        var lines = LineReader(lineBytesMax: Self.lineBytesMax, of: handle)
+        let header = try next(&lines, path).flatMap { ArchiveHeader($0) }
+        guard let header else {
+            throw CommandError(ExitCode.data, "\(path) is no archive of `pipeline history archive`")
+        }
+        let known = Array(
+            try await connection.run(HistoryRestoring.known, (header.number, header.table))
+        )
+        guard let rowCount = known.first else {
+            throw CommandError(
+                ExitCode.data,
+                "\(path) is archive \(header.number), which this database has not written"
+            )
+        }
+        return try await connection.withHistoryLock {
+            let restored = try await addAll(of: &lines, path, header, rowCount, report)
+            _ = try await connection.run(HistoryRestoring.finish, header.number)
+            return restored
+        }
+    }
+
+    private func addAll(
+        of lines: inout LineReader,
+        _ path: String,
+        _ header: ArchiveHeader,
+        _ rowCount: Int64?,
+        _ report: (Int) -> Void
+    ) async throws -> Int {
+        var read = 0
+        var restored = 0
+        while true {
+            let rows = try some(of: &lines, path)
+            if rows.isEmpty { break }
+            restored += try await add(rows, to: header.table)
+            read += rows.count
+            report(read)
+        }
+        if let rowCount, read < rowCount {
+            throw CommandError(
+                ExitCode.data,
+                "\(path) holds \(read) of its \(rowCount) rows; these are restored, find the rest"
+            )
+        }
+        return restored
+    }
+
+    private func add(
+        _ rows: [JSONText],
+        to table: HistoryArchiving.Table
+    ) async throws -> Int {
+        try await connection.transaction { transaction in
+            switch table {
+            case .revisions:
+                return try await transaction.run(HistoryRestoring.addRevisions, rows).affectedCount
+            case .notifications:
+                return try await transaction.run(HistoryRestoring.addNotifications, rows)
+                    .affectedCount
+            case .changes:
+                let count = try await transaction.run(HistoryRestoring.addChanges, rows)
+                    .affectedCount
+                _ = try await transaction.run(HistoryRestoring.withdrawChanges)
+                return count
+            }
+        }
+    }
+
+    private func some(of lines: inout LineReader, _ path: String) throws -> [JSONText] {
+        var rows: [JSONText] = []
+        while rows.count < Self.rowsPerTransaction, let line = try next(&lines, path) {
+            rows.append(JSONText(line))
+        }
+        return rows
+    }
+
+    private func next(_ lines: inout LineReader, _ path: String) throws(CommandError) -> [UInt8]? {
+        do {
+            return try lines.next()
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+    }
+}

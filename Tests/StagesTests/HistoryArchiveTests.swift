@@ -1,0 +1,268 @@
+import AppStore
+import Entitlements
+import Foundation
+import JSON
+import Operations
+import Postgres
+import Records
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+/// `pipeline history`: old history leaves the tables, and nothing that is read from them changes.
+@Suite(.timeLimit(.minutes(10))) struct HistoryArchiveTests {
+    private final class Rig: Sendable {
+        let worker: EntitleWorker
+        let url: String
+        let folder: String
+
+        init() async throws {
+            let options = try await PostgresServer.shared.migratedDatabase()
+            worker = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 8))
+            url = options.connectionString
+            folder =
+                FileManager.default.temporaryDirectory
+                .appending(path: "history-\(UUID().uuidString)").path
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        func run(_ arguments: String...) async -> (code: Int32, output: String, notes: String) {
+            await PipelineTool.run(arguments, on: url)
+        }
+
+        func archive() async throws -> [String: Int64] {
+            let end = await run(
+                "history",
+                "archive",
+                "--older-than=400d",
+                "--to=\(folder)",
+                "--yes",
+                "--json"
+            )
+            #expect(end.code == 0, "\(end.notes)")
+            var rows: [String: Int64] = [:]
+            let root = try JSONDocument(parsing: Array(end.output.utf8)).root
+            for table in try #require(root["tables"]).elements {
+                rows[try #require(table["table"]?.string)] = table["rows"]?.int64
+            }
+            return rows
+        }
+
+        var files: [String] {
+            let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+            return (names ?? []).sorted().map { "\(folder)/\($0)" }
+        }
+
+        func restore() async -> (code: Int32, output: String, notes: String) {
+            await PipelineTool.run(["history", "restore"] + files, on: url)
+        }
+
+        /// As if all of it had happened then.
+        func age(days: Int) async throws {
+            for (table, column) in [
+                ("revisions", "recorded_at"), ("notifications", "recorded_at"),
+                ("changes", "changed_at"),
+            ] {
+                _ = try await worker.client.query(
+                    "UPDATE \(table) SET \(column) = \(column) - interval '\(days) days'"
+                )
+            }
+        }
+
+        /// Every row of the history, in an order of its own.
+        func history() async throws -> [String] {
+            try await worker.client.query(
+                """
+                SELECT line::text FROM (
+                    SELECT row_to_json(r)::text || payload::text FROM revisions AS r
+                    UNION ALL SELECT row_to_json(c)::text FROM changes AS c
+                    UNION ALL SELECT row_to_json(n)::text FROM notifications AS n
+                ) AS lines (line) ORDER BY 1
+                """
+            ).map { $0.text(0) }
+        }
+
+        func text(_ sql: String) async throws -> String? {
+            try await worker.client.query(sql)[0].optionalText(0)
+        }
+    }
+
+    private static let anna = Ownership(userID: "anna", rule: .accountToken)
+
+    /// A refund that was reversed, a grace that ended, two versions of an app, a notification.
+    private static func observations() throws -> [Observation] {
+        try [
+            Signed.transaction("1", signed: 1),
+            Signed.transaction("1", signed: 2, revoked: 5),
+            Signed.transaction("1", signed: 3),
+            Signed.renewal("1", signed: 1, graceExpires: 1_500),
+            Signed.renewal("1", signed: 2, graceExpires: nil),
+            Signed.renewal("1", signed: 3, graceExpires: nil, renewed: 2_000),
+            AppDownloadTests.download(signed: 1_000),
+            AppDownloadTests.download(signed: 2_000) { $0.applicationVersion = "9.9" },
+            Signed.notification("TEST", signed: 1),
+        ]
+    }
+
+    private static func rig() async throws -> Rig {
+        let rig = try await Rig()
+        try await rig.worker.own([Signed.key("1"): anna])
+        for observation in try observations() {
+            _ = try await rig.worker.process([observation])
+        }
+        _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
+        return rig
+    }
+
+    @Test func `only what nothing is read from is archived, and it comes back as it was`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        #expect(try await rig.archive() == ["revisions": 0, "changes": 0, "notifications": 0])
+        try await rig.age(days: 500)
+        let history = try await rig.history()
+        let rows = try await rig.worker.rows()
+
+        let counted = await rig.run("history", "archive", "--older-than=400d")
+        #expect(counted.code == 1)
+        #expect(counted.output.contains("revisions: 3 rows would be archived"))
+        #expect(try await rig.history() == history)
+
+        let archived = try await rig.archive()
+        // The refund, the renewal info without a grace, the older app version.
+        #expect(archived["revisions"] == 3)
+        #expect(archived["notifications"] == 1)
+        let changes = try #require(archived["changes"])
+        #expect(changes > 0)
+        #expect(try await rig.worker.rows() == rows)
+        #expect(try await rig.worker.rowsByHistory() == rows)
+        #expect(await rig.run("rebuild").code == 0)
+        let sparse = try await rig.history()
+        #expect(sparse.count == history.count - 4 - Int(changes))
+        #expect(try await rig.archive().values.allSatisfy { $0 == 0 })
+
+        let restored = await rig.restore()
+        #expect(restored.code == 0, "\(restored.notes)")
+        #expect(restored.output.contains("\(4 + changes) rows restored"))
+        #expect(try await rig.history() == history)
+        // Nothing of it is published again.
+        #expect(try await rig.worker.count("unpublished_changes") == 0)
+        #expect(await rig.restore().output.contains("0 rows restored"))
+    }
+
+    @Test func `what is published again after its archive changes no row`() async throws {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        let rows = try await rig.worker.rows()
+        _ = try await rig.archive()
+        for observation in try Self.observations().reversed() {
+            _ = try await rig.worker.process([observation])
+        }
+        #expect(try await rig.worker.rows() == rows)
+        #expect(try await rig.worker.count("unpublished_changes") == 0)
+        #expect(await rig.run("rebuild").code == 0)
+    }
+
+    @Test func `what was known is answered for all that is kept, and refused before it`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        let asked = "SELECT had_entitlement('anna', 'pro', to_timestamp(0.5), now() - interval "
+        let answer = try await rig.text(asked + "'30 days')::text")
+        _ = try await rig.archive()
+        #expect(try await rig.text(asked + "'30 days')::text") == answer)
+        let error = await #expect(throws: PostgresError.self) {
+            _ = try await rig.text(asked + "'450 days')::text")
+        }
+        #expect(error?.sqlState == SQLState("HA001"))
+        // The version that the feed publishes again where a copy was killed.
+        #expect(
+            try await rig.text(
+                """
+                SELECT count(*)::text FROM user_versions
+                WHERE NOT EXISTS (
+                    SELECT FROM changes
+                    WHERE changes.user_id = user_versions.user_id
+                        AND changes.version = user_versions.version)
+                """
+            ) == "0"
+        )
+        #expect(await rig.restore().code == 0)
+        _ = try await rig.text(asked + "'450 days')::text")
+    }
+
+    @Test func `what waits to be published stays`() async throws {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        _ = try await rig.worker.client.query(
+            """
+            INSERT INTO unpublished_changes (user_id, version)
+            SELECT user_id, version FROM changes
+            """
+        )
+        #expect(try await rig.archive()["changes"] == 0)
+    }
+
+    @Test func `a content that becomes the newest again meanwhile stays`() async throws {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        let archiving = try await rig.worker.client.transaction { transaction in
+            _ = try await transaction.query(
+                "SELECT lock_projection(ARRAY['Production'], ARRAY['1'])"
+            )
+            let archiving = Task { try await rig.archive() }
+            await eventually {
+                let waiting = try? await rig.worker.client.query(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                )
+                return waiting?[0].int8(0) == 1
+            }
+            // As entitle-worker does when the refund is signed again.
+            _ = try await transaction.query(
+                """
+                UPDATE transactions SET content_hash = (
+                    SELECT content_hash FROM revisions
+                    WHERE kind = 'transaction' AND payload ->> 'revocationDate' IS NOT NULL)
+                """
+            )
+            return archiving
+        }
+        #expect(try await archiving.value["revisions"] == 2)
+        let newest = try await rig.worker.client.query(
+            "SELECT count(*) FROM transactions JOIN revisions USING (content_hash)"
+        )
+        #expect(newest[0].int8(0) == 1)
+    }
+
+    @Test func `a wrong age, no folder, and files that are no whole archive are refused`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        #expect(await rig.run("history", "archive").code == 64)
+        #expect(await rig.run("history", "archive", "--older-than=29d").code == 64)
+        #expect(await rig.run("history", "archive", "--older-than=400d", "--yes").code == 64)
+        _ = try await rig.archive()
+        let file = try #require(rig.files.first { $0.contains("revisions") })
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
+        let brokenFiles: [[Substring]] = [Array(lines.dropLast()), Array(lines.dropFirst()), []]
+        for broken in brokenFiles {
+            try broken.joined(separator: "\n").write(
+                toFile: file,
+                atomically: false,
+                encoding: .utf8
+            )
+            #expect(await rig.run("history", "restore", file).code == 65)
+        }
+        #expect(await rig.run("history", "restore", "/nowhere").code == 66)
+        try text.write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(await rig.run("history", "restore", file).code == 0)
+    }
+}
