@@ -54,6 +54,7 @@ package actor PostgresConnection {
         do throws(PostgresError) {
             session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
                 let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                try session.requireServerProcessOfItsOwn(options, until: deadline)
                 try session.apply(SessionSettings.values(options), until: deadline)
                 return session
             }

@@ -9,6 +9,8 @@ package struct PostgresError: Error, Hashable, Sendable {
         case invalidConnectionString
         case connectionFailed
         case authenticationFailed
+        /// A pooler in transaction mode stands before the server.
+        case pooledByTransaction
         case connectionLost
         case connectionClosed
         /// A statement was not answered in time.
@@ -48,7 +50,7 @@ package struct PostgresError: Error, Hashable, Sendable {
 
     package var fault: PostgresFault {
         switch code {
-        case .invalidConnectionString, .authenticationFailed:
+        case .invalidConnectionString, .authenticationFailed, .pooledByTransaction:
             .operator
         case .server, .connectionFailed:
             sqlState.map(PostgresFault.init) ?? .infrastructure

@@ -41,7 +41,7 @@ extension PostgresError: CausedFault {
         return switch code {
         case .connectionFailed, .connectionLost, .connectionClosed: .unreachable
         case .noConnectionFree: .overloaded
-        case .authenticationFailed, .invalidConnectionString: .refused
+        case .authenticationFailed, .invalidConnectionString, .pooledByTransaction: .refused
         case .server where fault == .operator: .refused
         case .server where sqlState?.errorClass == "53": .overloaded
         case .server where sqlState?.errorClass == "57": .unreachable
