@@ -14,8 +14,38 @@ final class ClientCallbacks: Sendable {
     /// It has had an assignment, be it an empty one.
     private let hasBeenAssigned = Atomic(false)
 
-    init(handlers: KafkaHandlers) {
+    /// Why this client and the brokers did not agree on who they are, since the last answer.
+    private let refusal = Mutex<KafkaError?>(nil)
+    /// What is known to keep these properties from working.
+    private let warning: String?
+
+    /// - Parameter warning: added to an error of signing in.
+    init(handlers: KafkaHandlers, warning: String? = nil) {
         self.handlers = handlers
+        self.warning = warning
+    }
+
+    /// Reports an error of the client's connections.
+    func report(_ code: rd_kafka_resp_err_t, _ reason: String) {
+        let words = [reason, code == RD_KAFKA_RESP_ERR__AUTHENTICATION ? warning : nil]
+        let error = KafkaError(code, message: words.compactMap(\.self).joined(separator: "; "))
+        if error.code == .unauthenticated || reason.contains("security.protocol") {
+            refusal.withLock { $0 = error }
+        }
+        handlers.onError(error)
+    }
+
+    /// Brokers have answered.
+    func noteAnswer() {
+        refusal.withLock { $0 = nil }
+    }
+
+    /// A call's error, or why brokers and client refused each other, which is what made it fail.
+    func explained(_ error: KafkaError) -> KafkaError {
+        switch error.code {
+        case .timedOut, .transport, .allBrokersDown: refusal.withLock { $0 } ?? error
+        default: error
+        }
     }
 
     /// librdkafka before 2.3 ends the process when a member of a group that never had an
@@ -79,9 +109,7 @@ func clientFailed(
     opaque: UnsafeMutableRawPointer?
 ) {
     guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
-    let error = rd_kafka_resp_err_t(code)
-    let words = unsafe String(optionalCString: reason)
-    callbacks.handlers.onError(KafkaError(error, message: words))
+    callbacks.report(rd_kafka_resp_err_t(code), unsafe String(optionalCString: reason))
 }
 
 /// Zero tells librdkafka to free the text itself.

@@ -10,11 +10,13 @@ final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
     private let destroyFlags: Int32
+    private let isConsumer: Bool
 
     /// - Parameter pointer: owned from here on.
     init(takingOwnershipOf pointer: OpaquePointer, callbacks: ClientCallbacks, isConsumer: Bool) {
         unsafe self.pointer = pointer
         self.callbacks = callbacks
+        self.isConsumer = isConsumer
         // A consumer is closed with a deadline beforehand; destroying must not wait for it again.
         destroyFlags = isConsumer ? Int32(RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) : 0
     }
@@ -52,7 +54,10 @@ final class ClientHandle: @unchecked Sendable {
         _ handlers: KafkaHandlers,
         settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
-        let callbacks = ClientCallbacks(handlers: handlers)
+        let callbacks = ClientCallbacks(
+            handlers: handlers,
+            warning: ScramSupport.warning(configuration)
+        )
         let conf = try ClientConfiguration(configuration)
         conf.setCallbacks(callbacks)
         settingCallbacks(conf)
@@ -71,6 +76,15 @@ final class ClientHandle: @unchecked Sendable {
         }
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return KafkaError(code, message: reason, isFatal: true)
+    }
+
+    /// A call's error, or why brokers and client refused each other, which is what made it fail.
+    func explained(_ error: KafkaError) -> KafkaError {
+        if !isConsumer {
+            // Hands out what librdkafka has to report; a consumer's polling does so.
+            _ = unsafe rd_kafka_poll(pointer, 0)
+        }
+        return callbacks.explained(error)
     }
 
     deinit {

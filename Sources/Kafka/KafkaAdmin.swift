@@ -159,13 +159,13 @@ struct AdminRequest: ~Copyable {
         unsafe send(client.pointer, options, queue)
         let timeout = (deadline + Self.grace).millisecondsClamped
         guard let event = unsafe rd_kafka_queue_poll(queue, timeout) else {
-            throw .deadline("the admin request")
+            throw client.explained(.deadline("the admin request"))
         }
         defer { unsafe rd_kafka_event_destroy(event) }
         let code = unsafe rd_kafka_event_error(event)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
             let words = unsafe String(optionalCString: rd_kafka_event_error_string(event))
-            throw KafkaError(code, message: words)
+            throw client.explained(KafkaError(code, message: words))
         }
         return unsafe try read(event)
     }

@@ -188,8 +188,9 @@ actor KafkaRequests {
             deadline.millisecondsClamped
         )
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer = unsafe answer else {
-            throw KafkaError(code)
+            throw client.explained(KafkaError(code))
         }
+        client.callbacks.noteAnswer()
         defer { unsafe rd_kafka_metadata_destroy(answer) }
         return unsafe ClusterMetadata(answer.pointee)
     }

@@ -7,6 +7,9 @@ package struct PostgresOptions: Sendable {
     /// Holds the password: never logged.
     package var connectionString: String
 
+    /// In the place of the one that the connection string holds, or holds not; never logged.
+    package var password: String?
+
     /// Shown in the server's `pg_stat_activity`.
     package var applicationName: String
 

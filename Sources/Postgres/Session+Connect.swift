@@ -11,15 +11,19 @@ extension Session {
         let readable = try ConnectionString(options.connectionString)
         let silence = Keepalives(silenceMax: options.silenceMax)
         // What comes before `dbname` the connection string may say otherwise.
-        let keywords = [
+        var keywords = [
             "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
             "dbname", "fallback_application_name", "client_encoding",
         ]
-        let values = [
+        var values = [
             "\(silence.idleSeconds)", "\(silence.intervalSeconds)", "\(silence.count)",
             "\(silence.unacknowledgedMilliseconds)", options.connectionString,
             options.applicationName, "UTF8",
         ]
+        if let password = options.password {
+            keywords.append("password")
+            values.append(password)
+        }
         let started = unsafe withCStrings(keywords) { keywords in
             unsafe withCStrings(values) { values in
                 // 1: `dbname` holds a whole connection string.

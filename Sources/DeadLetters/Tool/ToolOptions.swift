@@ -18,7 +18,8 @@ package enum DeadLetterSettings {
     private static let schema = SettingsSchema(
         [
             bootstrap.declaration, KafkaSettings.topicPrefix.declaration, database.declaration,
-            DatabaseSettings.schema.declaration, DatabaseSettings.connectionsMax.declaration,
+            DatabaseSettings.password.declaration, DatabaseSettings.schema.declaration,
+            DatabaseSettings.connectionsMax.declaration,
             DatabaseSettings.connectDeadline.declaration,
             DatabaseSettings.statementDeadline.declaration, WorkerSettings.groupPrefix.declaration,
         ],

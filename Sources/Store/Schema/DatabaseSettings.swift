@@ -10,6 +10,12 @@ package enum DatabaseSettings {
         "The database, as postgresql://user:password@host:port/database; TLS by libpq's own "
             + "parameters: ?sslmode=verify-full&sslrootcert=FILE."
     )
+    package static let password = Setting<String?>.optional(
+        "database.password",
+        .string(bytes: 1...1000),
+        isSecret: true,
+        "The database user's password, in the place of one in database.url."
+    )
     package static let connectionsMax = Setting(
         "database.connections_max",
         .int(1...100),
@@ -37,7 +43,7 @@ package enum DatabaseSettings {
     )
 
     package static let declarations = [
-        url.declaration, schema.declaration, connectionsMax.declaration,
+        url.declaration, password.declaration, schema.declaration, connectionsMax.declaration,
         connectDeadline.declaration, statementDeadline.declaration,
     ]
 
@@ -50,6 +56,7 @@ package enum DatabaseSettings {
             connectionString: values[url],
             applicationName: applicationName
         )
+        options.password = values[password]
         options.schema = values[schema]
         options.connectDeadline = values[connectDeadline]
         options.statementDeadline = values[statementDeadline]

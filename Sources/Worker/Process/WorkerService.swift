@@ -12,6 +12,8 @@ package final class WorkerService: Sendable {
     package let loop: WorkerLoop
     let log: Log
     private let watch: SettingsWatch
+    /// What is known to keep the settings of Kafka from working.
+    private let warning: String?
 
     /// Begins to listen for health and metrics; opens no other connection.
     ///
@@ -37,6 +39,7 @@ package final class WorkerService: Sendable {
         )
         var configuration = WorkerConfiguration(settings, stage)
         configuration.dependency = program.dependency ?? .broker
+        warning = ScramSupport.warning(configuration.consumerProperties)
         let parts = WorkerProgram.Parts(
             settings: settings,
             metrics: metrics,
@@ -65,6 +68,9 @@ package final class WorkerService: Sendable {
     /// Runs until `stop()`.
     package func run() async throws {
         log.info("worker started", ["http.port": .int(server.port)])
+        if let warning {
+            log.warning("Kafka may refuse these settings", ["kafka.reason": .string(warning)])
+        }
         let watching = Task { await watch.run() }
         defer {
             watching.cancel()

@@ -3,6 +3,7 @@ import Records
 import Simulation
 import Postgres
 import TestSupport
+import Worker
 
 /// What differs between one test's pipeline and another's.
 struct PipelineSetup: Sendable {
@@ -11,6 +12,8 @@ struct PipelineSetup: Sendable {
     var ownCluster: KafkaCluster?
     /// A server that the test itself stops; nil for a database on the one of this run.
     var ownServer: PrivatePostgres?
+    /// On the server of the test's own; made where it is not the server's first one.
+    var database = "postgres"
     var partitions: Int32 = 4
     /// The mock holds a first join for 3 s and loses members whose session ends before.
     var sessionTimeout: Duration = .seconds(10)
@@ -26,6 +29,8 @@ struct PipelineSetup: Sendable {
     var rules = OwnershipRules()
     /// Settings of the workers beside those that every pipeline has, by environment name.
     var environment: [String: String] = [:]
+    /// Those of one worker alone, which come last.
+    var environmentOf: [StageDescription: [String: String]] = [:]
 
     init(_ kafka: KafkaCluster.Kind) {
         self.kafka = kafka

@@ -43,7 +43,11 @@ final class RunningPipeline: Sendable {
             cluster = try await KafkaCluster(setup.kafka)
         }
         layout = TopicLayout(prefix: cluster.name("test") + ".", partitions: setup.partitions)
-        database = try await TestDatabase.make(for: traffic, on: setup.ownServer)
+        database = try await TestDatabase.make(
+            for: traffic,
+            on: setup.ownServer,
+            named: setup.database
+        )
         folder =
             FileManager.default.temporaryDirectory
             .appending(path: "pipeline-test-\(UUID().uuidString)").path
@@ -110,7 +114,7 @@ final class RunningPipeline: Sendable {
         _ = files.createFile(atPath: settingsPath, contents: Data(demo.json))
     }
 
-    private func environment(of name: String) -> [String: String] {
+    private func environment(of name: String, _ stage: StageDescription) -> [String: String] {
         let inherited = ProcessInfo.processInfo.environment.filter { name, _ in
             ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR"].contains(name)
         }
@@ -127,6 +131,7 @@ final class RunningPipeline: Sendable {
         return inherited.merging(own) { $1 }
             .merging(setup.rules.environment) { $1 }
             .merging(setup.environment) { $1 }
+            .merging(setup.environmentOf[stage] ?? [:]) { $1 }
     }
 }
 
@@ -145,7 +150,7 @@ extension RunningPipeline {
             name: "\(stage.name)-\(number)",
             settings: settingsPath,
             folder: folder,
-            environment: environment(of: "\(stage.name)-place-\(place)")
+            environment: environment(of: "\(stage.name)-place-\(place)", stage)
         )
         state.withLock { $0.copies.append(copy) }
         return copy

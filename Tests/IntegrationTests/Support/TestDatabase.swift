@@ -10,17 +10,24 @@ enum TestDatabase {
     /// - Parameter server: nil for the one of this run.
     static func make(
         for traffic: DemoTraffic,
-        on server: PrivatePostgres?
+        on server: PrivatePostgres?,
+        named name: String
     ) async throws -> PostgresOptions {
         guard let server else {
             let options = try await PostgresServer.shared.migratedDatabase()
             try await fill(options, traffic, isMigrated: true)
             return options
         }
-        let options = PostgresOptions(
+        var options = PostgresOptions(
             connectionString: server.connectionString(),
             applicationName: "tests"
         )
+        if name != "postgres" {
+            try await PostgresConnection.lend(options) { connection in
+                try await DatabaseAdministration.create(name, on: connection)
+            }
+            options.connectionString = server.connectionString(database: name)
+        }
         try await fill(options, traffic, isMigrated: false)
         return options
     }

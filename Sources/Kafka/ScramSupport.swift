@@ -1,0 +1,34 @@
+import CRDKafka
+
+/// What is known to keep librdkafka from signing in by SCRAM.
+package enum ScramSupport {
+    /// The first librdkafka that sends the nonce as RFC 5802, section 5.1, asks for it.
+    ///
+    /// Those before repeat the client's part of it (librdkafka's pull request 4895). Kafka 3 takes
+    /// that, or is made to since 3.8.1; Kafka 4 compares, and answers that the credentials are
+    /// invalid, whatever the password.
+    static let versionMin: Int32 = 0x0206_01ff
+
+    /// What an operator has to know about these properties before brokers refuse them; nil where
+    /// nothing stands in the way.
+    package static func warning(_ properties: [String: String]) -> String? {
+        warning(properties, version: rd_kafka_version())
+    }
+
+    static func warning(_ properties: [String: String], version: Int32) -> String? {
+        let mechanism = properties["sasl.mechanisms"] ?? properties["sasl.mechanism"] ?? ""
+        let protocolName = properties["security.protocol"]?.lowercased() ?? ""
+        guard mechanism.uppercased().hasPrefix("SCRAM-"), protocolName.hasPrefix("sasl"),
+            version < versionMin
+        else { return nil }
+        return "librdkafka \(text(version)) cannot sign in by SCRAM to Kafka 4 and later, which"
+            + " refuses the right password as invalid credentials: install librdkafka 2.6.1 or"
+            + " later, or use a client certificate (security.protocol=ssl) or sasl.mechanism=PLAIN"
+            + " over TLS; Kafka 3 is not concerned"
+    }
+
+    /// `2.0.2` of 0x020002ff (rdkafka.h, `RD_KAFKA_VERSION`).
+    private static func text(_ version: Int32) -> String {
+        "\(version >> 24 & 0xff).\(version >> 16 & 0xff).\(version >> 8 & 0xff)"
+    }
+}

@@ -1,0 +1,126 @@
+import Demonstration
+import Foundation
+import Operations
+import Postgres
+import Settings
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+extension PipelineTests {
+    /// The four workers where Kafka and PostgreSQL ask who they are, over TLS.
+    @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
+    struct SecurePipelineTests {
+        private static func traffic() throws -> DemoTraffic {
+            try DemoTraffic(
+                seed: 23,
+                bodyCount: DemoTraffic.bodyCountMin,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+        }
+
+        @Test func `the workers run over TLS with a password, and with a certificate`()
+            async throws
+        {
+            let kafka = try await SecureKafka.start()
+            let postgres = try await SecurePostgres.start()
+            do {
+                for mechanism in [SecureKafka.Mechanism.plain, .mtls] {
+                    try await Self.run(kafka, postgres, mechanism)
+                }
+                try await Self.askWithTools(kafka, postgres)
+                try await Self.startWithScram(kafka)
+            } catch {
+                await kafka.remove()
+                try await postgres.remove()
+                throw error
+            }
+            await kafka.remove()
+            try await postgres.remove()
+        }
+
+        private static func run(
+            _ kafka: SecureKafka,
+            _ postgres: SecurePostgres,
+            _ mechanism: SecureKafka.Mechanism
+        ) async throws {
+            var setup = PipelineSetup(.real)
+            setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)
+            setup.ownServer = postgres.server
+            setup.database = "with_\(mechanism.rawValue)"
+            setup.environment = try kafka.environment("admin", mechanism)
+            setup.environment["DATABASE_URL"] = postgres.connectionString(
+                database: "with_\(mechanism.rawValue)"
+            )
+            let traffic = try traffic()
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish(pipeline.traffic.items)
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+                let plain = try await pipeline.withDatabase { connection in
+                    try await connection.query(
+                        """
+                        SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                        WHERE application_name LIKE '%-worker' AND NOT ssl
+                        """
+                    )[0].int8(0)
+                }
+                #expect(plain == 0)
+            }
+        }
+
+        /// The operators' and auditors' tools read the same settings.
+        private static func askWithTools(
+            _ kafka: SecureKafka,
+            _ postgres: SecurePostgres
+        ) async throws {
+            var environment = try kafka.environment("admin", .plain)
+            environment["DATABASE_URL"] = postgres.connectionString(database: "with_plain")
+            let topics = try await BuiltTool.run(
+                "pipeline",
+                ["topics", "--replication=1", "--partitions=1", "--prefix=tools."],
+                environment
+            )
+            #expect(topics.exitCode == 0, "\(topics.output)")
+            let count = try await BuiltTool.run(
+                "dead-letter",
+                ["count", "--prefix=tools."],
+                environment
+            )
+            #expect(count.exitCode == 0, "\(count.output)")
+            environment["RDKAFKA_SASL_PASSWORD"] = "hunter2"
+            let refused = try await BuiltTool.run(
+                "pipeline",
+                ["topics", "--prefix=tools."],
+                environment
+            )
+            #expect(refused.exitCode == ExitCode.unavailable)
+            #expect(refused.output.contains("Invalid username or password"), "\(refused.output)")
+            #expect(!refused.output.contains("hunter2"))
+        }
+
+        /// librdkafka before 2.6.1 cannot: said at the start, and where the brokers refuse it.
+        private static func startWithScram(_ kafka: SecureKafka) async throws {
+            var environment = try kafka.environment("admin", .scram)
+            let old = try await BuiltTool.run(
+                "pipeline",
+                ["topics", "--prefix=tools."],
+                environment
+            )
+            let says = old.output.contains("install librdkafka 2.6.1 or later")
+            #expect(says == (old.exitCode != 0), "\(old.output)")
+            guard let folder = ProcessInfo.processInfo.environment["LIBRDKAFKA_FOLDER"] else {
+                return
+            }
+            environment["LD_LIBRARY_PATH"] = folder
+            let new = try await BuiltTool.run(
+                "pipeline",
+                ["topics", "--prefix=tools."],
+                environment
+            )
+            #expect(new.exitCode == 0, "\(new.output)")
+        }
+    }
+}
