@@ -196,7 +196,8 @@ package enum PipelineTool {
         commands: [
             .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
             .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget,
-            .rebuild, .historyArchive, .historyRestore, .publish, .status, .reconcile,
+            .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed, .publish,
+            .status, .reconcile,
         ]
     )
 }

@@ -1,0 +1,94 @@
+import Kafka
+import Settings
+import Worker
+
+/// Where a group is set back to.
+struct GroupRewind {
+    let group: String
+    /// Of the partitions that are set back.
+    let offsets: [TopicPartition: Int64]
+    /// How many offsets lie between there and what was committed.
+    let recordCount: Int64
+}
+
+/// Sets groups back to an instant, or to the beginning of what their topics hold.
+struct GroupRewinding {
+    private static let deadline = Duration.seconds(30)
+
+    private let settings: SettingsValues
+    /// UNIX milliseconds; nil for the beginning.
+    private let instant: Int64?
+
+    init(_ settings: SettingsValues, instant: Int64?) {
+        self.settings = settings
+        self.instant = instant
+    }
+
+    /// What a stage's group would be set back to; a partition without a commit is left alone, and
+    /// so is one whose commit lies before.
+    func plan(_ stage: StageDescription, _ admin: KafkaAdmin) async throws -> GroupRewind {
+        let topic = settings.topic(stage.inputTopic)
+        let metadata = try await admin.metadata(deadline: Self.deadline)
+        guard let found = metadata[topic: topic], found.error == nil else {
+            throw CommandError(
+                ExitCode.unavailable,
+                "topic \(topic) is missing or not authorized: create it with "
+                    + "'\(PipelineTool.name) topics', or give its prefix"
+            )
+        }
+        let group = settings.group(stage)
+        let committed = try await admin.committedOffsets(
+            group: group,
+            found.partitions,
+            deadline: Self.deadline
+        )
+        let marks = try await admin.listOffsets(found.partitions, deadline: Self.deadline)
+        let written = try await since(found.partitions, admin)
+        var offsets: [TopicPartition: Int64] = [:]
+        var count: Int64 = 0
+        for partition in found.partitions {
+            guard let known = committed[partition]?.offset, let mark = marks[partition] else {
+                continue
+            }
+            // Where nothing was written since, nothing has to be read again.
+            let wanted = instant == nil ? mark.low : written[partition] ?? known
+            let offset = max(wanted, mark.low)
+            guard offset < known else { continue }
+            offsets[partition] = offset
+            count += known - offset
+        }
+        return GroupRewind(group: group, offsets: offsets, recordCount: count)
+    }
+
+    private func since(
+        _ partitions: [TopicPartition],
+        _ admin: KafkaAdmin
+    ) async throws -> [TopicPartition: Int64] {
+        guard let instant else { return [:] }
+        return try await admin.offsets(
+            partitions,
+            atMilliseconds: instant,
+            deadline: Self.deadline
+        )
+    }
+
+    /// Commits without the counts, which no longer are of what was read.
+    ///
+    /// From outside of the group: the broker refuses it while the group has members.
+    func commit(_ rewind: GroupRewind) async throws {
+        guard !rewind.offsets.isEmpty else { return }
+        let properties = settings.kafkaConfiguration.merging(["group.id": rewind.group]) { $1 }
+        let consumer = try KafkaConsumer(configuration: properties)
+        let outcome = await consumer.commit(
+            rewind.offsets.mapValues { OffsetCommit(offset: $0, metadata: "") },
+            deadline: Self.deadline
+        )
+        await consumer.close(deadline: Self.deadline)
+        guard let failure = outcome.failures.values.first else { return }
+        throw CommandError(
+            ExitCode.unavailable,
+            "group \(rewind.group) was not set back (\(failure)): stop its workers, wait for "
+                + "kafka.session_timeout if they are static members, and run it again"
+        )
+    }
+}

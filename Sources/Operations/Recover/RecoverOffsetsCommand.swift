@@ -1,0 +1,117 @@
+import Kafka
+import JSON
+import Settings
+import Topology
+import Worker
+
+extension ToolCommand {
+    /// `pipeline recover offsets`.
+    static let recoverOffsets = ToolCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) recover offsets",
+            "Has stages read their topics again, after their database was restored or lost.\n\n"
+                + "A database that was restored to an instant lacks what the groups have "
+                + "committed since. This sets the groups of dedupe, link and entitle, or those "
+                + "that --stage names, back to what was written at that instant or later. It "
+                + "never sets a group forward. Too early costs work and changes nothing: a fact "
+                + "counts once, however often it is read.\n\n"
+                + "Stop the workers first: Kafka refuses it while a group has members, static ones "
+                + "until their session has ended. Counts begin anew, and so do the chains of dead "
+                + "letters (`dead-letter verify` says begun_anew). Without --yes it only shows "
+                + "what it would do.",
+            options: CommandOption.kafka + [
+                CommandOption(
+                    "to",
+                    argument: "DATE",
+                    "The instant, such as 2026-03-02T12:00:00Z; some minutes before the restored "
+                        + "one, for clocks that differ."
+                ),
+                CommandOption("beginning", "To all that the topics hold, instead of --to."),
+                CommandOption(
+                    "stage",
+                    argument: "NAME",
+                    "verify, dedupe, link or entitle; may be given several times."
+                ),
+                CommandOption("yes", short: "y", "Commit the offsets."),
+                ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
+            ]
+        ),
+        run: recoverOffsets
+    )
+
+    private static func recoverOffsets(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let instant = try arguments.value("to").map { text throws(UsageError) in
+            try Instant.parse(text, option: "to")
+        }
+        guard (instant != nil) != arguments.isSet("beginning") else {
+            throw UsageError("expected --to DATE or --beginning")
+        }
+        let stages = try stages(arguments)
+        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+        let isConfirmed = arguments.isSet("yes")
+        let rewinding = GroupRewinding(settings, instant: instant)
+        let rewinds = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+            var rewinds: [GroupRewind] = []
+            for stage in stages {
+                rewinds.append(try await rewinding.plan(stage, admin))
+            }
+            return rewinds
+        }
+        if isConfirmed {
+            for rewind in rewinds {
+                try await rewinding.commit(rewind)
+            }
+        }
+        show(rewinds, isConfirmed, context.console, isJSON: arguments.isSet("json"))
+        return isConfirmed ? ExitCode.success : ExitCode.negative
+    }
+
+    private static func stages(
+        _ arguments: CommandArguments
+    ) throws(UsageError) -> [StageDescription] {
+        let names = arguments.values("stage")
+        guard !names.isEmpty else { return [.dedupe, .link, .entitle] }
+        for name in names where !Topology.stages.contains(where: { $0.name == name }) {
+            throw UsageError("--stage: expected verify, dedupe, link or entitle, found \"\(name)\"")
+        }
+        return Topology.stages.filter { names.contains($0.name) }
+    }
+
+    private static func show(
+        _ rewinds: [GroupRewind],
+        _ isCommitted: Bool,
+        _ console: Console,
+        isJSON: Bool
+    ) {
+        guard !isJSON else {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.key("groups")
+                writer.array { writer in
+                    for rewind in rewinds {
+                        writer.object { writer in
+                            writer.member("group", rewind.group)
+                            writer.member("partitions", rewind.offsets.count)
+                            writer.member("records", rewind.recordCount)
+                        }
+                    }
+                }
+                writer.member("isCommitted", isCommitted)
+            }
+            return console.print(json: writer.bytes)
+        }
+        for rewind in rewinds {
+            let verb = isCommitted ? "will be read again" : "would be read again"
+            console.print(
+                "\(rewind.group): \(Quantity.counted(rewind.recordCount, "record")) of "
+                    + "\(Quantity.counted(rewind.offsets.count, "partition")) \(verb)"
+            )
+        }
+        if !isCommitted {
+            console.note("nothing is committed yet: stop the workers, and run it with --yes")
+        }
+    }
+}

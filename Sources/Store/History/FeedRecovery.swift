@@ -1,0 +1,97 @@
+import Postgres
+
+/// Brings the feed's versions into line after a database or a cluster was lost.
+///
+/// A restored database gives out versions again that were published before, and a reader of the
+/// feed takes what has a version that it knows for a repetition. So each user's versions go on
+/// above what the topics hold.
+package enum FeedRecovery {
+    /// A user, and the newest version that was published of them.
+    package struct Published: Sendable {
+        package let userID: String
+        package let version: Int64
+
+        package init(userID: String, version: Int64) {
+            self.userID = userID
+            self.version = version
+        }
+    }
+
+    private static let published: [Parameter<[Published]>] = [
+        .rows("seen", [Column("user_id", \.userID), Column("version", \.version)])
+    ]
+
+    /// Has users whom the database knows by an older version go on above the published one: the
+    /// newest change of each is written once more with it, so that their state is published again.
+    ///
+    /// To be called with the users' locks.
+    package static let raise = Statement<[Published], Void>(
+        published,
+        """
+        WITH raised AS (
+            UPDATE user_versions AS known SET version = seen.version + 1
+            FROM $seen
+            WHERE known.user_id = seen.user_id AND known.version < seen.version
+            RETURNING known.user_id, known.version
+        )
+        INSERT INTO changes (
+            user_id, version, environment, bundle_id, original_transaction_id, grant_id,
+            entitlement_key, old_periods, new_periods, cause, cause_id)
+        SELECT raised.user_id, raised.version, newest.environment, newest.bundle_id,
+            newest.original_transaction_id, newest.grant_id, newest.entitlement_key,
+            newest.new_periods, newest.new_periods,
+            CASE WHEN newest.grant_id IS NULL THEN 'rebuild' ELSE 'grant' END, newest.cause_id
+        FROM raised
+        CROSS JOIN LATERAL (
+            SELECT * FROM changes AS change WHERE change.user_id = raised.user_id
+            ORDER BY version DESC LIMIT 1
+        ) AS newest
+        """
+    )
+
+    /// Has users whom the database does not know begin above the published version.
+    package static let begin = Statement<[Published], Void>(
+        published,
+        """
+        INSERT INTO user_versions (user_id, version) SELECT user_id, version FROM $seen
+        ON CONFLICT (user_id) DO NOTHING
+        """
+    )
+
+    /// The users whose states were put into the outbox: how many, and the last of them.
+    package struct Queued: Sendable {
+        package let count: Int64
+        /// Nil where there were none.
+        package let last: String?
+    }
+
+    /// How many users are put into the outbox at once.
+    package static let usersPerStep: Int64 = 1_000
+
+    /// Puts the newest states of some users into the outbox, those that come after one by ID.
+    ///
+    /// A user who is being changed is waited for, so that the outbox keeps the order of versions.
+    package static let queue = Statement<String, Queued>(
+        [.value("after"), .value("users_max") { _ in usersPerStep }],
+        returning: RowReader { columns in
+            let count = columns("count", Int64.self)
+            let last = columns("last", String?.self)
+            return { row in Queued(count: row[count], last: row[last]) }
+        },
+        """
+        WITH next AS (
+            SELECT user_id, version FROM user_versions AS known
+            WHERE user_id > $after AND EXISTS (
+                SELECT FROM changes
+                WHERE changes.user_id = known.user_id AND changes.version = known.version
+            )
+            ORDER BY user_id LIMIT $users_max
+            FOR NO KEY UPDATE
+        ), queued AS (
+            INSERT INTO unpublished_changes (user_id, version)
+            SELECT user_id, version FROM next ORDER BY user_id
+        )
+        SELECT count(*) AS count, max(user_id) AS last FROM next
+        """
+    )
+}

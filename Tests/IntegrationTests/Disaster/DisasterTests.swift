@@ -1,0 +1,244 @@
+import Foundation
+import Kafka
+import Operations
+import Postgres
+import Records
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+extension PipelineTests {
+    /// What deploy/recovery.md says, done: run by deploy/rehearsal.sh, as each takes a minute.
+    @Suite(
+        .timeLimit(.minutes(10)),
+        .enabled(
+            if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes",
+            "run by deploy/rehearsal.sh"
+        ),
+        .needsRealKafka
+    )
+    struct DisasterTests {
+        private static func traffic() throws -> DemoTraffic {
+            try DemoTraffic(
+                seed: 17,
+                bodyCount: 600,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+        }
+
+        private static func setup(_ server: PrivatePostgres) -> PipelineSetup {
+            var setup = PipelineSetup(.real)
+            setup.ownServer = server
+            return setup
+        }
+
+        private static func withServer(
+            _ body: (RecoverableServer) async throws -> Void
+        ) async throws {
+            let server = try await RecoverableServer.start()
+            do {
+                try await body(server)
+                try await server.remove()
+            } catch {
+                try await server.remove()
+                throw error
+            }
+        }
+
+        @Test func `a database restored to an instant catches up, and the feed goes on`()
+            async throws
+        {
+            try await Self.withServer { recoverable in
+                let setup = Self.setup(recoverable.server)
+                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
+                    try pipeline.startAll()
+                    try await pipeline.publish(upTo: 0.3)
+                    try await pipeline.settle()
+                    try await recoverable.backUp()
+                    try await pipeline.publish(upTo: 0.6)
+                    try await pipeline.settle()
+                    let instant = try await recoverable.archiveLog()
+                    try await pipeline.publish(upTo: 0.9)
+                    try await pipeline.settle()
+                    try await pipeline.waitUntilPublished()
+                    _ = try await recoverable.archiveLog()
+                    let before = try await pipeline.count("transactions")
+
+                    #expect(try await pipeline.endsOfAll() == [])
+                    try await recoverable.restore(to: instant)
+                    #expect(try await pipeline.count("transactions") < before)
+                    let to = "--to=" + Self.minuteBefore(instant)
+                    #expect(await pipeline.operate("recover", "offsets", to).code == 1)
+                    let offsets = await pipeline.operate("recover", "offsets", to, "--yes")
+                    #expect(offsets.code == 0, "\(offsets.notes)")
+                    #expect(await pipeline.operate("recover", "feed").code == 0)
+
+                    try pipeline.startAll()
+                    try await pipeline.publish(upTo: 1)
+                    try await pipeline.settle()
+                    try await pipeline.expectRecovered()
+                    try await pipeline.expectFeedComplete()
+                    #expect(try await pipeline.endsOfAll() == [])
+                }
+            }
+        }
+
+        @Test func `a lost database is built again from the raw topic`() async throws {
+            try await Self.withServer { recoverable in
+                let setup = Self.setup(recoverable.server)
+                let traffic = try Self.traffic()
+                try await RunningPipeline.run(setup, traffic) { pipeline in
+                    try pipeline.startAll()
+                    try await pipeline.publish(upTo: 0.9)
+                    try await pipeline.settle()
+                    try await pipeline.waitUntilPublished()
+                    let early = await pipeline.operate(
+                        "recover",
+                        "offsets",
+                        "--beginning",
+                        "--yes"
+                    )
+                    #expect(early.code == 69, "Kafka refuses it while the group has members")
+                    #expect(early.notes.contains("stop its workers"))
+                    #expect(try await pipeline.endsOfAll() == [])
+                    try await pipeline.withDatabase { connection in
+                        try await connection.execute(
+                            script: "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
+                        )
+                    }
+                    #expect(await pipeline.operate("status").code == 0)
+                    // The tables, and what is the company's own: catalog and links.
+                    _ = try await TestDatabase.make(for: traffic, on: recoverable.server)
+                    let offsets = await pipeline.operate(
+                        "recover",
+                        "offsets",
+                        "--stage=verify",
+                        "--beginning",
+                        "--yes"
+                    )
+                    #expect(offsets.code == 0, "\(offsets.notes)")
+                    #expect(await pipeline.operate("recover", "feed").code == 0)
+
+                    try pipeline.startAll()
+                    try await pipeline.publish(upTo: 1)
+                    try await pipeline.settle()
+                    try await pipeline.expectRecovered()
+                    try await pipeline.expectFeedComplete()
+                    #expect(try await pipeline.endsOfAll() == [])
+                }
+            }
+        }
+
+        @Test func `a new cluster beside the same database doubles nothing`() async throws {
+            try await Self.withServer { recoverable in
+                let setup = Self.setup(recoverable.server)
+                let traffic = try Self.traffic()
+                try await RunningPipeline.run(setup, traffic) { pipeline in
+                    try pipeline.startAll()
+                    try await pipeline.publish(upTo: 1)
+                    try await pipeline.settle()
+                    try await pipeline.waitUntilPublished()
+                    #expect(try await pipeline.endsOfAll() == [])
+                }
+                let broker = try await OwnBroker.start(.real)
+                do {
+                    try await Self.goOn(on: broker.cluster, setup, traffic)
+                    await broker.remove()
+                } catch {
+                    await broker.remove()
+                    throw error
+                }
+            }
+        }
+
+        private static func goOn(
+            on cluster: KafkaCluster,
+            _ former: PipelineSetup,
+            _ traffic: DemoTraffic
+        ) async throws {
+            var setup = former
+            setup.ownCluster = cluster
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                let before = try await pipeline.withDatabase { try await TableDigests($0) }
+                // What was on its way when the cluster was lost is known to the deduplication.
+                #expect(await pipeline.operate("dedupe", "forget", "--all", "--yes").code == 0)
+                try pipeline.startAll()
+                #expect(await pipeline.operate("recover", "feed", "--republish").code == 0)
+                try await pipeline.publish(upTo: 1)
+                try await pipeline.settle()
+                try await pipeline.waitUntilPublished()
+                try await pipeline.expectRecovered()
+                let after = try await pipeline.withDatabase { try await TableDigests($0) }
+                #expect(after.changedTables(since: before) == [])
+                try await pipeline.expectStatesPublished()
+                #expect(try await pipeline.endsOfAll() == [])
+            }
+        }
+
+        /// `2026-03-02 12:00:05.5+00` as the command takes it, a minute earlier.
+        private static func minuteBefore(_ instant: String) -> String {
+            let text = instant.prefix(19).replacingOccurrences(of: " ", with: "T") + "Z"
+            let date = (try? Date(text, strategy: .iso8601)) ?? .now
+            return date.addingTimeInterval(-60).formatted(.iso8601)
+        }
+    }
+}
+
+extension RunningPipeline {
+    /// Runs `pipeline` on this cluster and database.
+    fileprivate func operate(
+        _ arguments: String...
+    ) async -> (code: Int32, output: String, notes: String) {
+        let transcript = ConsoleTranscript()
+        let code = await PipelineTool.tool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: [
+                    "DATABASE_URL": database.connectionString,
+                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+                    "KAFKA_TOPIC_PREFIX": layout.prefix, "KAFKA_GROUP_PREFIX": layout.prefix,
+                ],
+                executables: "/nowhere"
+            )
+        )
+        return (code, transcript.output, transcript.notes)
+    }
+
+    fileprivate func count(_ table: String) async throws -> Int64 {
+        try await withDatabase { connection in
+            try await connection.query("SELECT count(*) FROM \(table)")[0].int8(0)
+        }
+    }
+
+    /// Expects the rows of an undisturbed run, and that the operators' tools find nothing.
+    fileprivate func expectRecovered() async throws {
+        let reference = try reference()
+        var rows: [String] = []
+        _ = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
+            rows = try await withDatabase { try await RowPicture($0) }
+                .differences(from: reference.picture)
+            return rows.isEmpty
+        }
+        #expect(rows.isEmpty, "rows differ: \(rows.joined(separator: "\n"))")
+        let letters = try await deadLetters().refused.differences(from: reference.refused)
+        #expect(letters.isEmpty, "dead letters differ: \(letters.joined(separator: "\n"))")
+        let rebuild = await operate("rebuild")
+        #expect(rebuild.code == 0, "\(rebuild.output)")
+        let reconcile = await operate("reconcile")
+        #expect(reconcile.code == 0, "\(reconcile.output)")
+    }
+
+    /// Expects the newest state of each user on the feed's compacted topic.
+    fileprivate func expectStatesPublished() async throws {
+        let users = try await withDatabase { connection in
+            try await connection.query("SELECT user_id FROM user_versions").map { $0.text(0) }
+        }
+        let states = try await records(of: Topic.current).map {
+            String(decoding: $0.key ?? [], as: UTF8.self)
+        }
+        #expect(Set(states) == Set(users))
+    }
+}

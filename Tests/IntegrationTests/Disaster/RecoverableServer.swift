@@ -1,0 +1,129 @@
+import Foundation
+import Operations
+import Postgres
+import Simulation
+import TestSupport
+
+/// A private server whose log is archived, and that can be put back to an instant: base backup and
+/// archived log, as PostgreSQL's manual has it ("Continuous Archiving and Point-in-Time Recovery").
+struct RecoverableServer: Sendable {
+    let server: PrivatePostgres
+    private let folder: URL
+
+    private var archive: String { folder.appending(path: "wal").path }
+    private var backup: String { folder.appending(path: "base").path }
+
+    static func start() async throws -> RecoverableServer {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "recoverable-\(UUID().uuidString)")
+        let archive = folder.appending(path: "wal")
+        try FileManager.default.createDirectory(at: archive, withIntermediateDirectories: true)
+        // The server runs as another user where this process is root.
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o777],
+            ofItemAtPath: archive.path
+        )
+        var configuration = PrivatePostgres.Configuration()
+        configuration.settings = [
+            "wal_level": "replica", "max_wal_senders": "4", "full_page_writes": "on",
+            "archive_mode": "on", "archive_command": "cp %p \(archive.path)/%f",
+        ]
+        let server = try await PrivatePostgres.start(configuration)
+        return RecoverableServer(server: server, folder: folder)
+    }
+
+    func remove() async throws {
+        try await server.remove()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A base backup, while everything goes on.
+    func backUp() async throws {
+        try await run(
+            try PostgresBinaries.find().folder + "/pg_basebackup",
+            [
+                "-d", server.connectionString(), "-D", backup, "-X", "none",
+                "--checkpoint=fast", "--no-sync",
+            ]
+        )
+    }
+
+    /// Waits until the log up to now is in the archive.
+    ///
+    /// - Returns: the server's time.
+    func archiveLog() async throws -> String {
+        try await lend { connection in
+            let now = try await connection.query("SELECT clock_timestamp()::text")[0].text(0)
+            // Something has to be in the log for it to be switched.
+            let segment = try await connection.query(
+                """
+                SELECT pg_walfile_name(pg_switch_wal()) FROM (
+                    SELECT pg_logical_emit_message(true, 'rehearsal', 'switch')
+                ) AS written
+                """
+            )[0].text(0)
+            let isArchived = try await becomesTrue(
+                within: .seconds(60),
+                every: .milliseconds(100)
+            ) {
+                try await connection.query(
+                    "SELECT coalesce(last_archived_wal >= $1, false) FROM pg_stat_archiver",
+                    [.text(segment)]
+                )[0].bool(0)
+            }
+            guard isArchived else { throw PipelineFailure("the log was not archived") }
+            return now
+        }
+    }
+
+    /// Loses the server's files, and puts the backup and the log up to an instant in their place.
+    func restore(to instant: String) async throws {
+        let data = try await lend { connection in
+            try await connection.query("SHOW data_directory")[0].text(0)
+        }
+        try await server.stop(.immediate)
+        let owner = try FileManager.default.attributesOfItem(atPath: data)[.ownerAccountName]
+        try FileManager.default.removeItem(atPath: data)
+        try FileManager.default.moveItem(atPath: backup, toPath: data)
+        let settings = """
+
+            restore_command = 'cp \(archive)/%f %p'
+            recovery_target_time = '\(instant)'
+            recovery_target_action = 'promote'
+
+            """
+        let file = try FileHandle(forWritingTo: URL(filePath: data + "/postgresql.auto.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(settings.utf8))
+        try file.close()
+        _ = FileManager.default.createFile(atPath: data + "/recovery.signal", contents: nil)
+        if let owner = owner as? String {
+            try await run("/usr/bin/chown", ["-R", owner, data])
+        }
+        try await server.start()
+        let isOver = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
+            try await lend { connection in
+                try await !connection.query("SELECT pg_is_in_recovery()")[0].bool(0)
+            }
+        }
+        guard isOver else { throw PipelineFailure("the recovery does not come to an end") }
+    }
+
+    private func lend<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
+        let options = PostgresOptions(
+            connectionString: server.connectionString(),
+            applicationName: "rehearsal"
+        )
+        return try await PostgresConnection.lend(options, body)
+    }
+
+    private func run(_ executable: String, _ arguments: [String]) async throws {
+        let child = try ChildProcess(
+            executable: executable,
+            arguments: arguments,
+            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        )
+        let end = try await child.waitForEnd(deadline: .seconds(120))
+        guard end == .exited(code: 0) else { throw PipelineFailure("\(executable): \(end)") }
+    }
+}
