@@ -110,7 +110,11 @@ extension PipelineTests {
                     }
                     #expect(await pipeline.operate("status").code == 0)
                     // The tables, and what is the company's own: catalog and links.
-                    _ = try await TestDatabase.make(for: traffic, on: recoverable.server)
+                    _ = try await TestDatabase.make(
+                        for: traffic,
+                        on: recoverable.server,
+                        named: setup.database
+                    )
                     let offsets = await pipeline.operate(
                         "recover",
                         "offsets",
