@@ -236,3 +236,43 @@ package struct TopicSetting: Sendable, Equatable {
         self.isSetOnTopic = isSetOnTopic
     }
 }
+
+extension KafkaAdmin {
+    /// Gives topics more partitions; records stay where they are, and new ones of the same key may
+    /// go to another partition from then on.
+    ///
+    /// - Parameter totals: how many partitions each topic has afterwards, more than before.
+    /// - Returns: each failed topic's own failure.
+    package func createPartitions(
+        _ totals: [String: Int],
+        deadline: Duration
+    ) throws(KafkaError) -> [String: KafkaError] {
+        guard !totals.isEmpty else { return [:] }
+        let client = try opened()
+        var made: [OpaquePointer?] = unsafe []
+        defer { unsafe rd_kafka_NewPartitions_destroy_array(&made, made.count) }
+        for (topic, total) in totals {
+            var one: OpaquePointer?
+            let reason = unsafe ErrorText.written { text, count in
+                unsafe one = rd_kafka_NewPartitions_new(topic, total, text, count)
+            }
+            guard let one = unsafe one else {
+                throw KafkaError(
+                    code: .invalidArgument,
+                    name: "INVALID_PARTITIONS",
+                    message: reason
+                )
+            }
+            unsafe made.append(one)
+        }
+        let request = AdminRequest(client, RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, deadline: deadline)
+        return unsafe try request.answer { client, options, queue in
+            unsafe rd_kafka_CreatePartitions(client, &made, made.count, options, queue)
+        } read: { event in
+            var count = 0
+            let result = unsafe rd_kafka_event_CreatePartitions_result(event)
+            let results = unsafe rd_kafka_CreatePartitions_result_topics(result, &count)
+            return unsafe Self.failures(results, count)
+        }
+    }
+}

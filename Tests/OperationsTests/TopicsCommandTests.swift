@@ -34,6 +34,10 @@ import Testing
         #expect(await topics(cluster, "--partitions=2", "--retention=1d", "--alter") == 0)
         #expect(transcript.output.matches(of: /altered +/).count == 5)
 
+        #expect(await topics(cluster, "--partitions=3", "--retention=1d", "--add-partitions") == 0)
+        // The topics that stages read.
+        #expect(transcript.output.matches(of: /extended +/).count == 4)
+
         let admin = try KafkaAdmin(configuration: cluster.client)
         let name = cluster.name("topics") + ".dead-letter"
         let found = try await admin.topicConfigurations([name], deadline: .seconds(20))

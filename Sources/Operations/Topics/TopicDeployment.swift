@@ -15,15 +15,23 @@ package struct TopicDeployment: Sendable {
 
     /// Creates what is missing, compares what exists, and changes settings only where asked to.
     ///
-    /// Partitions and copies are never changed: more partitions would move a purchase's history to
-    /// another one.
-    package func run(isAltering: Bool) async throws -> TopicReport {
+    /// Copies are never changed. Partitions are only added, to the topics that stages read, and only
+    /// where asked to: a purchase's history then goes on in another one, which costs its readable
+    /// order in the log and no correctness.
+    package func run(
+        isAltering: Bool,
+        isAddingPartitions: Bool = false
+    ) async throws -> TopicReport {
         var report = TopicReport()
         report.created = try await create()
         let existing = layout.plans.filter { !report.created.contains($0.name) }
         report.existing = existing.map(\.name)
         guard !existing.isEmpty else { return report }
         try await compare(existing, &report)
+        if isAddingPartitions {
+            report.extended = try await addPartitions(report.differences)
+            try await waitUntilExtended(existing, &report)
+        }
         guard isAltering else { return report }
         report.altered = try await alter(report.differences)
         try await waitUntilAltered(existing, &report)
@@ -106,6 +114,36 @@ package struct TopicDeployment: Sendable {
         }
     }
 
+    private func addPartitions(_ differences: [TopicDifference]) async throws -> [String] {
+        let flow = Set(TopicLayout.flow.map { layout.prefix + $0 })
+        var totals: [String: Int] = [:]
+        for difference in differences where difference.isMissingPartitions {
+            guard flow.contains(difference.topic) else { continue }
+            totals[difference.topic] = Int(difference.planned)
+        }
+        let failures = try await admin.createPartitions(totals, deadline: Self.deadline)
+        if let first = failures.min(by: { $0.key < $1.key }) {
+            throw first.value.naming(topic: first.key)
+        }
+        return totals.keys.sorted()
+    }
+
+    private func waitUntilExtended(
+        _ plans: [TopicPlan],
+        _ report: inout TopicReport
+    ) async throws {
+        let end = ContinuousClock.now + Self.deadline
+        while ContinuousClock.now < end {
+            report.differences = []
+            try await compare(plans, &report)
+            let isWaiting = report.differences.contains { difference in
+                difference.isMissingPartitions && report.extended.contains(difference.topic)
+            }
+            guard isWaiting else { return }
+            try await Task.sleep(for: Self.propagationPause)
+        }
+    }
+
     private func alter(_ differences: [TopicDifference]) async throws -> [String] {
         let changes = Dictionary(grouping: differences.filter(\.isSetting), by: \.topic)
         for (topic, settings) in changes {
@@ -128,6 +166,14 @@ package struct TopicDeployment: Sendable {
 extension TopicDifference {
     /// Whether it can be changed where it stands, without moving a record.
     fileprivate var isSetting: Bool { property.contains(".") }
+
+    /// Whether the topic has fewer partitions than planned.
+    fileprivate var isMissingPartitions: Bool {
+        guard property == "partitions", let planned = Int(planned), let found = Int(found) else {
+            return false
+        }
+        return found < planned
+    }
 }
 
 extension KafkaError {

@@ -5,6 +5,8 @@ package struct TopicReport: Hashable, Sendable {
     package var created: [String] = []
     package var existing: [String] = []
     package var altered: [String] = []
+    /// Those that were given more partitions.
+    package var extended: [String] = []
     package var differences: [TopicDifference] = []
     /// Why the settings of existing topics were not compared, where the broker reports none.
     package var unanswered: String?
@@ -17,6 +19,7 @@ package struct TopicReport: Hashable, Sendable {
     package var lines: [String] {
         var lines = created.map { "created    \($0)" }
         lines += altered.map { "altered    \($0)" }
+        lines += extended.map { "extended   \($0)" }
         lines += existing.map { "exists     \($0)" }
         lines += differences.map { difference in
             (difference.isHarmful ? "HARMFUL    " : "differs    ") + difference.description
@@ -31,7 +34,8 @@ package struct TopicReport: Hashable, Sendable {
         var writer = JSONWriter()
         writer.object { writer in
             for (name, topics) in [
-                ("created", created), ("altered", altered), ("existing", existing),
+                ("created", created), ("altered", altered), ("extended", extended),
+                ("existing", existing),
             ] {
                 writer.key(name)
                 writer.strings(topics)

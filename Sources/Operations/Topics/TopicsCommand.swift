@@ -9,8 +9,9 @@ extension ToolCommand {
             "\(PipelineTool.name) topics",
             "Creates the pipeline's topics, and reports where existing ones differ.\n\n"
                 + "May be run again at any time. Existing topics stay as they are: with --alter "
-                + "their settings are changed, their partitions and copies never. Exit code 1 "
-                + "when a difference would stop the workers or lose records.",
+                + "their settings are changed, with --add-partitions they get the partitions "
+                + "they lack; their copies are never changed. Exit code 1 when a difference would "
+                + "stop the workers or lose records.",
             options: CommandOption.kafka + [CommandOption.config] + topicOptions
                 + [ToolSettings.jsonOption]
         ),
@@ -53,6 +54,11 @@ extension ToolCommand {
                 + "keeps the workers' lz4."
         ),
         CommandOption("alter", "Change the settings of existing topics that differ."),
+        CommandOption(
+            "add-partitions",
+            "Give the existing topics that workers read as many partitions as --partitions says, "
+                + "also while the workers run. There is no way back to fewer."
+        ),
     ]
 
     private static func runTopics(
@@ -62,7 +68,10 @@ extension ToolCommand {
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let layout = try TopicLayout(arguments, prefix: settings[KafkaSettings.topicPrefix])
         let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
-            try await TopicDeployment(admin, layout).run(isAltering: arguments.isSet("alter"))
+            try await TopicDeployment(admin, layout).run(
+                isAltering: arguments.isSet("alter"),
+                isAddingPartitions: arguments.isSet("add-partitions")
+            )
         }
         if arguments.isSet("json") {
             context.console.print(json: report.json)
