@@ -145,7 +145,9 @@ extension SettingsValues {
         var properties = clientProperties(stage)
         properties["group.id"] = group(stage)
         properties["session.timeout.ms"] = String(session)
-        properties["heartbeat.interval.ms"] = String(min(3000, session / 3))
+        // By the answer to a heartbeat a member learns that others come or go; until the last one
+        // has, the partitions that move are read by nobody.
+        properties["heartbeat.interval.ms"] = String(min(1000, session / 3))
         if let instance = self[WorkerSettings.instanceID] {
             properties["group.instance.id"] = instance
         }
