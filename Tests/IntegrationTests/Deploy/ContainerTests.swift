@@ -1,0 +1,20 @@
+import Testing
+
+/// What `deploy/container` puts into the image, which the scripts beside it build and run.
+@Suite struct ContainerTests {
+    @Test func `the image holds the four workers and the two tools`() throws {
+        let file = try DeployedProgram.text(of: "deploy/container/Containerfile")
+        let programs = try DeployedProgram.known.get()
+        let wanted = [
+            "dead-letter", "dedupe-worker", "entitle-worker", "link-worker", "pipeline",
+            "verify-worker",
+        ]
+        #expect(programs.sorted() == wanted)
+        #expect(file.contains("\nUSER 10001:10001\n") && file.contains("\nFROM scratch\n"))
+        for base in file.matches(of: /ARG \w+_BASE=(\S+)/).map({ String($0.1) }) {
+            // A tag of one version, or the very files.
+            let isPinned = base.contains("@sha256:") || base.contains(/:\d+\.\d+\.\d+-/)
+            #expect(isPinned, "\(base)")
+        }
+    }
+}
