@@ -35,7 +35,27 @@ missing=()
 for package in "${wanted[@]}"; do
     is_installed "$package" || missing+=("$package")
 done
-[ "${#missing[@]}" -eq 0 ] && exit 0
+
+# The published schemas by which tests check the files of this folder, in a Python of their own.
+install_schemas() {
+    local root folder wanted
+    root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+    folder=$root/.build/python
+    wanted=$root/Tests/Reference/deploy/requirements.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    echo "installing from the Python index into .build/python" >&2
+    rm -rf "$folder"
+    /usr/bin/python3 -m venv "$folder"
+    "$folder/bin/pip" --quiet --disable-pip-version-check install --requirement "$wanted"
+    cp "$wanted" "$folder/installed"
+}
+finish() {
+    if [ "${1:-build}" = test ]; then
+        install_schemas
+    fi
+    exit 0
+}
+[ "${#missing[@]}" -eq 0 ] && finish "$@"
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -58,3 +78,4 @@ if ! { install_missing update && install_missing install --no-install-recommends
     echo "apt-get could not install: ${missing[*]}" >&2
     exit 69
 fi
+finish "$@"

@@ -16,10 +16,14 @@ package struct ReferenceScript: Sendable {
         .deletingLastPathComponent()
 
     private let path: String
+    private let python: URL
 
-    /// - Parameter name: the path below `Tests/Reference`.
-    package init(_ name: String) {
+    /// - Parameters:
+    ///   - name: the path below `Tests/Reference`.
+    ///   - python: another Python than Debian's own.
+    package init(_ name: String, python: URL = URL(filePath: "/usr/bin/python3")) {
         path = Self.root.appending(path: "Tests/Reference/\(name)").path
+        self.python = python
     }
 
     /// Blocks until the script has ended.
@@ -28,7 +32,7 @@ package struct ReferenceScript: Sendable {
         try input.write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.executableURL = python
         // Compiled modules would lie beside the sources.
         process.arguments = ["-B", path] + arguments
         process.standardInput = try FileHandle(forReadingFrom: file)
