@@ -196,22 +196,74 @@ import Testing
             on: client
         )
         for order in [DeadLetterTable.Order.newestFirst, .oldestFirst] {
-            var ids: [String] = []
-            var cursor: DeadLetterTable.Cursor?
-            while true {
-                let page = try await DeadLetterTable.page(
-                    DeadLetterQuery(),
-                    after: cursor,
-                    limit: 4,
-                    order: order,
-                    on: client
-                )
-                ids += page.map(\.id)
-                guard let last = page.last else { break }
-                cursor = .init(last)
-            }
+            let ids = try await Self.pages(DeadLetterQuery(), order, on: client)
             #expect(ids.count == 25)
             #expect(Set(ids).count == 25)
+        }
+    }
+
+    @Test func `pages of a filter follow each other over hours and groups`() async throws {
+        let client = try await Sample.database()
+        let rows = (0..<60).map { number in
+            var row = Sample.row(
+                number,
+                // Some in the same millisecond, some at the very edge of an hour.
+                failedAt: Sample.start + Int64(number / 3 % 7) * Sample.hour
+                    + (number % 11 == 0 ? Sample.hour - 1 : Int64(number % 4)),
+                reason: ["signature_invalid", "bundle_mismatch", "x5c_missing"][number / 5 % 3],
+                bundleID: number % 7 == 0 ? nil : "com.example.\(number % 2)"
+            )
+            row.identifiers.productID = "product\(number % 2)"
+            return row
+        }
+        try await Sample.index(rows, on: client)
+        let changes: [(inout DeadLetterQuery) -> Void] = [
+            { $0.reasons = ["bundle_mismatch", "x5c_missing"] }, { $0.worker = "verify-1" },
+            { $0.states = [.open] }, { $0.certificate = "bb" }, { $0.environment = "Sandbox" },
+            {
+                $0.bundleID = "com.example.1"
+                $0.classes = ["misrouted"]
+                $0.since = Timestamp(milliseconds: Sample.start + 2 * Sample.hour + 2)
+                $0.until = Timestamp(milliseconds: Sample.start + 5 * Sample.hour + 1)
+            },
+            {
+                $0.reasons = ["x5c_missing"]
+                $0.productID = "product1"
+            },
+        ]
+        for (number, change) in changes.enumerated() {
+            var query = DeadLetterQuery()
+            change(&query)
+            let wanted = rows.filter(query.matches)
+                .sorted { ($0.failedAt.milliseconds, $0.id) < ($1.failedAt.milliseconds, $1.id) }
+                .map(\.id)
+            #expect(!wanted.isEmpty, "filter \(number)")
+            let ascending = try await Self.pages(query, .oldestFirst, on: client)
+            #expect(ascending == wanted, "filter \(number)")
+            let descending = try await Self.pages(query, .newestFirst, on: client)
+            #expect(descending == wanted.reversed(), "filter \(number)")
+        }
+    }
+
+    /// The IDs of all pages.
+    private static func pages(
+        _ query: DeadLetterQuery,
+        _ order: DeadLetterTable.Order,
+        on client: PostgresClient
+    ) async throws -> [String] {
+        var ids: [String] = []
+        var cursor: DeadLetterTable.Cursor?
+        while true {
+            let page = try await DeadLetterTable.page(
+                query,
+                after: cursor,
+                limit: 4,
+                order: order,
+                on: client
+            )
+            ids += page.map(\.id)
+            guard let last = page.last else { return ids }
+            cursor = .init(last)
         }
     }
 

@@ -203,6 +203,8 @@ enum DeclaredStatements {
         ("DeadLetterTable.addOlder", DeadLetterTable.addOlder),
         ("DeadLetterTable.newest", DeadLetterTable.newest),
         ("DeadLetterTable.oldest", DeadLetterTable.oldest),
+        ("DeadLetterTable.newestByHours", DeadLetterTable.newestByHours),
+        ("DeadLetterTable.oldestByHours", DeadLetterTable.oldestByHours),
         ("DeadLetterTable.search", DeadLetterTable.search),
         ("DeadLetterIndexTable.read", DeadLetterIndexTable.read),
         ("DeadLetterIndexTable.analyze", DeadLetterIndexTable.analyze),

@@ -45,7 +45,7 @@ CREATE TABLE dead_letters (
     replay_of text COLLATE "C",
     chain_sha256 text COLLATE "C",
     chain_previous text COLLATE "C",
-    -- Of reason, leaf, bundle ID, source topic and producer.
+    -- Of reason, certificates, bundle ID, source topic and producer.
     group_id text COLLATE "C" NOT NULL,
     -- As dead_letter_states has it; here too, so that a list of one state is read from an index.
     state text COLLATE "C" NOT NULL CHECK (
@@ -57,22 +57,12 @@ COMMENT ON TABLE dead_letters IS
     'One row for each dead letter, of its newest copy, without value, key or token. Written by '
     '`dead-letter index`; may be emptied and built again from the topic.';
 
+-- What is counted in dead_letter_hours needs no index of its own: the counts say in which hours and
+-- groups the letters of any reason, state, worker and so on lie, and the index of groups finds them.
 CREATE INDEX dead_letters_failed_at ON dead_letters (failed_at, id);
-CREATE INDEX dead_letters_reason ON dead_letters (reason, failed_at);
-CREATE INDEX dead_letters_class ON dead_letters (class, failed_at);
-CREATE INDEX dead_letters_stage ON dead_letters (stage, failed_at);
-CREATE INDEX dead_letters_state ON dead_letters (state, failed_at);
-CREATE INDEX dead_letters_bundle ON dead_letters (bundle_id, failed_at);
-CREATE INDEX dead_letters_environment ON dead_letters (environment, failed_at);
-CREATE INDEX dead_letters_product ON dead_letters (product_id, failed_at);
-CREATE INDEX dead_letters_worker ON dead_letters (worker, failed_at);
 CREATE INDEX dead_letters_group ON dead_letters (group_id, failed_at);
-CREATE INDEX dead_letters_leaf ON dead_letters (leaf_sha256, failed_at)
-    WHERE leaf_sha256 IS NOT NULL;
-CREATE INDEX dead_letters_intermediate ON dead_letters (intermediate_sha256, failed_at)
-    WHERE intermediate_sha256 IS NOT NULL;
-CREATE INDEX dead_letters_root ON dead_letters (root_sha256, failed_at)
-    WHERE root_sha256 IS NOT NULL;
+CREATE INDEX dead_letters_product ON dead_letters (product_id, failed_at)
+    WHERE product_id IS NOT NULL;
 CREATE INDEX dead_letters_transaction ON dead_letters (transaction_id)
     WHERE transaction_id IS NOT NULL;
 CREATE INDEX dead_letters_original_transaction ON dead_letters (original_transaction_id)
@@ -108,6 +98,8 @@ CREATE TABLE dead_letter_groups (
     group_id text COLLATE "C" PRIMARY KEY,
     reason text COLLATE "C" NOT NULL,
     leaf_sha256 text COLLATE "C",
+    intermediate_sha256 text COLLATE "C",
+    root_sha256 text COLLATE "C",
     bundle_id text COLLATE "C",
     source_topic text COLLATE "C" NOT NULL,
     producer text COLLATE "C"
@@ -145,7 +137,8 @@ CREATE FUNCTION count_new_dead_letters() RETURNS trigger
 $$
 BEGIN
     INSERT INTO dead_letter_groups
-    SELECT DISTINCT group_id, reason, leaf_sha256, bundle_id, source_topic, producer
+    SELECT DISTINCT group_id, reason, leaf_sha256, intermediate_sha256, root_sha256, bundle_id,
+        source_topic, producer
     FROM added ORDER BY group_id
     ON CONFLICT DO NOTHING;
     INSERT INTO dead_letter_hours AS known
@@ -166,7 +159,8 @@ BEGIN
         RETURN NULL;
     END IF;
     INSERT INTO dead_letter_groups
-    SELECT DISTINCT group_id, reason, leaf_sha256, bundle_id, source_topic, producer
+    SELECT DISTINCT group_id, reason, leaf_sha256, intermediate_sha256, root_sha256, bundle_id,
+        source_topic, producer
     FROM added ORDER BY group_id
     ON CONFLICT DO NOTHING;
     INSERT INTO dead_letter_hours AS known

@@ -30,8 +30,15 @@ package struct DeadLetterQuery: Equatable, Sendable {
 
     /// Whether the rows of `dead_letter_hours` answer it.
     var isCounted: Bool {
-        productID == nil && transactionID == nil && certificate == nil && source == nil
-            && ids.isEmpty
+        productID == nil && transactionID == nil && source == nil && ids.isEmpty
+    }
+
+    /// Whether the rows of `dead_letter_hours` tell in which hours and groups its letters lie.
+    var isNarrowedByHours: Bool {
+        var times = DeadLetterQuery()
+        times.since = since
+        times.until = until
+        return isCounted && self != times
     }
 }
 
@@ -43,7 +50,6 @@ extension DeadLetterQuery {
         counted(query) + [
             .value("product") { query($0).productID.map(StorableText.of) },
             .value("transaction") { query($0).transactionID.map(StorableText.of) },
-            .value("certificate") { query($0).certificate?.lowercased() },
             .value("source_topic") { query($0).source?.topic },
             .value("source_partition") { query($0).source?.partition },
             .value("source_offset") { query($0).source?.offset },
@@ -63,6 +69,7 @@ extension DeadLetterQuery {
             .values("stages") { Array(query($0).stages) },
             .values("states") { query($0).states.map(\.rawValue) },
             .value("bundle") { query($0).bundleID.map(StorableText.of) },
+            .value("certificate") { query($0).certificate?.lowercased() },
             .value("environment") { query($0).environment.map(StorableText.of) },
             .value("worker") { query($0).worker.map(StorableText.of) },
             .value("group") { query($0).group },
@@ -78,11 +85,6 @@ extension DeadLetterQuery {
         AND ($product IS NULL OR letter.product_id = $product)
         AND ($transaction IS NULL OR letter.transaction_id = $transaction
             OR letter.original_transaction_id = $transaction)
-        AND ($certificate IS NULL
-            OR letter.leaf_sha256 >= $certificate AND letter.leaf_sha256 < $certificate || '~'
-            OR letter.intermediate_sha256 >= $certificate
-                AND letter.intermediate_sha256 < $certificate || '~'
-            OR letter.root_sha256 >= $certificate AND letter.root_sha256 < $certificate || '~')
         AND ($source_topic IS NULL
             OR letter.source_topic = $source_topic
                 AND letter.source_partition = $source_partition
@@ -98,14 +100,33 @@ extension DeadLetterQuery {
     ///
     /// - Parameters:
     ///   - relation: has class, stage, worker, state and group.
-    ///   - key: has reason and bundle ID.
+    ///   - key: has what letters of a group have in common.
     static func countedCondition(of relation: String, environment: String, key: String) -> String {
         """
+        \(commonCondition(of: key))
+        AND \(hourCondition(of: relation, environment: environment))
+        """
+    }
+
+    /// By what the letters of one group have in common.
+    static func commonCondition(of key: String) -> String {
+        """
         (cardinality($reasons) = 0 OR \(key).reason = ANY ($reasons))
-        AND (cardinality($classes) = 0 OR \(relation).class = ANY ($classes))
+        AND ($bundle IS NULL OR \(key).bundle_id = $bundle)
+        AND ($certificate IS NULL
+            \(["leaf", "intermediate", "root"].map { role in
+                "OR \(key).\(role)_sha256 >= $certificate"
+                    + " AND \(key).\(role)_sha256 < $certificate || '~'"
+            }.joined(separator: "\n    ")))
+        """
+    }
+
+    /// By what letters of one group and hour differ in.
+    static func hourCondition(of relation: String, environment: String) -> String {
+        """
+        (cardinality($classes) = 0 OR \(relation).class = ANY ($classes))
         AND (cardinality($stages) = 0 OR \(relation).stage = ANY ($stages))
         AND (cardinality($states) = 0 OR \(relation).state = ANY ($states))
-        AND ($bundle IS NULL OR \(key).bundle_id = $bundle)
         AND ($environment IS NULL OR \(environment) = $environment)
         AND ($worker IS NULL OR \(relation).worker = $worker)
         AND ($group IS NULL OR \(relation).group_id = $group)

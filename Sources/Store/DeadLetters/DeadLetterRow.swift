@@ -105,7 +105,8 @@ package struct DeadLetterRow: Equatable, Sendable {
     /// in common, so that it is the same whenever the index is built.
     package var groupID: String {
         let parts = [
-            reason, certificates.leaf, identifiers.bundleID, source.position.topic, producer,
+            reason, certificates.leaf, certificates.intermediate, certificates.root,
+            identifiers.bundleID, source.position.topic, producer,
         ]
         // The length before each, so that no text can end in another's beginning.
         let text = parts.map { part in
