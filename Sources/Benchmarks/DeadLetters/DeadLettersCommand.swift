@@ -11,8 +11,8 @@ enum DeadLettersCommand {
         "bench dead-letters",
         """
         Measures the index of dead letters on a PostgreSQL started for it: made-up letters are \
-        decoded and written as 'dead-letter index' does it, one after the other; then each filter, \
-        count and list of groups is asked for, its first page, three times.
+        decoded and written as 'dead-letter index' does it, of two partitions at the same time; \
+        then each filter, count and list of groups is asked for, its first page, three times.
         """,
         options: [
             CommandOption("records", argument: "N", "How many dead letters (100000)."),
@@ -65,7 +65,7 @@ enum DeadLettersCommand {
         let connection = try await PostgresConnection.connect(options)
         _ = try await Migrator(migrations).run(on: connection)
         await connection.close()
-        let client = PostgresClient(options, connectionsMax: 1)
+        let client = PostgresClient(options, connectionsMax: 2)
         let measurement = try await benchmark.run(on: client)
         await client.close()
         return measurement

@@ -15,6 +15,8 @@ package final class DeadLetterIndexer: Sendable {
         package var group: String
         /// Rows of one transaction at most.
         package var rowsMax = 5_000
+        /// Transactions at the same time, at most, each of other partitions.
+        package var writesMax = 2
         /// Records that are read and not written yet, at most; reading waits above it.
         package var bufferMax = 20_000
         package var retryDelayMax = Duration.seconds(30)

@@ -4,7 +4,8 @@ import Store
 
 /// One life of the indexer's consumer: from joining the group to leaving it.
 ///
-/// For one task at a time. While one batch is written the next ones are read, up to a bound.
+/// For one task at a time. While batches are written, one of each lane, the next ones are read, up
+/// to a bound.
 final class IndexSession {
     private let topic: DeadLetterTopic
     private let client: PostgresClient
@@ -17,8 +18,7 @@ final class IndexSession {
     private var next: [Int32: Int64] = [:]
     /// Where the index is, of each assigned partition.
     private var indexed: [Int32: Int64] = [:]
-    private var buffer: [DeadLetterIndexTable.Record] = []
-    private var writing: PendingWrite?
+    private var lanes: [IndexLane]
     private var isPaused = false
     private var isFailing = false
 
@@ -32,6 +32,7 @@ final class IndexSession {
         self.client = client
         self.settings = settings
         self.report = report
+        lanes = Array(repeating: IndexLane(), count: settings.writesMax)
         var properties = topic.configuration
         properties["group.id"] = settings.group
         consumer = try KafkaConsumer(configuration: properties)
@@ -78,14 +79,22 @@ final class IndexSession {
         for event in result.events {
             try await answer(event)
         }
-        if let writing, let outcome = writing.outcome {
-            self.writing = nil
-            try settle(writing, outcome)
+        for lane in lanes.indices {
+            if let ended = lanes[lane].takeEnded() {
+                try settle(ended.write, ended.outcome)
+            }
+            lanes[lane].startWriting(
+                next: next.filter { partition, _ in self.lane(of: partition) == lane },
+                indexed: indexed,
+                rowsMax: settings.rowsMax,
+                with: writer
+            )
         }
-        startWriting()
         try await adjustPause()
-        return result.isEmpty && writing == nil && buffer.isEmpty
+        return result.isEmpty && lanes.allSatisfy(\.isIdle)
     }
+
+    private func lane(of partition: Int32) -> Int { Int(partition) % lanes.count }
 
     private func note(_ result: PollResult) throws(KafkaError) {
         for failure in result.errors {
@@ -117,25 +126,9 @@ final class IndexSession {
                 )
             )
         }
-        buffer.append(.init(partition: partition, offset: record.offset, row: row))
-    }
-
-    private func startWriting() {
-        guard writing == nil else { return }
-        let records = Array(buffer.prefix(settings.rowsMax))
-        buffer.removeFirst(records.count)
-        // Behind the last record of a partition there may be offsets without one.
-        var offsets = next.filter { partition, offset in
-            offset > indexed[partition, default: -1]
-        }
-        for record in buffer.reversed() {
-            offsets[record.partition] = record.offset
-        }
-        offsets = offsets.filter { partition, offset in
-            offset > indexed[partition, default: -1]
-        }
-        guard !records.isEmpty || !offsets.isEmpty else { return }
-        writing = writer.write(records, nextOffsets: offsets)
+        lanes[lane(of: partition)].append(
+            .init(partition: partition, offset: record.offset, row: row)
+        )
     }
 
     private func settle(
@@ -153,13 +146,19 @@ final class IndexSession {
 
     /// Waits for what is being written, not for ever.
     private func finishWriting() async throws {
-        guard let writing else { return }
-        self.writing = nil
-        try settle(writing, await writing.finish(within: settings.closeDeadline))
+        // All of them, before any fault is told: none goes on behind this.
+        var outcomes: [(PendingWrite, Result<Int, any Error>)] = []
+        for lane in lanes.indices {
+            guard let writing = lanes[lane].takeWriting() else { continue }
+            outcomes.append((writing, await writing.finish(within: settings.closeDeadline)))
+        }
+        for (writing, outcome) in outcomes {
+            try settle(writing, outcome)
+        }
     }
 
     private func adjustPause() async throws {
-        let isFull = buffer.count >= settings.bufferMax
+        let isFull = lanes.reduce(0) { $0 + $1.buffer.count } >= settings.bufferMax
         guard isFull != isPaused else { return }
         isPaused = isFull
         let partitions = next.keys.map { TopicPartition(topic: topic.name, partition: $0) }
@@ -211,7 +210,9 @@ extension IndexSession {
             next[partition] = nil
             indexed[partition] = nil
         }
-        buffer.removeAll { next[$0.partition] == nil }
+        for lane in lanes.indices {
+            lanes[lane].keep { next[$0] != nil }
+        }
     }
 
     /// Begins where the index is; from the beginning where the topic ends before that.

@@ -59,6 +59,7 @@ extension DeadLetterTable {
         _ comparison: String,
         _ direction: String
     ) -> Statement<Page, DeadLetterRow> {
+        let inSpan = isInSpan(comparison)
         let order = "letter.failed_at \(direction), letter.id \(direction)"
         func nextHour(_ condition: String) -> String {
             """
@@ -75,9 +76,9 @@ extension DeadLetterTable {
                 SELECT same.group_id FROM dead_letter_groups AS same
                 WHERE \(DeadLetterQuery.commonCondition(of: "same"))
             ), step AS (
-                (\(nextHour(isInSpan(comparison))))
+                (\(nextHour(inSpan)))
                 UNION ALL
-                SELECT (\(nextHour("part.hour \(comparison) step.hour AND " + isInSpan(comparison))))
+                SELECT (\(nextHour("part.hour \(comparison) step.hour AND " + inSpan)))
                 FROM step WHERE step.hour IS NOT NULL
             )
             SELECT \(DeadLetterRow.reader.names(of: "letter"))
