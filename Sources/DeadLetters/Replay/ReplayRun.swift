@@ -26,6 +26,7 @@ final class ReplayRun {
     private var counts: ReplayCounts
     private var written: [TopicPartition: Int64]
     private var lastDecision = ContinuousClock.now
+    private var lastLook = ContinuousClock.now
 
     /// What a run needs of what was written down.
     struct Written {
@@ -236,13 +237,23 @@ extension ReplayRun {
 
     private func record(_ decided: [ReplayRecordTable.Decided]) async throws {
         let next = letters.next
-        guard !decided.isEmpty || next != written else { return }
+        guard !decided.isEmpty || next != written else {
+            return try await requireLedger()
+        }
         try await ledger.decided(decided, read: next)
         written = next
         guard !decided.isEmpty else { return }
         lastDecision = .now
         counts = try await ledger.row().counts
         report(progress(.running))
+    }
+
+    /// While there is nothing to write, a session that the server has ended is found by asking: the
+    /// replay's lock went with it, and whoever waits here has to be told.
+    private func requireLedger() async throws {
+        guard ContinuousClock.now - lastLook > Self.ledgerInterval else { return }
+        lastLook = .now
+        _ = try await ledger.row()
     }
 
     /// What the dead letters up to the topic's present end say.
@@ -328,6 +339,7 @@ extension ReplayRun {
     private static let deadline = Duration.seconds(30)
     private static let closeDeadline = Duration.seconds(5)
     private static let lookInterval = Duration.milliseconds(200)
+    private static let ledgerInterval = Duration.seconds(2)
     /// How much of a delay is caught up on.
     private static let burst = Duration.milliseconds(500)
     /// Bounded because each may hold megabytes.

@@ -21,13 +21,18 @@ final class ReplayRig: Sendable {
     let rawTopic: String
     let auditor: AuditorName
 
-    init(_ kind: KafkaCluster.Kind = .mock) async throws {
+    /// - Parameter ownDatabase: instead of one of the server that all tests share.
+    init(_ kind: KafkaCluster.Kind = .mock, ownDatabase: PostgresOptions? = nil) async throws {
         cluster = try await KafkaCluster(kind)
         let prefix = cluster.name("replay") + "."
         names = ReplayNames(kafka: cluster.client, topicPrefix: prefix, groupPrefix: prefix)
         letterTopic = prefix + Topic.deadLetter
         rawTopic = prefix + Topic.raw
-        database = try await PostgresServer.shared.migratedDatabase()
+        if let ownDatabase {
+            database = ownDatabase
+        } else {
+            database = try await PostgresServer.shared.migratedDatabase()
+        }
         client = PostgresClient(database, connectionsMax: 2)
         producer = try KafkaProducer(configuration: cluster.client)
         auditor = try #require(AuditorName("kim"))
