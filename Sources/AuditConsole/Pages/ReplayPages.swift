@@ -252,10 +252,9 @@ extension ReplayPages {
     }
 
     private func abandon(_ request: ConsoleRequest) async throws -> ConsoleResponse {
-        guard let number = Int64(request.parameters[0]), let why = request.field("why") else {
-            return .page(Self.unknown)
-        }
+        guard let number = Int64(request.parameters[0]) else { return .page(Self.unknown) }
         do {
+            let why = request.field("why") ?? ""
             try await runs.replays.abandon(number, who: request.visitor.name.auditor, why: why)
             return .redirect(LocalLink("replays", String(number)))
         } catch let error as ReplayError {
