@@ -1,0 +1,148 @@
+import AppStore
+import Kafka
+import Records
+import Testing
+
+@testable import DeadLetters
+@testable import Store
+
+/// Which new dead letters are about records of a replay.
+struct ReplayAccountTests {
+    private static func row(
+        _ ordinal: Int64,
+        _ letterID: String,
+        transaction: String?,
+        raw: String? = nil
+    ) -> ReplayRecordRow {
+        ReplayRecordRow(
+            ordinal: ordinal,
+            letterID: letterID,
+            letterPartition: 0,
+            letterOffset: ordinal,
+            transactionID: transaction,
+            raw: raw,
+            sentAt: nil,
+            sentTopic: nil,
+            sentPartition: nil,
+            sentOffset: nil,
+            sentBefore: nil,
+            outcome: nil,
+            outcomeReason: "",
+            refusedAs: nil,
+            outcomeAt: nil
+        )
+    }
+
+    private static func place(_ text: String) throws -> RecordPosition {
+        try #require(RecordPosition(text))
+    }
+
+    /// An account in which each row was sent to its position, with or without a told offset.
+    private static func account(
+        _ sent: [(row: ReplayRecordRow, at: String)],
+        isOffsetTold: Bool = true
+    ) throws -> ReplayAccount {
+        var account = ReplayAccount(sent.map(\.row), failingShareMax: 0.1)
+        _ = account.next(sent.count)
+        for (row, at) in sent {
+            let position = try place(at)
+            account.sent(
+                ReplayRecordTable.Sent(
+                    ordinal: row.ordinal,
+                    topic: position.topic,
+                    partition: position.partition,
+                    offset: isOffsetTold ? position.offset : nil,
+                    before: position.offset + 1
+                ),
+                of: row
+            )
+        }
+        return account
+    }
+
+    private static func letter(
+        _ stage: String,
+        _ source: String,
+        transaction: String? = nil,
+        raw: String? = nil
+    ) throws -> DeadLetter {
+        var unverified = UnverifiedIdentifiers()
+        unverified.transactionID = transaction
+        let position = try place(source)
+        var written = DeadLetterWriter(Sample.context(stage: stage)).letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(
+                    topic: position.topic,
+                    partition: position.partition
+                ),
+                offset: position.offset,
+                timestampMilliseconds: 1_767_225_600_123,
+                value: Array("a record".utf8)
+            ),
+            Refusal(reason: .notStorable, detail: "refused", unverified: unverified),
+            value: .original
+        )
+        if let raw = try raw.map({ try place($0) }) {
+            written.headers += [
+                KafkaHeader(name: DeadLetterHeader.rawTopic, text: raw.topic),
+                KafkaHeader(name: DeadLetterHeader.rawPartition, text: "\(raw.partition)"),
+                KafkaHeader(name: DeadLetterHeader.rawOffset, text: "\(raw.offset)"),
+            ]
+        }
+        return try DeadLetter(decoding: Sample.original(written))
+    }
+
+    @Test func `a body that was accepted is refused by a later stage that names it, once`() throws {
+        var account = try Self.account([(Self.row(1, "one", transaction: "t1"), "raw/1/7")])
+        let committed = [TopicPartition(topic: "raw", partition: 1): Int64(8)]
+        #expect(account.accepted(committed: committed).map(\.outcome) == [.accepted])
+        #expect(account.isSettled)
+        let other = try Self.letter("link", "unique/0/3", transaction: "t1", raw: "raw/1/6")
+        #expect(account.decision(by: other, replayOf: nil) == nil)
+        let refused = try Self.letter("link", "unique/0/4", transaction: "t1", raw: "raw/1/7")
+        let first = account.decision(by: refused, replayOf: nil)
+        let decision = try #require(first)
+        #expect(decision.ordinal == 1 && decision.outcome == .refused)
+        #expect(decision.reason == "not_storable in link: refused")
+        #expect(decision.refusedAs == refused.id)
+        #expect(account.decision(by: refused, replayOf: nil) == nil)
+    }
+
+    @Test func `an observation is refused by a later stage that names its body and transaction`()
+        throws
+    {
+        // Two purchases of one body.
+        var account = try Self.account([
+            (Self.row(1, "one", transaction: "t1", raw: "raw/0/5"), "verified/0/9"),
+            (Self.row(2, "two", transaction: "t2", raw: "raw/0/5"), "verified/0/10"),
+        ])
+        let foreign = try Self.letter("link", "unique/0/3", transaction: "t3", raw: "raw/0/5")
+        #expect(account.decision(by: foreign, replayOf: nil) == nil)
+        // Of the same stage, and not what was sent: a former refusal.
+        let former = try Self.letter("dedupe", "verified/0/2", transaction: "t2", raw: "raw/0/5")
+        #expect(account.decision(by: former, replayOf: nil) == nil)
+        let refused = try Self.letter("entitle", "linked/0/4", transaction: "t2", raw: "raw/0/5")
+        #expect(account.decision(by: refused, replayOf: nil)?.ordinal == 2)
+        let first = try Self.letter("dedupe", "verified/0/9", transaction: "t1", raw: "raw/0/5")
+        #expect(account.decision(by: first, replayOf: "another") == nil)
+        #expect(account.decision(by: first, replayOf: "one")?.ordinal == 1)
+    }
+
+    @Test func `a record whose offset nobody told is known by the letter that it replays`() throws {
+        var account = try Self.account(
+            [(Self.row(1, "one", transaction: nil), "raw/0/20")],
+            isOffsetTold: false
+        )
+        let partition = TopicPartition(topic: "raw", partition: 0)
+        #expect(account.sentPartitions == [partition])
+        #expect(account.accepted(committed: [partition: 20]).isEmpty)
+        let later = try Self.letter("verify", "raw/0/21")
+        #expect(account.decision(by: later, replayOf: "one") == nil)
+        let elsewhere = try Self.letter("verify", "raw/1/3")
+        #expect(account.decision(by: elsewhere, replayOf: "one") == nil)
+        let refused = try Self.letter("verify", "raw/0/18")
+        #expect(account.decision(by: refused, replayOf: nil) == nil)
+        #expect(account.decision(by: refused, replayOf: "one")?.ordinal == 1)
+        #expect(account.isSettled)
+    }
+}
