@@ -10,7 +10,7 @@ set -euo pipefail
 build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev postgresql)
 test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema chromium chromium-driver
-    systemd systemd-container pgbouncer openssl
+    systemd systemd-container pgbouncer openssl zsh fish
 )
 
 case "${1:-build}" in
