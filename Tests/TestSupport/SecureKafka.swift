@@ -38,9 +38,9 @@ package struct SecureKafka: Sendable {
         Self.environment(try properties(user, mechanism))
     }
 
-    /// Settings of our programs with which a user signs in by a certificate of its own, whose
-    /// principal is `User:` and its name.
-    package func environment(ofUser name: String) async throws -> [String: String] {
+    /// The properties with which a user signs in by a certificate of its own, whose principal is
+    /// `User:` and its name.
+    package func properties(ofUser name: String) async throws -> [String: String] {
         let secure = folder.appending(path: "secure")
         let issued = try await TestCertificates(
             authority: secure.appending(path: "ca.pem").path,
@@ -50,7 +50,12 @@ package struct SecureKafka: Sendable {
         var properties = try properties("worker", .mtls)
         properties["ssl.certificate.location"] = issued.certificate
         properties["ssl.key.location"] = issued.key
-        return Self.environment(properties)
+        return properties
+    }
+
+    /// The same as settings of our programs, by environment name.
+    package func environment(ofUser name: String) async throws -> [String: String] {
+        Self.environment(try await properties(ofUser: name))
     }
 
     private static func environment(_ properties: [String: String]) -> [String: String] {
@@ -59,6 +64,16 @@ package struct SecureKafka: Sendable {
             return (name == "bootstrap.servers" ? "KAFKA_BOOTSTRAP" : "RDKAFKA_\(variable)", value)
         }
         return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    /// Has the brokers know a user by another password (PLAIN alone), which takes a restart.
+    package func changePassword(of user: String, from old: String, to new: String) async throws {
+        try await RealKafka.run(["stop", "--dir", folder.path])
+        let file = folder.appending(path: "broker-0/server.properties")
+        let settings = try String(contentsOf: file, encoding: .utf8)
+        try settings.replacing("user_\(user)=\"\(old)\"", with: "user_\(user)=\"\(new)\"")
+            .write(to: file, atomically: true, encoding: .utf8)
+        _ = try await RealKafka.start(in: folder, [])
     }
 
     package func remove() async {

@@ -194,8 +194,9 @@ package enum PipelineTool {
             "entitlements in PostgreSQL.",
         ],
         commands: [
-            .migrate, .topics, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList,
-            .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget,
+            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
+            .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
+            .forget,
             .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed, .publish,
             .status, .reconcile,
         ]

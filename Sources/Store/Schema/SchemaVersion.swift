@@ -3,7 +3,7 @@ package import Postgres
 /// The schema version that the programs of this package read and write.
 package enum SchemaVersion {
     /// The number of the last migration in `schemas/postgres`.
-    package static let required: Int64 = 9
+    package static let required: Int64 = 10
 
     /// The version that the database has; 0 where it was never migrated.
     ///

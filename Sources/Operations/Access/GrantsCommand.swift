@@ -1,0 +1,109 @@
+import Kafka
+import Postgres
+import Settings
+import Store
+
+extension ToolCommand {
+    /// `pipeline grants`.
+    static let grants = ToolCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) grants",
+            "Prints or applies the rights of every worker, of auditors and of operators.\n\n"
+                + "In PostgreSQL one role each, in Kafka one principal each, of the same name, "
+                + "with what it needs and nothing else. Without --apply SQL and the commands of "
+                + "Kafka's kafka-acls.sh are printed. May be run again at any time, and has to be "
+                + "after a migration: PostgreSQL's rights are then exactly these, Kafka's are "
+                + "added to. New roles may log in and have no password yet: "
+                + "ALTER ROLE \"link-worker\" PASSWORD '…', or \\password in psql.",
+            options: CommandOption.kafka + [
+                ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
+                CommandOption("apply", "Apply them, as the owner of the schema and as an admin."),
+                CommandOption(
+                    "only",
+                    argument: "SYSTEM",
+                    "postgres or kafka: the settings of the other are not needed then."
+                ),
+                CommandOption(
+                    "name-prefix",
+                    argument: "TEXT",
+                    "Put before every role's and principal's name; nothing by default."
+                ),
+                CommandOption(
+                    "principal",
+                    argument: "PATTERN",
+                    "What Kafka calls the holder of a name, with {} for it; User:{} by default, "
+                        + "User:CN={} for client certificates without a mapping rule."
+                ),
+            ]
+        ),
+        run: runGrants
+    )
+
+    private static func runGrants(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let only = arguments.value("only")
+        guard only == nil || only == "postgres" || only == "kafka" else {
+            throw UsageError("--only: expected postgres or kafka, found \"\(only ?? "")\"")
+        }
+        let pattern = arguments.value("principal") ?? "User:{}"
+        guard pattern.contains("{}"), pattern.contains(":") else {
+            throw UsageError("--principal: expected a type and {}, such as User:CN={}")
+        }
+        let prefix = arguments.value("name-prefix") ?? ""
+        let isApplying = arguments.isSet("apply")
+        if only != "kafka" {
+            let settings = try ToolSettings.read(arguments, context.environment, .database)
+            try await grantInDatabase(settings, prefix, isApplying, context.console)
+        }
+        if only != "postgres" {
+            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+            let plan = AccessPlan(settings) { name in
+                pattern.replacing("{}", with: prefix + name)
+            }
+            try await grantInKafka(settings, plan.rules, isApplying, context.console)
+        }
+        return ExitCode.success
+    }
+
+    private static func grantInDatabase(
+        _ settings: SettingsValues,
+        _ prefix: String,
+        _ isApplying: Bool,
+        _ console: Console
+    ) async throws {
+        let schema = settings[DatabaseSettings.schema]
+        guard isApplying else {
+            let script = DatabaseRole.script(DatabaseRole.all, schema: schema, prefix: prefix)
+            console.print(text: "-- PostgreSQL, as the owner of the schema\n\(script)")
+            return
+        }
+        try await settings.withDatabase { connection in
+            try await DatabaseRole.grant(
+                DatabaseRole.all,
+                schema: schema,
+                prefix: prefix,
+                on: connection
+            )
+        }
+        console.print("PostgreSQL: \(DatabaseRole.all.count) roles have their rights")
+    }
+
+    private static func grantInKafka(
+        _ settings: SettingsValues,
+        _ rules: [KafkaAccessRule],
+        _ isApplying: Bool,
+        _ console: Console
+    ) async throws {
+        guard isApplying else {
+            console.print("# Kafka, as an admin")
+            rules.forEach { console.print($0.command) }
+            return
+        }
+        try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+            try await admin.allow(rules, deadline: .seconds(30))
+        }
+        console.print("Kafka: \(rules.count) rules are there")
+    }
+}

@@ -1,0 +1,253 @@
+package import Postgres
+
+/// A role of PostgreSQL with exactly the rights that one program, or one kind of people, needs.
+///
+/// A table or function that is not named here is out of its reach.
+package struct DatabaseRole: Sendable {
+    struct TableRights: Sendable {
+        let privileges: String
+        let tables: [String]
+
+        init(_ privileges: String, _ tables: String...) {
+            self.privileges = privileges
+            self.tables = tables
+        }
+    }
+
+    package let name: String
+    let tables: [TableRights]
+    /// Those that not everybody may call.
+    let functions: [String]
+
+    private init(_ name: String, _ tables: [TableRights], functions: [String] = []) {
+        self.name = name
+        self.tables = tables
+        self.functions = functions
+    }
+
+    private static let read = "SELECT"
+    private static let add = "SELECT, INSERT"
+    private static let raise = "SELECT, INSERT, UPDATE"
+    private static let keep = "SELECT, INSERT, UPDATE, DELETE"
+
+    /// What a worker reads to answer a record with what its user holds.
+    private static let holdings = TableRights(
+        read,
+        "schema_migrations",
+        "owners",
+        "entitlements",
+        "grants",
+        "user_versions"
+    )
+
+    package static let dedupeWorker = DatabaseRole(
+        "dedupe-worker",
+        [holdings, TableRights(keep, "dedupe_revisions", "dedupe_notifications")]
+    )
+
+    /// Owners and what they follow from; no fact of Apple's and no entitlement.
+    package static let linkWorker = DatabaseRole(
+        "link-worker",
+        [
+            holdings,
+            TableRights(read, "account_links"),
+            TableRights(raise, "linking_rules"),
+            TableRights(
+                keep,
+                "ownership_facts",
+                "ownership_renewals",
+                "ownership_claims",
+                "owners",
+                "owner_changes",
+                "account_link_changes"
+            ),
+        ]
+    )
+
+    /// Facts, and what is projected from them; no owner and no link.
+    package static let entitleWorker = DatabaseRole(
+        "entitle-worker",
+        [
+            holdings,
+            TableRights(read, "catalog_versions", "ledger_debits"),
+            TableRights("SELECT, UPDATE", "catalog_projection"),
+            TableRights(add, "changes"),
+            TableRights(
+                raise,
+                "transactions",
+                "renewals",
+                "grace_periods",
+                "revisions",
+                "notifications",
+                "app_downloads",
+                "user_versions",
+                "feed_lease"
+            ),
+            TableRights(
+                keep,
+                "entitlements",
+                "closed_periods",
+                "stacked_purchases",
+                "ledger",
+                "unpublished_changes",
+                "feed_repetitions"
+            ),
+            // The marks of purchases that are projected since.
+            TableRights("SELECT, UPDATE, DELETE", "owner_changes"),
+        ]
+    )
+
+    private static let deadLetters = TableRights(
+        read,
+        "schema_migrations",
+        "dead_letters",
+        "dead_letter_progress",
+        "dead_letter_groups",
+        "dead_letter_hours",
+        "dead_letter_actions",
+        "dead_letter_states",
+        "dead_letter_replays",
+        "dead_letter_replay_records",
+        "dead_letter_replay_positions"
+    )
+
+    /// `dead-letter index`.
+    package static let deadLetterIndex = DatabaseRole(
+        "dead-letter-index",
+        [
+            deadLetters,
+            TableRights(keep, "dead_letters", "dead_letter_progress"),
+            TableRights("SELECT, INSERT, DELETE, TRUNCATE", "dead_letters_rebuilt"),
+        ]
+    )
+
+    /// Reads the index of dead letters, and changes nothing.
+    package static let auditor = DatabaseRole("auditor", [deadLetters])
+
+    /// Besides, decides about dead letters and reveals what they hold, which is written down.
+    package static let investigator = DatabaseRole(
+        "investigator",
+        [deadLetters, TableRights("INSERT", "dead_letter_actions")]
+    )
+
+    /// Besides, sends dead letters again; also the role of the console, which does all of it.
+    package static let replay = DatabaseRole(
+        "dead-letter-replay",
+        [
+            deadLetters,
+            TableRights("INSERT", "dead_letter_actions"),
+            TableRights(
+                raise,
+                "dead_letter_replays",
+                "dead_letter_replay_records",
+                "dead_letter_replay_positions"
+            ),
+        ]
+    )
+
+    /// The commands of `pipeline` but `migrate`, which is the owner's.
+    package static let operations = DatabaseRole(
+        "pipeline-operator",
+        [deadLetters] + linkWorker.tables + entitleWorker.tables + [
+            TableRights(keep, "account_links", "dedupe_revisions", "dedupe_notifications"),
+            TableRights(raise, "catalog_versions", "history_archives"),
+            TableRights(add + ", DELETE", "changes", "revisions", "notifications"),
+            TableRights(
+                read,
+                "forgotten_users",
+                "active_entitlements",
+                "entitlement_details",
+                "ledger_balances",
+                "ledger_history"
+            ),
+        ],
+        functions: [
+            "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
+        ]
+    )
+
+    /// The app's own servers: what users hold, and spending.
+    package static let appServer = DatabaseRole(
+        "app-server",
+        [
+            TableRights(
+                read,
+                "entitlements",
+                "grants",
+                "user_versions",
+                "ledger",
+                "ledger_debits",
+                "active_entitlements",
+                "ledger_balances",
+                "ledger_history"
+            )
+        ],
+        functions: ["ledger_debit"]
+    )
+
+    /// The service that knows whose token or purchase it is.
+    package static let accountLinker = DatabaseRole(
+        "account-linker",
+        [TableRights(keep, "account_links")]
+    )
+
+    package static let all = [
+        dedupeWorker, linkWorker, entitleWorker, deadLetterIndex, auditor, investigator, replay,
+        operations, appServer, accountLinker,
+    ]
+}
+
+extension DatabaseRole {
+    /// A script that makes the roles and gives each exactly its rights in one schema.
+    ///
+    /// May be run again at any time, and has to be after a migration that adds a table. A role that
+    /// is there keeps its password and its other attributes; a new one has no password yet.
+    ///
+    /// - Parameter prefix: put before each role's name.
+    package static func script(_ roles: [DatabaseRole], schema: String, prefix: String) -> String {
+        let schema = quoted(schema)
+        let begin = "REVOKE CREATE ON SCHEMA \(schema) FROM PUBLIC;\n"
+        return begin + roles.map { $0.script(schema, name: prefix + $0.name) }.joined()
+    }
+
+    /// Runs that script as one transaction, so that nobody is without rights in between.
+    package static func grant(
+        _ roles: [DatabaseRole],
+        schema: String,
+        prefix: String,
+        on connection: PostgresConnection
+    ) async throws {
+        try await connection.execute(script: script(roles, schema: schema, prefix: prefix))
+    }
+
+    private func script(_ schema: String, name: String) -> String {
+        let role = Self.quoted(name)
+        let text = name.replacing("'", with: "''")
+        let tables = tables.map { rights in
+            "GRANT \(rights.privileges) ON "
+                + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ")
+                + " TO \(role);\n"
+        }
+        let functions = functions.map { function in
+            "GRANT EXECUTE ON FUNCTION \(schema).\(Self.quoted(function)) TO \(role);\n"
+        }
+        return """
+
+            DO $role$ BEGIN
+                IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(text)') THEN
+                    CREATE ROLE \(role) LOGIN;
+                END IF;
+            END $role$;
+            REVOKE ALL ON SCHEMA \(schema) FROM \(role);
+            REVOKE ALL ON ALL TABLES IN SCHEMA \(schema) FROM \(role);
+            REVOKE ALL ON ALL SEQUENCES IN SCHEMA \(schema) FROM \(role);
+            REVOKE ALL ON ALL FUNCTIONS IN SCHEMA \(schema) FROM \(role);
+            GRANT USAGE ON SCHEMA \(schema) TO \(role);
+
+            """ + tables.joined() + functions.joined()
+    }
+
+    private static func quoted(_ name: String) -> String {
+        "\"\(name.replacing("\"", with: "\"\""))\""
+    }
+}
