@@ -54,6 +54,8 @@ final class ClientHandle: @unchecked Sendable {
         _ handlers: KafkaHandlers,
         settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
+        let identity = KafkaIdentity(configuration).newest
+        let configuration = configuration.merging(identity.properties) { $1 }
         let callbacks = ClientCallbacks(
             handlers: handlers,
             warning: ScramSupport.warning(configuration)
@@ -61,11 +63,13 @@ final class ClientHandle: @unchecked Sendable {
         let conf = try ClientConfiguration(configuration)
         conf.setCallbacks(callbacks)
         settingCallbacks(conf)
-        return unsafe ClientHandle(
+        let client = unsafe ClientHandle(
             takingOwnershipOf: try conf.makeClient(type),
             callbacks: callbacks,
             isConsumer: type == RD_KAFKA_CONSUMER
         )
+        KafkaIdentity.note(client, identity)
+        return client
     }
 
     /// The client's fatal error, where it has one.

@@ -26,6 +26,8 @@ actor ConnectionPool {
     }
     private var nextWaiterID: UInt64 = 0
     private var isClosed = false
+    /// When all idle connections had the newest login, or it did not work.
+    private var loginCheckedAt = ContinuousClock.now
     /// What `show` has written last, for readers on other threads.
     nonisolated let counts = Mutex(ConnectionCounts())
 
@@ -43,6 +45,9 @@ actor ConnectionPool {
             }
             if let connection = idle.popLast() {
                 let left = max(deadline - .now, Self.attemptMin)
+                if let replacement = await replacement(of: connection) {
+                    return replacement
+                }
                 if await connection.isUsable(), await connection.renewPlans(deadline: left) {
                     return connection
                 }
@@ -56,6 +61,32 @@ actor ConnectionPool {
             }
         }
     }
+
+    /// A connection by the newest login in the place of one that has another; nil where it has the
+    /// newest, or where that does not work (yet): the former one goes on as long as it may.
+    private func replacement(of connection: PostgresConnection) async -> PostgresConnection? {
+        guard options.newestLogin != nil, loginCheckedAt + Self.loginInterval <= .now else {
+            return nil
+        }
+        guard options.login != connection.login else {
+            if idle.allSatisfy({ $0.login == connection.login }) { loginCheckedAt = .now }
+            return nil
+        }
+        guard
+            let new = try? await PostgresConnection.connect(
+                options,
+                deadline: Self.loginAttemptMax
+            )
+        else {
+            loginCheckedAt = .now
+            return nil
+        }
+        await connection.close()
+        return new
+    }
+
+    private static let loginInterval = Duration.seconds(2)
+    private static let loginAttemptMax = Duration.seconds(2)
 
     func giveBack(_ connection: PostgresConnection) async {
         let isKept = await connection.isUsable() && !isClosed

@@ -9,6 +9,8 @@ import Threads
 package actor PostgresConnection {
     private let executor: ThreadExecutor
     private let options: PostgresOptions
+    /// By which it has connected.
+    nonisolated let login: PostgresLogin
     private var session: Session?
     private var transactionStart: PostgresStatement?
     private var transactionDeadline: ContinuousClock.Instant?
@@ -21,7 +23,9 @@ package actor PostgresConnection {
     }
 
     private init(_ options: PostgresOptions) {
-        self.options = options
+        let login = options.login
+        self.login = login
+        self.options = options.with(login)
         executor = ThreadExecutor(name: "postgres")
     }
 

@@ -10,6 +10,9 @@ package struct PostgresOptions: Sendable {
     /// In the place of the one that the connection string holds, or holds not; never logged.
     package var password: String?
 
+    /// Reads both again, before each connection: they may have been replaced meanwhile.
+    package var newestLogin: (@Sendable () -> PostgresLogin)?
+
     /// Shown in the server's `pg_stat_activity`.
     package var applicationName: String
 
@@ -54,6 +57,32 @@ package struct PostgresOptions: Sendable {
     package init(connectionString: String, applicationName: String) {
         self.connectionString = connectionString
         self.applicationName = applicationName
+    }
+}
+
+/// Where the server is and who connects; holds the password, and is never logged.
+package struct PostgresLogin: Hashable, Sendable {
+    package let connectionString: String
+    package let password: String?
+
+    package init(connectionString: String, password: String?) {
+        self.connectionString = connectionString
+        self.password = password
+    }
+}
+
+extension PostgresOptions {
+    /// By which a connection is made now.
+    var login: PostgresLogin {
+        newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password)
+    }
+
+    /// These options with another login.
+    func with(_ login: PostgresLogin) -> PostgresOptions {
+        var options = self
+        options.connectionString = login.connectionString
+        options.password = login.password
+        return options
     }
 }
 

@@ -59,6 +59,15 @@ struct KafkaProperties {
         }
     }
 
+    /// The files that hold secrets.
+    static func secretFiles(environment: [String: String]) -> [String] {
+        environment.filter { variable, _ in
+            variable.hasPrefix(environmentPrefix) && variable.hasSuffix(fileSuffix)
+                && isSecret(propertyName(String(variable.dropLast(fileSuffix.count))))
+        }
+        .map(\.value).sorted()
+    }
+
     private static func propertyName(_ variable: String) -> String {
         String(
             variable.dropFirst(environmentPrefix.count).lowercased().map { $0 == "_" ? "." : $0 }

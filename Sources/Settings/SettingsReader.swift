@@ -74,7 +74,8 @@ struct SettingsReader {
             return .init(
                 declaration: declaration,
                 read: try declaration.read(input),
-                origin: origin
+                origin: origin,
+                secretFile: secretFile(declaration)
             )
         } catch {
             report(error, of: declaration, input: input, origin: origin)
@@ -109,14 +110,15 @@ struct SettingsReader {
         path: String,
         origin: String
     ) -> (SettingInput, origin: String)? {
-        guard let bytes = FileBytes.read(path),
-            let text = String(validating: bytes, as: UTF8.self)
-        else {
+        guard let line = FileBytes.firstLine(path) else {
             report(declaration.name, origin, "expected the path of a readable UTF-8 file")
             return nil
         }
-        let lines = text.split(whereSeparator: \.isNewline)
-        return (.text(String(lines.first ?? "")), origin)
+        return (.text(line), origin)
+    }
+
+    private func secretFile(_ declaration: SettingDeclaration) -> String? {
+        declaration.isSecret ? environment["\(declaration.environmentName)_FILE"] : nil
     }
 
     private mutating func report(

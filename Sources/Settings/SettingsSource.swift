@@ -43,7 +43,9 @@ package struct SettingsSource: Sendable {
         let secrets = schema.declarations.filter(\.isSecret).compactMap { declaration in
             environment["\(declaration.environmentName)_FILE"]
         }
+        let properties = schema.takesKafkaProperties ? environment : [:]
         return (filePath.map { [$0] } ?? []) + secrets
+            + KafkaProperties.secretFiles(environment: properties)
     }
 }
 
@@ -142,6 +144,15 @@ package enum FileBytes {
         var isDirectory: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
             && !isDirectory.boolValue && FileManager.default.isReadableFile(atPath: path)
+    }
+
+    /// The first line that is not empty, which may be no line at all; nil where the file cannot be
+    /// read, or holds no UTF-8.
+    static func firstLine(_ path: String) -> String? {
+        guard let bytes = read(path), let text = String(validating: bytes, as: UTF8.self) else {
+            return nil
+        }
+        return String(text.split(whereSeparator: \.isNewline).first ?? "")
     }
 
     /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.

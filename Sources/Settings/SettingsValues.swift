@@ -5,6 +5,8 @@ package struct SettingsValues: Sendable {
         let read: SettingDeclaration.Read
         /// Where the value comes from; nil for the default.
         let origin: String?
+        /// The file that holds the secret; nil where it stands elsewhere.
+        var secretFile: String?
     }
 
     let entries: [String: Entry]
@@ -20,6 +22,25 @@ package struct SettingsValues: Sendable {
             preconditionFailure("the setting \(name) was not among the declared ones")
         }
         return value
+    }
+
+    /// Reads a secret again from the file that it came from, each time it is called.
+    ///
+    /// Gives what was read last at the start where the file cannot be read or holds no such value,
+    /// as while it is replaced; a secret from elsewhere stays as it was read.
+    package func newest(_ declaration: SettingDeclaration) -> @Sendable () -> String {
+        let entry = entries[declaration.name]
+        let known = entry?.read.text ?? ""
+        guard let path = entry?.secretFile else { return { known } }
+        return {
+            let line = FileBytes.firstLine(path)
+            return line.flatMap { try? declaration.read(.text($0)) }?.text ?? known
+        }
+    }
+
+    /// The secrets that a change of their files replaces.
+    package var secretsOfFiles: [SettingDeclaration] {
+        order.compactMap { entries[$0] }.filter { $0.secretFile != nil }.map(\.declaration)
     }
 
     /// The effective settings for people, secrets masked: what `--check` prints.
@@ -80,5 +101,19 @@ extension SettingsValues {
             entries[declaration.name] = other.entries[declaration.name]
         }
         return SettingsValues(entries: entries, order: order, kafkaProperties: kafkaProperties)
+    }
+
+    /// These settings, but librdkafka's properties of these names as they are in `other`.
+    package func taking(
+        kafkaProperties names: Set<String>,
+        from other: SettingsValues
+    ) -> SettingsValues {
+        let kept = kafkaProperties.filter { !names.contains($0.key) }
+        let taken = other.kafkaProperties.filter { names.contains($0.key) }
+        return SettingsValues(
+            entries: entries,
+            order: order,
+            kafkaProperties: kept.merging(taken) { $1 }
+        )
     }
 }

@@ -63,7 +63,9 @@ enum ServeCommand: DeadLetterCommand {
         )
         context.console.note("the console is at \(service.url)")
         do {
-            try await Interruption.cancelling { await Interruption.wait() }
+            try await Interruption.cancelling {
+                await context.followingSecrets { await Interruption.wait() }
+            }
         } catch is CancellationError {}
         await service.stop()
         return ExitCode.success

@@ -50,7 +50,9 @@ enum IndexCommand: DeadLetterCommand {
             }
         )
         let isUntilEnd = context.arguments.isSet("until-end")
-        try await Interruption.cancelling { try await indexer.run(untilEnd: isUntilEnd) }
+        try await Interruption.cancelling {
+            try await context.followingSecrets { try await indexer.run(untilEnd: isUntilEnd) }
+        }
         return ExitCode.success
     }
 

@@ -57,6 +57,15 @@ package enum DatabaseSettings {
             applicationName: applicationName
         )
         options.password = values[password]
+        let newestURL = values.newest(url.declaration)
+        let newestPassword = values.newest(password.declaration)
+        options.newestLogin = {
+            let password = newestPassword()
+            return PostgresLogin(
+                connectionString: newestURL(),
+                password: password.isEmpty ? nil : password
+            )
+        }
         options.schema = values[schema]
         options.connectDeadline = values[connectDeadline]
         options.statementDeadline = values[statementDeadline]

@@ -113,7 +113,11 @@ final class ConsumerSession: Sendable {
             while !mustStop {
                 try await turn()
             }
-            log.info("shutting down, finishing batches in flight")
+            log.info(
+                loop.mustStop
+                    ? "shutting down, finishing batches in flight"
+                    : "connecting to Kafka anew, finishing batches in flight"
+            )
             let end = ContinuousClock.now + configuration.shutdownBudget
             while batchesInFlight.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
                 try await turn()

@@ -45,6 +45,17 @@ actor Deliverer {
         return producer
     }
 
+    /// Makes the producer anew, as certificates may have been replaced; nothing may be in flight.
+    func renew() {
+        do {
+            let old = producer
+            producer = try KafkaProducer(configuration: properties, handlers: handlers)
+            Task { _ = await old.close(deadline: .seconds(1)) }
+        } catch {
+            log.error("producer recreation failed, keeping it", ["error": "\(error)"])
+        }
+    }
+
     /// A producer that may not write meets the same error as often as it is made.
     private func note(_ error: KafkaError) {
         let isNew = fatalErrors[error.code].map { $0 + .seconds(60) < .now } ?? true

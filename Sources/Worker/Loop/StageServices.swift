@@ -135,7 +135,7 @@ extension WorkerLoop {
             upkeep: upkeep,
             faults: faults,
             backoff: configuration.backoff,
-            mustStop: { [weak self] in self?.mustRest ?? true },
+            mustStop: { [weak self] in self?.mustPause ?? true },
             failed: { [weak self] error in await self?.checkOutdated(by: error) }
         )
         return Task { await service.run() }

@@ -47,7 +47,7 @@ extension WorkerLoop {
                 faults,
                 metrics,
                 log,
-                mustStop: { [weak self] in self?.mustRest ?? true },
+                mustStop: { [weak self] in self?.mustPause ?? true },
                 failed: { [weak self] error in await self?.checkOutdated(by: error) }
             )
             tasks.append(Task { await service.run() })

@@ -22,6 +22,8 @@ package final class WorkerLoop: Sendable {
     /// What a reload has brought and has not processed a batch yet.
     private let nextStage = Mutex<ActiveStage?>(nil)
     private let isStopping = Atomic(false)
+    /// The clients are to be made anew, with certificates that were replaced.
+    private let isRenewing = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
     let limits: OutputLimits
     /// Sent when a broker has refused a record for its size.
@@ -81,7 +83,7 @@ package final class WorkerLoop: Sendable {
         let found = try await waitForCluster()
         time.end(.retry)
         guard let cluster = found else { return }
-        let checking = Task { await checkTopics() }
+        var checking = Task { await checkTopics() }
         let probing = Task { await probeWhileIdle() }
         defer {
             checking.cancel()
@@ -89,6 +91,12 @@ package final class WorkerLoop: Sendable {
             probing.cancel()
         }
         while !mustStop {
+            if isRenewing.exchange(false, ordering: .acquiringAndReleasing) {
+                checking.cancel()
+                limitsSignal.send()
+                await deliverer.renew()
+                checking = Task { await checkTopics() }
+            }
             let outboxes = try startOutboxes()
             let upkeep = startUpkeep()
             try await runSessions(cluster)
@@ -102,14 +110,14 @@ package final class WorkerLoop: Sendable {
     /// One consumer after the other, until the worker is to stop or has become outdated.
     private func runSessions(_ cluster: String) async throws(KafkaError) {
         var backoff = configuration.backoff
-        while !mustRest {
+        while !mustPause {
             let session = try ConsumerSession(self, cluster: cluster)
             self.session.withLock { $0 = session }
-            if mustRest { session.stop() }
+            if mustPause { session.stop() }
             let start = ContinuousClock.now
             let error = await session.run()
             self.session.withLock { $0 = nil }
-            if let error, !mustRest {
+            if let error, !mustPause {
                 faults.failed(.connection, error)
                 if ContinuousClock.now - start > configuration.backoff.delayMax {
                     // It has worked meanwhile: this is another fault, not the same one again.
@@ -127,6 +135,19 @@ package final class WorkerLoop: Sendable {
         isStopping.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
     }
+
+    /// Has every client to Kafka made anew, with the certificates that are there now; what is in
+    /// flight is finished and committed before.
+    ///
+    /// A static member (`kafka.instance_id`) keeps its place in the group and its partitions,
+    /// another one leaves and joins again. From any thread.
+    func renewClients() {
+        isRenewing.store(true, ordering: .releasing)
+        session.withLock { $0 }?.stop()
+    }
+
+    /// Whether sessions and outboxes are to end: for good, for a while, or to begin anew.
+    var mustPause: Bool { mustRest || isRenewing.load(ordering: .acquiring) }
 
     /// Ends the present consumer, and with it the membership in the group.
     func leaveGroup() {
@@ -194,10 +215,14 @@ package final class WorkerLoop: Sendable {
 
     /// The brokers may come later too; nil when the worker is to stop before.
     private func waitForCluster() async throws(KafkaError) -> String? {
-        let admin = try KafkaAdmin(configuration: configuration.producerProperties)
+        var admin = try KafkaAdmin(configuration: configuration.producerProperties)
         var found: String?
         while !mustStop, found == nil {
             health.progressed()
+            if isRenewing.load(ordering: .acquiring) {
+                await admin.close()
+                admin = try KafkaAdmin(configuration: configuration.producerProperties)
+            }
             do {
                 found = try await admin.clusterID(deadline: .seconds(2))
                 faults.succeeded(.connection)

@@ -1,4 +1,5 @@
 import Foundation
+import Kafka
 import OpenSSL
 import Settings
 import Synchronization
@@ -27,6 +28,7 @@ final class SettingsReload: Sendable {
     private let refused: MetricFamily<Gauge>
     private let restart: MetricFamily<Gauge>
     private let state: Mutex<State>
+    private let kafka: KafkaSecretReload
 
     /// - Parameter parts: what the running stage was made of.
     init(
@@ -41,6 +43,7 @@ final class SettingsReload: Sendable {
         metrics = parts.metrics
         log = parts.log
         state = Mutex(State(settings: parts.settings))
+        kafka = KafkaSecretReload(parts.settings, loop, parts.log)
         results = parts.metrics.counter(
             "settings_reloads",
             "Settings reloads, by result.",
@@ -58,7 +61,8 @@ final class SettingsReload: Sendable {
 
     /// The files that the settings in force were read from, the roots that they name among them.
     var files: [String] {
-        source.files + program.files(state.withLock { $0.settings })
+        let settings = state.withLock { $0.settings }
+        return source.files + program.files(settings) + KafkaSecretReload.files(settings)
     }
 
     /// Whether the last attempt found something wrong, which may be mended at any moment.
@@ -74,7 +78,14 @@ final class SettingsReload: Sendable {
         do throws(SettingsError) {
             let read = try source.read()
             let former = state.withLock { $0.settings }
-            let settings = former.taking(program.reloadable, from: read)
+            // Secrets of the database are read again at each connection.
+            let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read)
+                .taking(kafkaProperties: KafkaIdentity.names, from: read)
+            try kafka.apply(
+                settings,
+                insteadOf: former,
+                settings.clientProperties(program.stage)
+            )
             if !program.reloadable.isEmpty {
                 try apply(settings)
             }

@@ -1,0 +1,100 @@
+import CRDKafka
+import Synchronization
+
+/// The properties by which a client shows brokers who it is, and which may be replaced while it
+/// lives.
+package struct KafkaIdentity: Hashable, Sendable {
+    package static let names: Set = [
+        "sasl.username", "sasl.password", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem",
+        "ssl.key.password", "ssl.keystore.password",
+    ]
+
+    package let properties: [String: String]
+
+    /// Takes those that count out of all properties of a client.
+    package init(_ all: [String: String]) {
+        properties = all.filter { Self.names.contains($0.key) }
+    }
+
+    /// Whether living clients can take the other one: only what they sign in with differs.
+    package func differsInLoginAlone(from other: KafkaIdentity) -> Bool {
+        let names = Set(properties.keys).union(other.properties.keys)
+        return names.allSatisfy { name in
+            name == "sasl.username" || name == "sasl.password"
+                || properties[name] == other.properties[name]
+        }
+    }
+
+    /// Puts another identity in the place of one, for the whole process: clients that have it sign
+    /// in with the new user name and password from their next connection on, and those that are
+    /// made of the former properties get the new ones.
+    ///
+    /// Connections stay: brokers ask again only where `connections.max.reauth.ms` is set. What
+    /// else has changed than user name and password, new clients alone take.
+    package static func replace(_ former: KafkaIdentity, by new: KafkaIdentity) {
+        guard former != new else { return }
+        let clients = replacements.withLock { $0.replace(former, by: new) }
+        for client in clients {
+            client.signIn(as: new)
+        }
+    }
+
+    /// What has come in the place of this one, or itself.
+    var newest: KafkaIdentity {
+        Self.replacements.withLock { $0.newest[self] ?? self }
+    }
+
+    static func note(_ client: ClientHandle, _ identity: KafkaIdentity) {
+        guard identity.properties["sasl.password"] != nil else { return }
+        replacements.withLock { $0.add(client, identity) }
+    }
+
+    private static let replacements = Mutex(Replacements())
+
+    private struct Replacements {
+        var newest: [KafkaIdentity: KafkaIdentity] = [:]
+        private var clients: [(client: WeakClient, identity: KafkaIdentity)] = []
+
+        mutating func add(_ client: ClientHandle, _ identity: KafkaIdentity) {
+            clients.removeAll { $0.client.value == nil }
+            clients.append((WeakClient(client), identity))
+        }
+
+        /// - Returns: the clients that have the former one.
+        mutating func replace(
+            _ former: KafkaIdentity,
+            by new: KafkaIdentity
+        ) -> [ClientHandle] {
+            for (known, newest) in newest where newest == former {
+                self.newest[known] = new
+            }
+            newest[former] = new
+            newest[new] = nil
+            var found: [ClientHandle] = []
+            for index in clients.indices where clients[index].identity == former {
+                clients[index].identity = new
+                if let client = clients[index].client.value { found.append(client) }
+            }
+            return found
+        }
+    }
+
+    private struct WeakClient: @unchecked Sendable {
+        weak var value: ClientHandle?
+
+        init(_ value: ClientHandle) {
+            self.value = value
+        }
+    }
+}
+
+extension ClientHandle {
+    /// Uses another user name and password from the next connection on.
+    fileprivate func signIn(as identity: KafkaIdentity) {
+        guard let name = identity.properties["sasl.username"],
+            let password = identity.properties["sasl.password"],
+            let error = unsafe rd_kafka_sasl_set_credentials(pointer, name, password)
+        else { return }
+        unsafe rd_kafka_error_destroy(error)
+    }
+}
