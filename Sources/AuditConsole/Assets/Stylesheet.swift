@@ -185,7 +185,8 @@ enum Stylesheet {
 
     private static let chart = """
 
-        .chart { display: block; width: 100%; height: auto; }
+        .drawing { border: 0; border-radius: 0; background: none; direction: rtl; }
+        .chart { display: block; width: 100%; min-width: 60rem; height: auto; direction: ltr; }
         .chart text { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
         .chart .rule { stroke: var(--line); stroke-width: 1; }
         .s0 { fill: var(--s0); background: var(--s0); } .s1 { fill: var(--s1);

@@ -46,18 +46,7 @@ struct HourlyChart: Sendable {
 
     func write(to html: inout HTML) {
         html.element("figure", [.class("plain")]) { html in
-            html.element(
-                "svg",
-                [
-                    .class("chart"), HTML.Attribute("viewBox", "0 0 960 240"),
-                    HTML.Attribute("role", "img"), .label(summary),
-                    HTML.Attribute("preserveAspectRatio", "xMidYMid meet"),
-                ]
-            ) { html in
-                rules(&html)
-                bars(&html)
-                labels(&html)
-            }
+            drawing(&html)
             html.element("ul", [.class("legend")]) { html in
                 for (index, series) in series.enumerated() {
                     html.element("li") { html in
@@ -75,6 +64,28 @@ struct HourlyChart: Sendable {
         html.element("details") { html in
             html.element("summary", text: "The same as a table")
             table(&html)
+        }
+    }
+
+    /// As wide as its text needs to be read; a narrow page scrolls it, from the newest hour back.
+    private func drawing(_ html: inout HTML) {
+        let region = [
+            .class("scroll drawing"), HTML.Attribute("role", "region"),
+            .label("Dead letters per hour, as bars"), HTML.Attribute("tabindex", "0"),
+        ]
+        html.element("div", region) { html in
+            html.element(
+                "svg",
+                [
+                    .class("chart"), HTML.Attribute("viewBox", "0 0 960 240"),
+                    HTML.Attribute("role", "img"), .label(summary),
+                    HTML.Attribute("preserveAspectRatio", "xMidYMid meet"),
+                ]
+            ) { html in
+                rules(&html)
+                bars(&html)
+                labels(&html)
+            }
         }
     }
 
