@@ -14,16 +14,34 @@ export SWIFT_BACKTRACE=enable=no
 
 swift build --build-tests
 
-log="$(mktemp)"
-trap 'rm -f "$log"' EXIT
-# One test after the other: most of them start servers or processes, and on two cores they would wait
-# for each other past any deadline.
+logs="$(mktemp --directory)"
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
+
+# One test after the other: most of them start servers or processes, and more of these than cores
+# would wait for each other past any deadline.
+run_tests() {
+    local log="$logs/$1"
+    shift
+    swift test --skip-build --no-parallel "$@" 2>&1 | tee "$log"
+}
+
 status=0
-swift test --skip-build --no-parallel "$@" 2>&1 | tee "$log" || status=$?
+if [ "$#" -gt 0 ]; then
+    run_tests asked "$@" || status=$?
+else
+    # The tests of whole pipelines mostly wait for their processes, and take as long as all others.
+    # Nothing is built here, so that two may share the build folder without its lock.
+    run_tests pipelines --ignore-lock --filter '^IntegrationTests\.' &
+    pipelines=$!
+    run_tests others --ignore-lock --skip '^IntegrationTests\.' || status=$?
+    wait "$pipelines" || status=$?
+fi
 if [ "$status" != 0 ]; then
     # Once more at the end: who has only the last lines of a long log must see what failed.
     printf '\n== what failed\n'
-    grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' | cut -c 1-600 | tail -60 ||
-        true
+    for log in "$logs"/*; do
+        grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' |
+            cut -c 1-600 | tail -60 || true
+    done
 fi
 exit "$status"
