@@ -46,13 +46,13 @@ struct SystemdMachine {
 
     private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
         let files = FileManager.default
-        for user in ["dedupe", "link", "entitle", "audit", "operator"] {
+        for user in ["dedupe", "link", "entitle", "index", "console", "operator"] {
             let secrets = "\(folder)/secrets/entitlements-\(user)"
             try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)
             let url = Data((pipeline.database.connectionString + "\n").utf8)
             _ = files.createFile(atPath: "\(secrets)/database-url", contents: url)
         }
-        let users = "\(folder)/secrets/entitlements-audit/users"
+        let users = "\(folder)/secrets/entitlements-console/users"
         _ = files.createFile(atPath: users, contents: Data(Self.viewer.utf8))
         let settings = DemoSettings(
             bootstrap: pipeline.cluster.bootstrapServers,

@@ -30,8 +30,8 @@ extension PipelineTests {
             Service("entitlements-entitle@1", "entitle-worker", user: "entitle", port: 9441),
         ]
         private static let auditing = [
-            Service("entitlements-index", "dead-letter index", user: "audit"),
-            Service("entitlements-console", "dead-letter serve", user: "audit", port: 9440),
+            Service("entitlements-index", "dead-letter index", user: "index"),
+            Service("entitlements-console", "dead-letter serve", user: "console", port: 9440),
         ]
 
         @Test(.enabled(if: SystemdMachine.isAvailable, "needs root and systemd-nspawn"))
