@@ -1,12 +1,13 @@
+import Foundation
 import Kafka
 import Operations
+import Settings
 import TestSupport
 import Testing
 
 @Suite struct StatusCommandTests {
-    @Test func `what waits is reported with its age, and what the mock does not answer once`()
-        async throws
-    {
+    /// A cluster with three bodies that nobody has read.
+    private func cluster() async throws -> MockCluster {
         let cluster = try MockCluster()
         for plan in TopicLayout().plans {
             try cluster.createTopic(plan.name, partitions: 2)
@@ -16,17 +17,85 @@ import Testing
         let records = (0..<3).map { ProducerRecord(topic: "storekit.raw", value: [$0]) }
         #expect(await producer.send(records).isComplete)
         await producer.close(deadline: .seconds(5))
+        return cluster
+    }
 
-        let transcript = ConsoleTranscript()
-        let code = await PipelineTool.tool.run(
-            ["status"],
+    private func status(
+        _ bootstrap: String,
+        _ console: Console,
+        _ arguments: String...
+    ) async -> Int32 {
+        await PipelineTool.tool.run(
+            ["status"] + arguments,
             in: CommandContext(
-                console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+                console: console,
+                environment: ["KAFKA_BOOTSTRAP": bootstrap],
                 executables: "/nowhere"
             )
         )
+    }
+
+    @Test func `on a terminal each report takes the place of the one before`() async throws {
+        let cluster = try await cluster()
+        let transcript = ConsoleTranscript()
+        let console = transcript.console(isOutputTerminal: true, columns: 60, rows: 6)
+        let code = await status(
+            cluster.bootstrapServers,
+            console,
+            "--watch",
+            "--interval=100ms",
+            "--count=2"
+        )
         #expect(code == 0)
+        // The empty one that clears the terminal, and two reports.
+        let frames = transcript.output.components(separatedBy: "\u{1B}[H").dropFirst()
+        #expect(frames.count == 3)
+        for frame in frames.dropFirst() {
+            let lines = frame.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count == 6, "five lines, and the end of the last one")
+            #expect(lines.dropLast().allSatisfy { $0.hasSuffix("\u{1B}[K") })
+            #expect(lines.allSatisfy { $0.count <= 59 + 3 })
+            #expect(lines.last == "\u{1B}[J")
+            #expect(frame.contains(/verify +storekit.raw +0 +[0-]/))
+        }
+        cluster.stop()
+    }
+
+    @Test func `without a terminal a watch writes lines with their time, and waits for a broker`()
+        async throws
+    {
+        let cluster = try await cluster()
+        let transcript = ConsoleTranscript()
+        let code = await status(
+            cluster.bootstrapServers,
+            transcript.console(),
+            "--watch",
+            "--interval=100ms",
+            "--count=2"
+        )
+        #expect(code == 0)
+        let time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/
+        let lines = transcript.output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.prefixMatch(of: time) != nil })
+        #expect(!transcript.output.contains("\u{1B}"))
+        #expect(lines.first?.contains(/verify: 0 settled, 3 waiting for \d+ (ms|s)/) == true)
+        #expect(lines.contains { $0.contains(/verify: 0 settled, 0 per second, 3 waiting for/) })
+        #expect(lines.count { $0.hasSuffix("dead letters: 0 counted, 0 held") } == 2)
+        cluster.stop()
+    }
+
+    @Test func `an interval without a watch is refused`() async throws {
+        let transcript = ConsoleTranscript()
+        #expect(await status("nowhere:1", transcript.console(), "--count=2") == 64)
+        #expect(transcript.notes.contains("--count needs --watch"))
+    }
+
+    @Test func `what waits is reported with its age, and what the mock does not answer once`()
+        async throws
+    {
+        let cluster = try await cluster()
+        let transcript = ConsoleTranscript()
+        #expect(await status(cluster.bootstrapServers, transcript.console()) == 0)
         #expect(transcript.output.contains(/verify +storekit.raw +0 +3 +\d+ (ms|s)/))
         #expect(transcript.output.contains(/dedupe +storekit.verified +0 +0 +-\s/))
         #expect(transcript.output.matches(of: /not answered by the brokers/).count == 1)

@@ -10,10 +10,17 @@ package final class ConsoleTranscript: Sendable {
     package var output: String { text.withLock { $0.output } }
     package var notes: String { text.withLock { $0.notes } }
 
-    package func console(isInteractive: Bool = false, columns: Int = 100) -> Console {
+    package func console(
+        isInteractive: Bool = false,
+        isOutputTerminal: Bool = false,
+        columns: Int = 100,
+        rows: Int = 24
+    ) -> Console {
         Console(
             isInteractive: isInteractive,
+            isOutputTerminal: isOutputTerminal,
             columns: columns,
+            rows: rows,
             output: { [self] bytes in
                 text.withLock { $0.output += String(decoding: bytes, as: UTF8.self) }
             },

@@ -10,18 +10,33 @@ extension ToolCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) status",
             "Shows what each stage has settled, what is waiting for it and since when.\n\n"
-                + "Reads from Kafka alone; the workers are not involved.",
+                + "Reads from Kafka alone; the workers are not involved. With --watch it shows so "
+                + "again and again, with what is settled per second: in place on a terminal, "
+                + "otherwise in lines that begin with the time. A broker that does not answer "
+                + "meanwhile is waited for.",
             options: CommandOption.kafka
-                + [ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption]
+                + [
+                    ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
+                    CommandOption("watch", "Show it again and again, until Ctrl-C."),
+                    CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
+                    CommandOption("count", argument: "N", "End after so many reports."),
+                ]
         ),
         run: { arguments, context in
             let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let report = try await StatusReader(settings).read(now: now)
+            let reader = StatusReader(settings)
+            if arguments.isSet("watch") {
+                let watch = try StatusWatch(reader, arguments, context.console)
+                return try await watch.run()
+            }
+            if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
+                throw UsageError("--\(option) needs --watch")
+            }
+            let report = try await reader.read(now: StatusWatch.now)
             if arguments.isSet("json") {
                 context.console.print(json: report.json)
             } else {
-                report.lines.forEach { context.console.print($0) }
+                report.lines().forEach { context.console.print($0) }
             }
             return ExitCode.success
         }
@@ -31,6 +46,8 @@ extension ToolCommand {
 /// Asks Kafka where the pipeline stands.
 struct StatusReader {
     private static let deadline = Duration.seconds(30)
+    /// For what a status can do without.
+    private static let topicsDeadline = Duration.seconds(5)
 
     private let settings: SettingsValues
 
@@ -38,11 +55,16 @@ struct StatusReader {
         self.settings = settings
     }
 
-    func read(now: Int64) async throws -> StatusReport {
+    /// - Parameters:
+    ///   - now: UNIX milliseconds.
+    ///   - former: an earlier report, whose findings about the topics' settings still hold; nil
+    ///     asks about them.
+    func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
         let (reconciliation, topics) = try await KafkaAdmin.lend(settings.kafkaConfiguration) {
             admin in
             let reconciliation = try await AccountReader(admin, settings).read()
-            return (reconciliation, try await harm(admin))
+            guard let former else { return (reconciliation, try await harm(admin)) }
+            return (reconciliation, (former.differences, former.unanswered))
         }
         let deadLetters = settings.topic(Topic.deadLetter)
         return StatusReport(
@@ -84,7 +106,7 @@ struct StatusReader {
         let plans = TopicLayout(prefix: settings.topic("")).plans
         let answer = try await admin.topicConfigurations(
             plans.map(\.name),
-            deadline: Self.deadline
+            deadline: Self.topicsDeadline
         )
         switch answer {
         case .unanswered(let error):

@@ -16,26 +16,49 @@ struct StatusReport: Sendable {
     /// UNIX milliseconds.
     let now: Int64
 
-    var lines: [String] {
-        var table = TextTable([
-            .init("stage"), .init("reads"), .init("settled", .right), .init("waiting", .right),
-            .init("oldest waiting"), .init("what became of the settled"),
-        ])
+    /// For people.
+    ///
+    /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
+    func lines(since former: StatusReport? = nil) -> [String] {
+        var table = TextTable(
+            [
+                .init("stage"), .init("reads"), .init("settled", .right),
+                former.map { _ in .init("per second", .right) }, .init("waiting", .right),
+                .init("oldest waiting"), .init("what became of the settled"),
+            ].compactMap(\.self)
+        )
         for stage in reconciliation.stages {
-            table.add([
-                stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
-                Quantity.grouped(stage.lag), age(of: stage.stage),
-                Reconciliation.sum(stage.counts, of: stage.stage),
-            ])
+            table.add(
+                [
+                    stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
+                    former.map { rate(of: stage, since: $0) }, Quantity.grouped(stage.lag),
+                    age(of: stage.stage), Reconciliation.sum(stage.counts, of: stage.stage),
+                ].compactMap(\.self)
+            )
         }
+        return table.lines() + ["", deadLetters] + findings
+    }
+
+    /// For a log: a line for each stage and one for each finding, each with the time.
+    func plainLines(since former: StatusReport?) -> [String] {
+        let time = CalendarDate.instant(milliseconds: now)
+        let stages = reconciliation.stages.map { stage in
+            let rate = former.map { ", \(self.rate(of: stage, since: $0)) per second" } ?? ""
+            let waiting = stage.lag > 0 ? " for \(age(of: stage.stage))" : ""
+            return "\(stage.stage.name): \(Quantity.grouped(stage.settled)) settled\(rate), "
+                + "\(Quantity.grouped(stage.lag)) waiting\(waiting)"
+        }
+        return (stages + [deadLetters] + findings).map { "\(time) \($0)" }
+    }
+
+    private var deadLetters: String {
         let counted = reconciliation.stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) }
-        var lines = table.lines()
-        lines += [
-            "",
-            "dead letters: \(Quantity.grouped(counted)) counted, "
-                + "\(Quantity.grouped(deadLettersHeld)) held",
-        ]
-        lines += differences.map { "HARMFUL: \($0.description)" }
+        return "dead letters: \(Quantity.grouped(counted)) counted, "
+            + "\(Quantity.grouped(deadLettersHeld)) held"
+    }
+
+    private var findings: [String] {
+        var lines = differences.map { "HARMFUL: \($0.description)" }
         lines += reconciliation.problems.map { "does not add up: \($0)" }
         return lines + unanswered.map { "not answered by the brokers: \($0)" }
     }
@@ -73,6 +96,13 @@ struct StatusReport: Sendable {
             writer.key("dispositions")
             writer.dispositions(stage.counts, of: stage.stage)
         }
+    }
+
+    /// What the stage has settled per second since an earlier report.
+    private func rate(of stage: StageAccount, since former: StatusReport) -> String {
+        let before = former.reconciliation[stage.stage]?.settled ?? 0
+        guard now > former.now, stage.settled >= before else { return "-" }
+        return Quantity.grouped((stage.settled - before) * 1_000 / (now - former.now))
     }
 
     private func age(of stage: StageDescription) -> String {

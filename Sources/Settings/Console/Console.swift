@@ -16,18 +16,22 @@ package struct Console: Sendable {
     package let isOutputTerminal: Bool
     /// The width of that terminal; 100 where there is none.
     package let columns: Int
+    /// The height of the terminal that results go to; 24 where there is none.
+    package let rows: Int
 
     /// - Parameter output: takes what is printed, byte for byte.
     package init(
         isInteractive: Bool,
         isOutputTerminal: Bool = false,
         columns: Int = 100,
+        rows: Int = 24,
         output: @escaping @Sendable ([UInt8]) -> Void,
         notes: @escaping @Sendable (String) -> Void
     ) {
         self.isInteractive = isInteractive
         self.isOutputTerminal = isOutputTerminal
         self.columns = columns
+        self.rows = rows
         writeOutput = output
         writeNotes = notes
     }
@@ -74,6 +78,18 @@ package struct Console: Sendable {
         writeNotes("\r\u{1B}[K" + Printable.line(line) + (isEnded ? "\n" : ""))
     }
 
+    /// Shows lines in place of all that the terminal shows, where results go to one; use it only
+    /// where `isOutputTerminal`.
+    ///
+    /// What does not fit is cut off at its sides, so that nothing scrolls.
+    package func redraw(_ lines: [String]) {
+        // Home; each line to its end, and all that is below (ECMA-48, CUP, EL and ED).
+        let shown = lines.prefix(max(1, rows - 1)).map { line in
+            String(Printable.line(line).prefix(max(1, columns - 1))) + "\u{1B}[K\n"
+        }
+        writeOutput(Array(("\u{1B}[H" + shown.joined() + "\u{1B}[J").utf8))
+    }
+
     private static func wholeLines(_ text: String) -> String {
         Printable.lines(text) + (text.utf8.last == UInt8(ascii: "\n") ? "" : "\n")
     }
@@ -86,7 +102,8 @@ package struct Console: Sendable {
         self.init(
             isInteractive: isatty(notes) == 1 && ProcessInfo.processInfo.hasUsableTerminal,
             isOutputTerminal: isatty(output) == 1,
-            columns: Self.columns(of: notes),
+            columns: Int(Self.size(of: notes)?.ws_col ?? 100),
+            rows: Int(Self.size(of: output)?.ws_row ?? 24),
             output: { Self.write($0, to: output) },
             notes: { Self.write(Array($0.utf8), to: notes) }
         )
@@ -107,12 +124,11 @@ package struct Console: Sendable {
         }
     }
 
-    private static func columns(of descriptor: Int32) -> Int {
+    private static func size(of descriptor: Int32) -> winsize? {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return 100
-        }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+        else { return nil }
+        return size
     }
 }
 

@@ -1,0 +1,76 @@
+import Foundation
+import Kafka
+import Settings
+
+/// `pipeline status --watch`: one report after the other, each with the rates since the one before.
+struct StatusWatch: Sendable {
+    private let reader: StatusReader
+    private let console: Console
+    private let interval: Duration
+    /// How many reports are wanted; nil for as many as there is time for.
+    private let countMax: Int?
+    private let isJSON: Bool
+
+    init(
+        _ reader: StatusReader,
+        _ arguments: CommandArguments,
+        _ console: Console
+    ) throws(UsageError) {
+        self.reader = reader
+        self.console = console
+        let bounds = Duration.milliseconds(100)...(.seconds(3_600))
+        interval = try arguments.value("interval", as: .duration(bounds)) ?? .seconds(2)
+        countMax = try arguments.value("count", as: .int(1...1_000_000))
+        isJSON = arguments.isSet("json")
+    }
+
+    /// UNIX milliseconds.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+    /// Runs until interrupted, or until as many reports as wanted are shown.
+    ///
+    /// What Kafka does not answer is shown and asked again; throws only what no waiting mends.
+    func run() async throws -> Int32 {
+        do {
+            try await Interruption.cancelling { try await watch() }
+        } catch is CancellationError {
+            return ExitCode.success
+        }
+        return ExitCode.success
+    }
+
+    private func watch() async throws {
+        var former: StatusReport?
+        var count = 0
+        if console.isOutputTerminal, !isJSON {
+            // What was on the terminal is in its history, not below the report.
+            console.redraw([])
+        }
+        while true {
+            let start = ContinuousClock.now
+            do {
+                let report = try await reader.read(now: Self.now, after: former)
+                try Task.checkCancellation()
+                show(report, since: former)
+                former = report
+            } catch let error as KafkaError where error.code != .invalidConfiguration {
+                try Task.checkCancellation()
+                console.note("Kafka does not answer, asking again: \(error)")
+            }
+            count += 1
+            if let countMax, count >= countMax { return }
+            try await Task.sleep(until: start + interval, clock: .continuous)
+        }
+    }
+
+    private func show(_ report: StatusReport, since former: StatusReport?) {
+        if isJSON {
+            console.print(json: report.json)
+        } else if console.isOutputTerminal {
+            let time = CalendarDate.instant(milliseconds: report.now)
+            console.redraw(["\(time), Ctrl-C ends", ""] + report.lines(since: former ?? report))
+        } else {
+            report.plainLines(since: former).forEach { console.print($0) }
+        }
+    }
+}
