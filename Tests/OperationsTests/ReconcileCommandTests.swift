@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Operations
 import TestSupport
@@ -197,6 +198,28 @@ import Worker
         try await write(cluster, "dead-letter", [letter(raw, 1)])
         #expect(await reconcile(cluster, "--exact") == 0)
         #expect(transcript.output.contains("from verify: 2 distinct, 1 written again"))
+    }
+
+    @Test func `the result is written for the textfile collector, as a whole`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 1)
+        let folder = FileManager.default.temporaryDirectory.appending(path: cluster.name("m"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "reconcile.prom").path
+        func text() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+        #expect(await reconcile(cluster, "--metrics", path) == 0, "\(transcript.notes)")
+        #expect(try text().contains("\nentitlements_reconcile_problems 0\n"))
+        #expect(try text().contains(/\nentitlements_reconcile_timestamp_seconds \d{10}\n/))
+        try await commit(cluster, .verify, offset: 1, tally([:], forwarded: 0))
+        #expect(await reconcile(cluster, "--metrics", path) == 1)
+        #expect(try text().contains("\nentitlements_reconcile_problems 1\n"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+
+        #expect(await reconcile(cluster, "--metrics", folder.path) == 64)
+        #expect(await reconcile(cluster, "--metrics", "/nowhere/a.prom") == 66)
     }
 
     @Test func `a topic that is not there ends with 69 and is named`() async throws {

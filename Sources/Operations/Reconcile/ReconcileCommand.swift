@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Settings
 
@@ -23,6 +24,12 @@ extension ToolCommand {
                 + [
                     ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
                     CommandOption("exact", "Read the topics and count each output once."),
+                    CommandOption(
+                        "metrics",
+                        argument: "FILE",
+                        "Also write the result as metrics for node_exporter's textfile collector; "
+                            + "FILE has to end in .prom."
+                    ),
                 ]
         ),
         run: runReconcile
@@ -33,12 +40,21 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+        let metricsPath = arguments.value("metrics")
+        if let metricsPath, !metricsPath.hasSuffix(".prom") {
+            throw UsageError(
+                "--metrics: \(metricsPath) does not end in .prom, so it would not be collected"
+            )
+        }
         var reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
         }
         if arguments.isSet("exact") {
             let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
             reconciliation = try await counter.count(reconciliation)
+        }
+        if let metricsPath {
+            try ReconciliationMetrics(reconciliation, at: Date()).write(to: metricsPath)
         }
         if arguments.isSet("json") {
             context.console.print(json: reconciliation.json)

@@ -19,6 +19,9 @@ package final class RevocationMetrics: Sendable {
             "Certificates in use, by revocation status.",
             labels: ["status"]
         )
+        for label in ["good", "revoked", "unknown", "unanswerable"] {
+            certificates[label].set(0)
+        }
         passed = registry.counter(
             "verify_revocation_unknown_bodies",
             "Bodies accepted while the revocation status of a certificate was unknown."

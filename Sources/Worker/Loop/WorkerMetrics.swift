@@ -49,6 +49,9 @@ final class WorkerMetrics: Sendable {
             }
         }
         commits = registry.counter("commits", "Offset commits, by result.", labels: ["result"])
+        for result in ["ok", "fenced", "failed"] {
+            commits[result].increment(by: 0)
+        }
         batchRecords = registry.histogram(
             "batch_records",
             "Records per batch.",
