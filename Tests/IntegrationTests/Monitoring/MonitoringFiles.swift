@@ -1,0 +1,137 @@
+import Foundation
+
+/// What `deploy` holds for monitoring: the rules, the dashboard and the runbook.
+enum MonitoringFiles {
+    static let deploy = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent()
+        .appendingPathComponent("../../../deploy")
+        .standardizedFileURL
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: deploy.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    static let ruleFiles = ["alerts.yaml", "objectives.yaml"]
+
+    /// Their text, so that an alert fires and clears within seconds of its cause: short windows,
+    /// and thresholds that a small load reaches.
+    static func shortenedRules() throws -> [String: String] {
+        var rules: [String: String] = [:]
+        for name in ruleFiles {
+            var text = try Self.text("prometheus/\(name)")
+            text.replace(/\[\d+[mhd]\]/, with: "[10s]")
+            text.replace(/\[\d+[mhd]:\d+m\]/, with: "[10s:1s]")
+            text.replace(/for: \d+[mh]/, with: "for: 1s")
+            for (threshold, smaller) in thresholds {
+                text = text.replacingOccurrences(of: threshold, with: smaller)
+            }
+            rules[name] = text
+        }
+        return rules
+    }
+
+    private static let thresholds = [
+        "(entitlements_lag_seconds) > 30": "(entitlements_lag_seconds) > 2",
+        "(entitlements_lag_seconds) > 60": "(entitlements_lag_seconds) > 3",
+        "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15",
+        "(entitlements_dead_letter_group_records) > 1000":
+            "(entitlements_dead_letter_group_records) > 5",
+        "          > 10\n": "          > 2\n",
+    ]
+
+    /// The names of all alerts, in the order of the files.
+    static func alerts() throws -> [String] {
+        try ruleFiles.flatMap { name in
+            try text("prometheus/\(name)").matches(of: /- alert: (\w+)/).map { String($0.1) }
+        }
+    }
+
+    /// The expressions of all rules.
+    static func expressions() throws -> [String] {
+        try ruleFiles.flatMap { name in
+            let parts = try text("prometheus/\(name)").components(separatedBy: "expr:")
+            return parts.dropFirst().map { rest in
+                let end = rest.firstRange(of: /\n +(for|labels|- record|- alert):|\n  - name:/)
+                let text = rest[..<(end?.lowerBound ?? rest.endIndex)]
+                return text.replacingOccurrences(of: ">-\n", with: "")
+                    .split(whereSeparator: \.isNewline)
+                    .filter { !$0.contains(/^ *#/) }
+                    .joined(separator: " ")
+            }
+        }
+    }
+
+    /// A panel of the dashboard and one of its queries, its variables filled in.
+    struct PanelQuery: Sendable {
+        let title: String
+        let expression: String
+    }
+
+    static func panelQueries() throws -> [PanelQuery] {
+        struct Dashboard: Decodable {
+            struct Panel: Decodable {
+                struct Target: Decodable { let expr: String }
+
+                let title: String
+                let targets: [Target]?
+            }
+
+            let panels: [Panel]
+        }
+        let data = Data(try text("grafana/dashboard.json").utf8)
+        let dashboard = try JSONDecoder().decode(Dashboard.self, from: data)
+        return dashboard.panels.flatMap { panel in
+            (panel.targets ?? []).map { target in
+                PanelQuery(
+                    title: panel.title,
+                    expression: target.expr.replacingOccurrences(of: "$stage", with: ".+")
+                        .replacingOccurrences(of: "$__rate_interval", with: "10s")
+                )
+            }
+        }
+    }
+
+    /// A command of the runbook, and the section it stands in.
+    struct Command: Sendable {
+        let section: String
+        let line: String
+    }
+
+    /// The lines of all blocks of shell commands.
+    static func commands() throws -> [Command] {
+        var commands: [Command] = []
+        var section = ""
+        var isInBlock = false
+        for line in try text("runbook.md").split(separator: "\n").map(String.init) {
+            if line.hasPrefix("## ") {
+                section = String(line.dropFirst(3))
+            } else if line.trimmingCharacters(in: .whitespaces).hasPrefix("```") {
+                isInBlock.toggle()
+            } else if isInBlock {
+                let line = line.trimmingCharacters(in: .whitespaces)
+                commands.append(Command(section: section, line: line))
+            }
+        }
+        return commands
+    }
+
+    /// The sections of the runbook.
+    static func sections() throws -> Set<String> {
+        Set(try text("runbook.md").matches(of: /\n## (\w+)\n/).map { String($0.1) })
+    }
+
+    /// What an expression selects: names of metrics with their matchers.
+    static func selectors(_ expression: String) -> [String] {
+        expression.matches(of: /(?:entitlements|process)_[a-z0-9_]+(?:\{[^}]*\})?/)
+            .map { String($0.output) }
+    }
+
+    /// The labels by which an expression groups.
+    static func groupings(_ expression: String) -> Set<String> {
+        Set(
+            expression.matches(of: /(?:by|on|ignoring) \(([a-z_, ]+)\)/).flatMap { match in
+                match.1.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
+        )
+    }
+}

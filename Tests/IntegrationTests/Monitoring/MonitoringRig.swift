@@ -1,0 +1,96 @@
+import Operations
+import Postgres
+import Foundation
+import Kafka
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+/// The four workers under Prometheus' eyes, on a broker and a server of their own.
+final class MonitoringRig: Sendable {
+    let pipeline: RunningPipeline
+    let server: PrivatePostgres
+    let broker: OwnBroker
+    let prometheus: Prometheus
+
+    /// Starts all and waits until the traffic is settled, and scraped several times.
+    init() async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let traffic = try DemoTraffic(seed: 5, bodyCount: 200, now: now)
+        server = try await PrivatePostgres.start()
+        broker = try await OwnBroker.start(.mock)
+        var setup = PipelineSetup(.mock)
+        setup.ownServer = server
+        setup.ownCluster = broker.cluster
+        setup.environment = ["SETTINGS_WATCH_INTERVAL": "500ms"]
+        pipeline = try await RunningPipeline(setup, traffic)
+        prometheus = try Prometheus(try MonitoringFiles.shortenedRules(), in: pipeline.folder)
+        try pipeline.startAll()
+        try await pipeline.waitUntilReady()
+        try prometheus.scrape(pipeline.copies)
+        try await pipeline.publish(traffic.items)
+        try await pipeline.settle()
+        _ = try await run("pipeline reconcile --metrics \(prometheus.metricsFile)")
+        await eventually(within: .seconds(60), every: .milliseconds(250), "scraped") {
+            Topology.stages.allSatisfy { stage in
+                let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
+                let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
+                return count ?? 0 >= 4
+            } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
+        }
+    }
+
+    /// Runs a rig, and ends all of it however that ends.
+    static func run(_ body: (MonitoringRig) async throws -> Void) async throws {
+        let rig = try await MonitoringRig()
+        do {
+            try await body(rig)
+            await rig.close()
+        } catch {
+            await rig.close()
+            throw error
+        }
+    }
+
+    var settingsPath: String { "\(pipeline.folder)/settings.json" }
+
+    private func close() async {
+        await prometheus.stop()
+        await pipeline.close()
+        await broker.remove()
+        try? await server.remove()
+        pipeline.removeFolder()
+    }
+
+    /// Runs a command line as an operator would, in the folder of the settings.
+    func run(
+        _ line: String,
+        _ variables: [String: String] = [:]
+    ) async throws -> (exitCode: Int32?, output: String) {
+        let path = "\(pipeline.folder)/\(UUID().uuidString).txt"
+        let own = [
+            "PATH": "\(BuiltWorkers.folder):/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
+            "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
+            "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
+            "KAFKA_GROUP_PREFIX": pipeline.layout.prefix,
+            "DATABASE_URL": pipeline.database.connectionString,
+        ]
+        let inherited = ProcessInfo.processInfo.environment.filter { name, _ in
+            ["HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"].contains(name)
+        }
+        let process = try ChildProcess(
+            executable: "/bin/bash",
+            arguments: ["-c", "cd \(pipeline.folder) && \(line)"],
+            environment: inherited.merging(own) { $1 }.merging(variables) { $1 },
+            standardOutput: .file(path: path),
+            standardError: .file(path: path)
+        )
+        defer { process.kill() }
+        let end = try await process.waitForEnd(deadline: .seconds(60))
+        let output = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        guard case .exited(let code) = end else { return (nil, output) }
+        return (code, output)
+    }
+}
