@@ -265,6 +265,7 @@ let package = Package(
                 "Worker",
             ]
         ),
+        tests("BenchmarksTests", ["Benchmarks", "Settings", "TestSupport", "Topology"]),
         tests(
             "DemonstrationTests",
             [

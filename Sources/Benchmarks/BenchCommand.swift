@@ -13,6 +13,7 @@ package enum BenchCommand {
           pipeline   from the raw topic to committed rows, on a real Kafka
           compare    two builds in turns, by their own bench pipeline
           dead-letters   the index of dead letters, on PostgreSQL alone
+          capacity   workers, partitions, brokers and disk for a daily volume
 
         bench COMMAND --help explains a command's options.
         """
@@ -32,12 +33,15 @@ package enum BenchCommand {
                 return try await CompareCommand.run(arguments.dropFirst(), console: console)
             case "dead-letters":
                 return try await DeadLettersCommand.run(arguments.dropFirst(), console: console)
+            case "capacity":
+                return try CapacityCommand.run(arguments.dropFirst(), console: console)
             case "--help", "-h":
                 console.print(text: usage)
                 return ExitCode.success
             default:
                 throw UsageError(
-                    "expected a command: verify, dedupe, entitle, pipeline, compare or dead-letters"
+                    "expected a command: verify, dedupe, entitle, pipeline, compare, dead-letters "
+                        + "or capacity"
                 )
             }
         } catch let error as UsageError {

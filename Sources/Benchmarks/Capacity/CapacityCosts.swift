@@ -1,0 +1,55 @@
+import JSON
+import Topology
+package import Worker
+
+/// What one raw record costs on a machine, as `bench pipeline --json` has measured it.
+package struct CapacityCosts: Sendable {
+    /// Processor time of each stage's workers, in microseconds.
+    package var workerMicroseconds: [StageDescription: Double]
+    package var brokerMicroseconds: Double
+    package var postgresMicroseconds: Double
+    /// Bytes of PostgreSQL's write-ahead log.
+    package var walBytes: Double
+
+    package init(
+        workerMicroseconds: [StageDescription: Double],
+        brokerMicroseconds: Double,
+        postgresMicroseconds: Double,
+        walBytes: Double
+    ) {
+        self.workerMicroseconds = workerMicroseconds
+        self.brokerMicroseconds = brokerMicroseconds
+        self.postgresMicroseconds = postgresMicroseconds
+        self.walBytes = walBytes
+    }
+
+    /// Reads the first measurement of a report; nil where it lacks a cost, such as the broker's,
+    /// which is measured with `--broker-pid`.
+    package init?(report: [UInt8]) {
+        guard let root = try? JSONDocument(parsing: report).root,
+            let first = root["measurements"]?.elements.first(where: { _ in true }),
+            let cpu = first["cpu_microseconds_per_record"],
+            let broker = cpu["broker"]?.number, let postgres = cpu["postgresql"]?.number,
+            let wal = first["wal_bytes_per_record"]?.number
+        else { return nil }
+        var workers: [StageDescription: Double] = [:]
+        for stage in Topology.stages {
+            guard let cost = cpu[stage.program]?.number, cost > 0 else { return nil }
+            workers[stage] = cost
+        }
+        self.init(
+            workerMicroseconds: workers,
+            brokerMicroseconds: broker,
+            postgresMicroseconds: postgres,
+            walBytes: wal
+        )
+    }
+}
+
+extension JSONValue {
+    /// A number of whatever form; nil for what is none, and for one below zero.
+    fileprivate var number: Double? {
+        let value = int64.map(Double.init) ?? double
+        return value.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+    }
+}

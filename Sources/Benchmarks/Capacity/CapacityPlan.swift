@@ -1,0 +1,78 @@
+import Topology
+package import Worker
+
+/// What is to be carried, and what the machines are like.
+package struct CapacityDemand: Sendable {
+    package var recordsPerDay: Double
+    /// How many times the day's average rate the busiest minutes have.
+    package var peakFactor: Double
+    /// How much of a processor is used at the peak; the rest catches up after an outage.
+    package var utilization = 0.6
+    package var retentionDays = 7.0
+    package var replication = 3
+    /// Of each broker.
+    package var brokerCores = 4.0
+    /// Of the share of records that bring something new, the rest are duplicates.
+    package var newShare = 1.0
+    /// All topics together, per raw record and replica.
+    package var kafkaBytesPerRecord = 10_000.0
+    /// Tables and indexes, per record that brings something new.
+    package var databaseBytesPerRecord = 6_000.0
+
+    package init(recordsPerDay: Double, peakFactor: Double) {
+        self.recordsPerDay = recordsPerDay
+        self.peakFactor = peakFactor
+    }
+
+    package var peakRecordsPerSecond: Double { recordsPerDay / 86_400 * peakFactor }
+}
+
+/// How much of everything a demand needs: arithmetic on measured costs, and no measurement.
+package struct CapacityPlan: Sendable {
+    /// Processor cores of each stage at the peak, before the reserve.
+    package let workerCores: [StageDescription: Double]
+    /// Copies of each worker, of one core each; two at least, so that one may fail.
+    package let copies: [StageDescription: Int]
+    /// Of each topic: twice the copies of the largest worker, so that there may be more.
+    package let partitions: Int
+    package let brokerCores: Double
+    /// As many as there are replicas at least.
+    package let brokers: Int
+    package let brokerDiskBytes: Double
+    package let postgresCores: Double
+    package let databaseBytesPerDay: Double
+    package let walBytesPerDay: Double
+    /// Connections to PostgreSQL, with each pool full.
+    package let connections: Int
+
+    private static let copiesMin = 2
+    private static let partitionsMin = 8
+    /// A pool of four, and one that listens.
+    private static let connectionsPerCopy = 5
+    /// Segments, indexes and a broker that is down.
+    private static let diskReserve = 1.3
+
+    package init(_ demand: CapacityDemand, _ costs: CapacityCosts) {
+        let rate = demand.peakRecordsPerSecond
+        func cores(_ microseconds: Double) -> Double { rate * microseconds / 1_000_000 }
+        workerCores = costs.workerMicroseconds.mapValues(cores)
+        copies = workerCores.mapValues { cores in
+            max(Self.copiesMin, Int((cores / demand.utilization).rounded(.up)))
+        }
+        let largest = copies.values.max() ?? Self.copiesMin
+        partitions = max(Self.partitionsMin, largest * 2)
+        // A follower writes what the leader has written: counted as much, which is more than it is.
+        brokerCores = cores(costs.brokerMicroseconds) * Double(demand.replication)
+        let forCores = brokerCores / demand.utilization / demand.brokerCores
+        brokers = max(demand.replication, Int(forCores.rounded(.up)))
+        let held = demand.recordsPerDay * demand.retentionDays * demand.kafkaBytesPerRecord
+        brokerDiskBytes =
+            held * Double(demand.replication) * Self.diskReserve / Double(brokers)
+        postgresCores = cores(costs.postgresMicroseconds)
+        databaseBytesPerDay =
+            demand.recordsPerDay * demand.newShare * demand.databaseBytesPerRecord
+        walBytesPerDay = demand.recordsPerDay * costs.walBytes
+        connections =
+            copies.filter { $0.key != .verify }.values.reduce(0, +) * Self.connectionsPerCopy
+    }
+}
