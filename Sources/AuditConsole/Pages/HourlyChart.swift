@@ -23,7 +23,8 @@ struct HourlyChart: Sendable {
 
     private static let width = 960.0
     private static let height = 240.0
-    private static let left = 56.0
+    /// For the numbers, beside the newest hour: that is what a narrow page shows first.
+    private static let right = 56.0
     private static let bottom = 24.0
     private static let top = 10.0
 
@@ -111,17 +112,17 @@ struct HourlyChart: Sendable {
             html.element(
                 "line",
                 [
-                    .class("rule"), HTML.Attribute("x1", Self.digits(Self.left)),
-                    HTML.Attribute("x2", Self.digits(Self.width)), HTML.Attribute("y1", height),
-                    HTML.Attribute("y2", height),
+                    .class("rule"), HTML.Attribute("x1", "0"),
+                    HTML.Attribute("x2", Self.digits(Self.width - Self.right)),
+                    HTML.Attribute("y1", height), HTML.Attribute("y2", height),
                 ],
                 text: ""
             )
             html.element(
                 "text",
                 [
-                    HTML.Attribute("x", Self.digits(Self.left - 8)), HTML.Attribute("y", height),
-                    HTML.Attribute("dy", "4"), HTML.Attribute("text-anchor", "end"),
+                    HTML.Attribute("x", Self.digits(Self.width - Self.right + 8)),
+                    HTML.Attribute("y", height), HTML.Attribute("dy", "4"),
                 ],
                 text: Figure.count(letters)
             )
@@ -129,11 +130,11 @@ struct HourlyChart: Sendable {
     }
 
     private func bars(_ html: inout HTML) {
-        let step = (Self.width - Self.left) / Double(max(hours.count, 1))
+        let step = (Self.width - Self.right) / Double(max(hours.count, 1))
         let bar = max(1, step - max(1, step * 0.18))
         for (column, hour) in hours.enumerated() {
             var below: Int64 = 0
-            let x = Self.left + Double(column) * step + (step - bar) / 2
+            let x = Double(column) * step + (step - bar) / 2
             for (index, series) in series.enumerated() {
                 guard let letters = series.letters[hour], letters > 0 else { continue }
                 let top = y(below + letters)
@@ -153,7 +154,7 @@ struct HourlyChart: Sendable {
     }
 
     private func labels(_ html: inout HTML) {
-        let step = (Self.width - Self.left) / Double(max(hours.count, 1))
+        let step = (Self.width - Self.right) / Double(max(hours.count, 1))
         let isLong = hours.count > 48
         for (column, hour) in hours.enumerated() {
             let ofDay = hour / Self.hourMilliseconds % 24
@@ -162,7 +163,7 @@ struct HourlyChart: Sendable {
             html.element(
                 "text",
                 [
-                    HTML.Attribute("x", Self.digits(Self.left + (Double(column) + 0.5) * step)),
+                    HTML.Attribute("x", Self.digits((Double(column) + 0.5) * step)),
                     HTML.Attribute("y", Self.digits(Self.height - 6)),
                     HTML.Attribute("text-anchor", "middle"),
                 ],
