@@ -18,7 +18,8 @@ final class MonitoringRig: Sendable {
     /// Starts all and waits until the traffic is settled, and scraped several times.
     init() async throws {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        let traffic = try DemoTraffic(seed: 5, bodyCount: 200, now: now)
+        // Enough that every kind of body that is refused is among them.
+        let traffic = try DemoTraffic(seed: 5, bodyCount: 400, now: now)
         server = try await PrivatePostgres.start()
         broker = try await OwnBroker.start(.mock)
         var setup = PipelineSetup(.mock)
