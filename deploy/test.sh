@@ -29,12 +29,13 @@ status=0
 if [ "$#" -gt 0 ]; then
     run_tests asked "$@" || status=$?
 else
-    # The tests of whole pipelines mostly wait for their processes, and take as long as all others.
-    # Nothing is built here, so that two may share the build folder without its lock.
-    run_tests pipelines --ignore-lock --filter '^IntegrationTests\.' &
-    pipelines=$!
-    run_tests others --ignore-lock --skip '^IntegrationTests\.' || status=$?
-    wait "$pipelines" || status=$?
+    # The tests of whole pipelines and of the workers' loop mostly wait, and take as long as all
+    # others. Nothing is built here, so that two may share the build folder without its lock.
+    waiting='^(IntegrationTests|WorkerTests)\.'
+    run_tests waiting --ignore-lock --filter "$waiting" &
+    beside=$!
+    run_tests others --ignore-lock --skip "$waiting" || status=$?
+    wait "$beside" || status=$?
 fi
 if [ "$status" != 0 ]; then
     # Once more at the end: who has only the last lines of a long log must see what failed.
