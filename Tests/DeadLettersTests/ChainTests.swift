@@ -313,6 +313,27 @@ extension ChainTests {
         #expect(report.chains.first?.letters == 4)
     }
 
+    @Test("a group that was set back has begun anew, and what it wrote twice is superseded")
+    func setBack() throws {
+        var chain = Chain([3, 5, 8, 13])
+        chain.append(8, after: .some(nil))
+        chain.append(13)
+        chain.append(21)
+        let report = try chain.reportWithHead(counted: 3)
+        #expect(Self.kinds(report) == ["begun_anew"])
+        #expect(report.chains.first?.letters == 5)
+        #expect(report.chains.first?.superseded == 2)
+    }
+
+    @Test("a group that was set back to the beginning has no finding")
+    func setBackToTheBeginning() throws {
+        var chain = Chain([3, 5])
+        chain.append(3, after: .some(nil), reason: .bundleMismatch)
+        for offset: Int64 in [5, 8] { chain.append(offset) }
+        let report = try chain.reportWithHead(counted: 3)
+        #expect(report.findings.isEmpty)
+    }
+
     @Test("what has no link, or is no dead letter, is named")
     func foreign() throws {
         var chain = Chain([3])

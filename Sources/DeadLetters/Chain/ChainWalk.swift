@@ -19,6 +19,7 @@ struct ChainWalk {
     /// From the last link to the first.
     private var path: [ChainLetter] = []
     private var onPath: Set<SHA256Digest> = []
+    private var idsOnPath: Set<String> = []
     private var uncommitted = 0
     private var superseded = 0
     private var isCut = false
@@ -64,6 +65,7 @@ struct ChainWalk {
         while let letter = current {
             path.append(letter)
             onPath.insert(letter.digest)
+            idsOnPath.insert(letter.id)
             current = letterBefore(letter)
         }
     }
@@ -119,9 +121,12 @@ struct ChainWalk {
     }
 
     /// Whether a letter is the end of an earlier piece of the chain.
+    ///
+    /// Where a group was set back, that piece goes on with letters that were written again since,
+    /// and the path holds their newer copies.
     private func isEarlierEnd(_ candidate: ChainLetter, than letter: ChainLetter) -> Bool {
-        guard !onPath.contains(candidate.digest), followers[candidate.digest] == nil,
-            !path.contains(where: { $0.id == candidate.id })
+        guard !onPath.contains(candidate.digest), !idsOnPath.contains(candidate.id),
+            followers[candidate.digest, default: []].allSatisfy({ idsOnPath.contains($0.id) })
         else { return false }
         return candidate.partition == letter.partition
             ? candidate.offset < letter.offset : candidate.sourceOffset < letter.sourceOffset
@@ -156,10 +161,9 @@ struct ChainWalk {
 
     /// Letters that the chain does not go on from.
     private mutating func checkRest() {
-        let ids = Set(path.map(\.id))
         let rest = byDigest.values.filter { !onPath.contains($0.digest) }
         for letter in rest.sorted(by: { ($0.partition, $0.offset) < ($1.partition, $1.offset) }) {
-            if ids.contains(letter.id) {
+            if idsOnPath.contains(letter.id) {
                 superseded += 1
             } else {
                 let isFork = letter.previous.map { onPath.contains($0) } ?? true
