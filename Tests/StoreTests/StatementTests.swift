@@ -14,11 +14,17 @@ import Testing
     {
         let options = try await PostgresServer.shared.migratedDatabase()
         let client = PostgresClient(options, connectionsMax: 1)
+        try await Self.checkAll(client)
+        await client.close()
+    }
+
+    /// Runs each statement on an empty schema, and takes it back.
+    static func checkAll(_ client: PostgresClient) async throws {
         _ = try await client.run(CatalogProjection.begin, 1)
         for (name, statement) in DeclaredStatements.all {
             do {
                 try await client.transaction { connection in
-                    try await Self.check(statement, name, on: connection)
+                    try await check(statement, name, on: connection)
                     throw Undone()
                 }
             } catch is Undone {
@@ -26,7 +32,6 @@ import Testing
                 Issue.record("\(name): \(error)\n\(statement.sql)")
             }
         }
-        await client.close()
     }
 
     private static func check(

@@ -75,12 +75,7 @@ extension PipelineTests {
                     #expect(offsets.code == 0, "\(offsets.notes)")
                     #expect(await pipeline.operate("recover", "feed").code == 0)
 
-                    try pipeline.startAll()
-                    try await pipeline.publish(upTo: 1)
-                    try await pipeline.settle()
-                    try await pipeline.expectRecovered()
-                    try await pipeline.expectFeedComplete()
-                    #expect(try await pipeline.endsOfAll() == [])
+                    try await pipeline.catchUp()
                 }
             }
         }
@@ -125,12 +120,7 @@ extension PipelineTests {
                     #expect(offsets.code == 0, "\(offsets.notes)")
                     #expect(await pipeline.operate("recover", "feed").code == 0)
 
-                    try pipeline.startAll()
-                    try await pipeline.publish(upTo: 1)
-                    try await pipeline.settle()
-                    try await pipeline.expectRecovered()
-                    try await pipeline.expectFeedComplete()
-                    #expect(try await pipeline.endsOfAll() == [])
+                    try await pipeline.catchUp()
                 }
             }
         }
@@ -154,6 +144,32 @@ extension PipelineTests {
                     await broker.remove()
                     throw error
                 }
+            }
+        }
+
+        @Test func `a group that was set back says that its chains of dead letters begin anew`()
+            async throws
+        {
+            try await RunningPipeline.run(PipelineSetup(.real), Self.traffic()) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish(upTo: 0.4)
+                try await pipeline.settle()
+                let instant = Date().formatted(
+                    Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+                )
+                try await pipeline.publish(upTo: 0.8)
+                try await pipeline.settle()
+                #expect(try await pipeline.endsOfAll() == [])
+                #expect(try await pipeline.findingsOfChains() == [])
+                let to = "--to=\(instant)"
+                let set = ["recover", "offsets", "--stage=verify", to, "--yes"]
+                #expect(await pipeline.operate(set).code == 0)
+
+                try await pipeline.catchUp()
+                // Once for each partition with letters of before.
+                let findings = try await pipeline.findingsOfChains()
+                #expect(findings == Array(repeating: "begun_anew", count: findings.count))
+                #expect((1...Int(pipeline.layout.partitions)).contains(findings.count))
             }
         }
 
@@ -191,30 +207,20 @@ extension PipelineTests {
 }
 
 extension RunningPipeline {
-    /// Runs `pipeline` on this cluster and database.
-    fileprivate func operate(
-        _ arguments: String...
-    ) async -> (code: Int32, output: String, notes: String) {
-        let transcript = ConsoleTranscript()
-        let code = await PipelineTool.tool.run(
-            arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [
-                    "DATABASE_URL": database.connectionString,
-                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-                    "KAFKA_TOPIC_PREFIX": layout.prefix, "KAFKA_GROUP_PREFIX": layout.prefix,
-                ],
-                executables: "/nowhere"
-            )
-        )
-        return (code, transcript.output, transcript.notes)
-    }
-
     fileprivate func count(_ table: String) async throws -> Int64 {
         try await withDatabase { connection in
             try await connection.query("SELECT count(*) FROM \(table)")[0].int8(0)
         }
+    }
+
+    /// Starts the workers, publishes what is left, and expects that nothing is missing in the end.
+    fileprivate func catchUp() async throws {
+        try startAll()
+        try await publish(upTo: 1)
+        try await settle()
+        try await expectRecovered()
+        try await expectFeedComplete()
+        #expect(try await endsOfAll() == [])
     }
 
     /// Expects the rows of an undisturbed run, and that the operators' tools find nothing.

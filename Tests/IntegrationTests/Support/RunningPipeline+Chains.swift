@@ -16,6 +16,20 @@ extension RunningPipeline {
     func expectChainsIntact(
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Int {
+        let (isIntact, report, text) = try await verifyChains()
+        #expect(isIntact, "\(text)", sourceLocation: sourceLocation)
+        let letters = report["chains"]?.elements.reduce(0) { sum, chain in
+            sum + Int(chain["letters"]?.int64 ?? 0)
+        }
+        return try #require(letters)
+    }
+    /// The kinds of all that `dead-letter verify` finds.
+    func findingsOfChains() async throws -> [String] {
+        let findings = try await verifyChains().report["findings"]
+        return findings?.elements.compactMap { $0["kind"]?.string } ?? []
+    }
+
+    private func verifyChains() async throws -> (isIntact: Bool, report: JSONValue, text: String) {
         let transcript = ConsoleTranscript()
         let code = await DeadLetterTool.run(
             ["verify", "--json"],
@@ -27,15 +41,7 @@ extension RunningPipeline {
             now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
             console: transcript.console()
         )
-        #expect(
-            code == 0,
-            "\(transcript.output)\(transcript.notes)",
-            sourceLocation: sourceLocation
-        )
         let report = try JSONDocument(parsing: Array(transcript.output.utf8)).root
-        let letters = report["chains"]?.elements.reduce(0) { sum, chain in
-            sum + Int(chain["letters"]?.int64 ?? 0)
-        }
-        return try #require(letters)
+        return (code == 0, report, "\(transcript.output)\(transcript.notes)")
     }
 }
