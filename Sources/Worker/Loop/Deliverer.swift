@@ -33,27 +33,25 @@ actor Deliverer {
     private func usable() -> KafkaProducer {
         guard let error = producer.fatalError else { return producer }
         note(error)
-        let old = producer
         do {
-            producer = try KafkaProducer(configuration: properties, handlers: handlers)
+            replace(by: try madeAnew())
         } catch {
             // The same properties were good before; the old one reports what it is given as failed.
             log.error("producer recreation failed, retrying", ["error": "\(error)"])
-            return old
         }
-        Task { _ = await old.close(deadline: .seconds(1)) }
         return producer
     }
 
-    /// Makes the producer anew, as certificates may have been replaced; nothing may be in flight.
-    func renew() {
-        do {
-            let old = producer
-            producer = try KafkaProducer(configuration: properties, handlers: handlers)
-            Task { _ = await old.close(deadline: .seconds(1)) }
-        } catch {
-            log.error("producer recreation failed, keeping it", ["error": "\(error)"])
-        }
+    /// Another producer of the same properties, with the certificates that are there now.
+    nonisolated func madeAnew() throws(KafkaError) -> KafkaProducer {
+        try KafkaProducer(configuration: properties, handlers: handlers)
+    }
+
+    /// Has the other producer write from now on; nothing may be in flight.
+    func replace(by other: KafkaProducer) {
+        let old = producer
+        producer = other
+        Task { _ = await old.close(deadline: .seconds(1)) }
     }
 
     /// A producer that may not write meets the same error as often as it is made.

@@ -66,7 +66,11 @@ extension WorkerLoop {
     /// It asks for all topics at once, because a question for one may create it.
     func checkTopics() async {
         let check = TopicCheck(configuration)
-        guard let admin = try? KafkaAdmin(configuration: adminProperties) else { return }
+        let made = await madeClient { () throws(KafkaError) in
+            // Those of the producer that concern the connection are good for any client.
+            try KafkaAdmin(configuration: configuration.producerProperties)
+        }
+        guard let admin = made else { return }
         var reported: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
@@ -149,10 +153,5 @@ extension WorkerLoop {
                 ]
             )
         }
-    }
-
-    /// Those of the producer that concern the connection are good for any client.
-    private var adminProperties: [String: String] {
-        configuration.producerProperties
     }
 }

@@ -38,18 +38,22 @@ extension WorkerLoop {
         }
     }
 
-    func startOutboxes() throws(KafkaError) -> [Task<Void, Never>] {
+    /// Those that could not be started because the worker is to stop are not among them.
+    func startOutboxes() async -> [Task<Void, Never>] {
         var tasks: [Task<Void, Never>] = []
         for outbox in stage.outboxes {
-            let service = try OutboxService(
-                outbox,
-                configuration,
-                faults,
-                metrics,
-                log,
-                mustStop: { [weak self] in self?.mustPause ?? true },
-                failed: { [weak self] error in await self?.checkOutdated(by: error) }
-            )
+            let service = await madeClient { () throws(KafkaError) in
+                try OutboxService(
+                    outbox,
+                    configuration,
+                    faults,
+                    metrics,
+                    log,
+                    mustStop: { [weak self] in self?.mustPause ?? true },
+                    failed: { [weak self] error in await self?.checkOutdated(by: error) }
+                )
+            }
+            guard let service else { break }
             tasks.append(Task { await service.run() })
         }
         return tasks

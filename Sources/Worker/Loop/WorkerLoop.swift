@@ -76,13 +76,11 @@ package final class WorkerLoop: Sendable {
     /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
     /// group.
     ///
-    /// Throws only for properties that librdkafka does not accept, before anything is read.
+    /// Throws only for properties that librdkafka does not accept, before anything is waited for.
     package func run() async throws(KafkaError) {
+        try checkConsumerProperties()
         await time.measure(.retry) { await waitForStage() }
-        time.begin(.retry)
-        let found = try await waitForCluster()
-        time.end(.retry)
-        guard let cluster = found else { return }
+        guard let cluster = await time.measure(.retry, { await waitForCluster() }) else { return }
         var checking = Task { await checkTopics() }
         let probing = Task { await probeWhileIdle() }
         defer {
@@ -94,12 +92,12 @@ package final class WorkerLoop: Sendable {
             if isRenewing.exchange(false, ordering: .acquiringAndReleasing) {
                 checking.cancel()
                 limitsSignal.send()
-                await deliverer.renew()
+                await renewDeliverer()
                 checking = Task { await checkTopics() }
             }
-            let outboxes = try startOutboxes()
+            let outboxes = await startOutboxes()
             let upkeep = startUpkeep()
-            try await runSessions(cluster)
+            await runSessions(cluster)
             await end(outboxes)
             await end(upkeep: upkeep)
             await restWhileOutdated()
@@ -108,10 +106,13 @@ package final class WorkerLoop: Sendable {
     }
 
     /// One consumer after the other, until the worker is to stop or has become outdated.
-    private func runSessions(_ cluster: String) async throws(KafkaError) {
+    private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
-            let session = try ConsumerSession(self, cluster: cluster)
+            let made = await madeClient { () throws(KafkaError) in
+                try ConsumerSession(self, cluster: cluster)
+            }
+            guard let session = made else { return }
             self.session.withLock { $0 = session }
             if mustPause { session.stop() }
             let start = ContinuousClock.now
@@ -214,15 +215,21 @@ package final class WorkerLoop: Sendable {
     }
 
     /// The brokers may come later too; nil when the worker is to stop before.
-    private func waitForCluster() async throws(KafkaError) -> String? {
-        var admin = try KafkaAdmin(configuration: configuration.producerProperties)
+    private func waitForCluster() async -> String? {
+        var admin: KafkaAdmin?
         var found: String?
         while !mustStop, found == nil {
             health.progressed()
             if isRenewing.load(ordering: .acquiring) {
-                await admin.close()
-                admin = try KafkaAdmin(configuration: configuration.producerProperties)
+                await admin?.close()
+                admin = nil
             }
+            if admin == nil {
+                admin = await madeClient { () throws(KafkaError) in
+                    try KafkaAdmin(configuration: configuration.producerProperties)
+                }
+            }
+            guard let admin else { return nil }
             do {
                 found = try await admin.clusterID(deadline: .seconds(2))
                 faults.succeeded(.connection)
@@ -230,7 +237,7 @@ package final class WorkerLoop: Sendable {
                 faults.failed(.connection, error)
             }
         }
-        await admin.close()
+        await admin?.close()
         return found
     }
 }

@@ -10,7 +10,9 @@ import Synchronization
 final class KafkaSecretReload: Sendable {
     private let loop: WorkerLoop
     private let log: Log
-    private let certificates: Mutex<[SHA256Digest?]>
+    /// What the clients were made of; nil where they may have been made of anything, as the files
+    /// did not fit together meanwhile.
+    private let certificates: Mutex<[SHA256Digest?]?>
 
     /// Takes what the files hold now for what the clients were made of.
     init(_ settings: SettingsValues, _ loop: WorkerLoop, _ log: Log) {
@@ -41,16 +43,16 @@ final class KafkaSecretReload: Sendable {
         let (old, identity) = (
             KafkaIdentity(former.kafkaProperties), KafkaIdentity(new.kafkaProperties)
         )
-        let contents = Self.contents(new)
         let mustRenew =
             !identity.differsInLoginAlone(from: old)
-            || contents != certificates.withLock { $0 }
+            || Self.contents(new) != certificates.withLock { $0 }
         if mustRenew {
             try check(properties)
         }
         KafkaIdentity.replace(old, by: identity)
         guard mustRenew else { return }
-        certificates.withLock { $0 = contents }
+        // Before any client is made: what changes while they are made is another replacement.
+        certificates.withLock { [contents = Self.contents(new)] in $0 = contents }
         log.notice("certificates replaced, connecting to Kafka anew")
         loop.renewClients()
     }
@@ -60,6 +62,7 @@ final class KafkaSecretReload: Sendable {
             let admin = try KafkaAdmin(configuration: properties)
             Task { await admin.close() }
         } catch {
+            certificates.withLock { $0 = nil }
             throw SettingsError(
                 problems: [SettingProblem(setting: "rdkafka", message: error.message)]
             )

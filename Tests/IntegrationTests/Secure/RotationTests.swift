@@ -1,7 +1,9 @@
 import Demonstration
 import Foundation
+import Kafka
 import Operations
 import Postgres
+import Records
 import Simulation
 import TestSupport
 import Testing
@@ -130,21 +132,52 @@ extension PipelineTests {
                     worker.log.events(Self.refused).count == 1
                 }
                 #expect(worker.isReady)
+                // Between the two files of a pair no client can be made: the worker waits.
+                try await takePlace(ofVerifyIn: pipeline) {
+                    !worker.process.isRunning
+                        || worker.get("/readyz")?.text.contains("key values mismatch") ?? false
+                }
+                try pipeline.requireRunning()
+                try install(good)
+                await eventually(within: .seconds(60), "it goes on with a pair") {
+                    worker.log.events(Self.renewed).count == 1 && worker.isReady
+                }
                 try install((stranger[certificate], stranger[key]))
                 await eventually(within: .seconds(60), "the new certificate is used") {
-                    worker.isUnready
+                    worker.log.events(Self.renewed).count >= 2 && worker.isUnready
                 }
                 try install(good)
                 await eventually(within: .seconds(60), "the good one is used again") {
-                    worker.isReady
+                    worker.log.events(Self.renewed).count >= 3 && worker.isReady
                 }
-                #expect(worker.log.events(Self.renewed).count == 2)
                 for stage in [StageDescription.dedupe, .link, .entitle] {
                     try pipeline.start(stage)
                 }
                 try await pipeline.publish(pipeline.traffic.items)
                 try await pipeline.expectNothingLost(try await pipeline.settle())
             }
+        }
+
+        /// Joins the group as the static member that a worker is, until the condition holds: the
+        /// worker's consumer is fenced, and it has to make another one.
+        private static func takePlace(
+            ofVerifyIn pipeline: RunningPipeline,
+            until condition: () -> Bool
+        ) async throws {
+            let consumer = try KafkaConsumer(
+                configuration: pipeline.cluster.client.merging([
+                    "group.id": "\(pipeline.layout.prefix)verify",
+                    "group.instance.id": "verify-place-1",
+                ]) { $1 }
+            )
+            try await consumer.subscribe([pipeline.layout.prefix + Topic.raw])
+            let end = ContinuousClock.now + .seconds(60)
+            while !condition(), ContinuousClock.now < end {
+                let wait = Duration.milliseconds(100)
+                _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: wait)
+            }
+            #expect(condition(), "the worker has made no consumer anew")
+            await consumer.close(deadline: .seconds(5))
         }
 
         private static let refused =
