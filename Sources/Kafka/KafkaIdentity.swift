@@ -44,9 +44,16 @@ package struct KafkaIdentity: Hashable, Sendable {
         Self.replacements.withLock { $0.newest[self] ?? self }
     }
 
+    /// Has a client sign in as what comes in the place of its identity, from now on.
     static func note(_ client: ClientHandle, _ identity: KafkaIdentity) {
         guard identity.properties["sasl.password"] != nil else { return }
-        replacements.withLock { $0.add(client, identity) }
+        // It may have been replaced while the client was made.
+        let newest = replacements.withLock { replacements in
+            let newest = replacements.newest[identity] ?? identity
+            replacements.add(client, newest)
+            return newest
+        }
+        if newest != identity { client.signIn(as: newest) }
     }
 
     private static let replacements = Mutex(Replacements())
@@ -95,6 +102,7 @@ extension ClientHandle {
             let password = identity.properties["sasl.password"],
             let error = unsafe rd_kafka_sasl_set_credentials(pointer, name, password)
         else { return }
+        // librdkafka knows one error alone, a name or password that is nil.
         unsafe rd_kafka_error_destroy(error)
     }
 }
