@@ -195,6 +195,21 @@ import Worker
         _ = try await rig.text(asked + "'450 days')::text")
     }
 
+    @Test func `an archive of nothing leaves no file, and no moment that cannot be asked about`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        #expect(try await rig.archive().values.allSatisfy { $0 == 0 })
+        #expect(rig.files.isEmpty)
+        #expect(try await rig.worker.count("history_archives") == 0)
+        _ = try await rig.text(
+            """
+            SELECT had_entitlement(
+                'anna', 'pro', to_timestamp(0.5), now() - interval '500 days')::text
+            """
+        )
+    }
+
     @Test func `what waits to be published stays`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)

@@ -39,7 +39,8 @@ final class ArchiveFile {
     private let handle: FileHandle
     private var isEmpty = true
 
-    /// Makes the folder, and a file in it that was not there.
+    /// Makes the folder, and a file in it that was not there; both are found again after a power
+    /// cut.
     init(folder: String, table: HistoryArchiving.Table, before: StoredTime) throws(CommandError) {
         let files = FileManager.default
         let stamp = CalendarDate.day(milliseconds: before.milliseconds)
@@ -55,6 +56,19 @@ final class ArchiveFile {
             let handle = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.unavailable, "cannot write \(path)") }
         self.handle = handle
+        try Self.synchronize(folder: folder)
+        try Self.synchronize(folder: URL(filePath: folder).deletingLastPathComponent().path)
+    }
+
+    /// Has the names in a folder on disk: those of new files are not before (fsync(2)).
+    private static func synchronize(folder: String) throws(CommandError) {
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(filePath: folder))
+            try handle.synchronize()
+            try handle.close()
+        } catch {
+            throw CommandError(ExitCode.unavailable, "cannot write \(folder) to disk: \(error)")
+        }
     }
 
     deinit { try? handle.close() }

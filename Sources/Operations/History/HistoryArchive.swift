@@ -46,17 +46,12 @@ package struct HistoryArchive {
 
     private func move(to folder: String, _ report: (Int64) -> Void) async throws -> ArchivedTable {
         let file = try ArchiveFile(folder: folder, table: table, before: before)
-        do {
-            let archive = HistoryArchiving.Archive(table: table, before: before, file: file.path)
-            let number = try await connection.run(HistoryArchiving.begin, archive)[0]
-            try file.write(ArchiveHeader(number: number, table: table).line)
-            let count = try await move(to: file, report)
+        defer { file.removeIfEmpty() }
+        let (number, count) = try await move(to: file, report)
+        if let number {
             _ = try await connection.run(HistoryArchiving.finish, (number, count))
-            return ArchivedTable(table: table, rowCount: count, file: file.path)
-        } catch {
-            file.removeIfEmpty()
-            throw error
         }
+        return ArchivedTable(table: table, rowCount: count, file: number.map { _ in file.path })
     }
 
     private func count(_ report: (Int64) -> Void) async throws -> Int64 {
@@ -72,21 +67,43 @@ package struct HistoryArchive {
         return count
     }
 
-    private func move(to file: ArchiveFile, _ report: (Int64) -> Void) async throws -> Int64 {
+    /// - Returns: the archive's number, nil where no row was old enough, and how many rows it has.
+    private func move(
+        to file: ArchiveFile,
+        _ report: (Int64) -> Void
+    ) async throws -> (number: Int64?, count: Int64) {
+        var number: Int64?
         var count: Int64 = 0
         for step in try await steps() {
             while true {
+                let begun = number
                 let taken = try await connection.transaction(deadline: Self.stepDeadline) {
                     let taken = try await take(step, on: $0)
+                    let number = taken.lines.isEmpty ? begun : try await begin(begun, file, on: $0)
                     try file.write(taken.lines)
-                    return taken
+                    return (number: number, lines: taken.lines.count, found: taken.found)
                 }
-                count += Int64(taken.lines.count)
+                number = taken.number
+                count += Int64(taken.lines)
                 report(count)
                 if taken.found < HistoryArchiving.rowsPerTransaction { break }
             }
         }
-        return count
+        return (number, count)
+    }
+
+    /// Writes down with the first rows that there is an archive: where there are none, nothing is
+    /// missing from the history.
+    private func begin(
+        _ number: Int64?,
+        _ file: ArchiveFile,
+        on transaction: PostgresConnection
+    ) async throws -> Int64 {
+        if let number { return number }
+        let archive = HistoryArchiving.Archive(table: table, before: before, file: file.path)
+        let number = try await transaction.run(HistoryArchiving.begin, archive)[0]
+        try file.write(ArchiveHeader(number: number, table: table).line)
+        return number
     }
 
     private func steps() async throws -> [HistoryArchiving.Step] {
