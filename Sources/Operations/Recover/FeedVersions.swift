@@ -1,13 +1,13 @@
 import JSON
 import Kafka
-import Postgres
+package import Postgres
 import Records
-import Settings
+package import Settings
 import Store
 import Worker
 
 /// Compares the versions that the feed's topics hold with those that the database gives out.
-struct FeedVersions {
+package struct FeedVersions {
     private static let readDeadline = Duration.seconds(24 * 3_600)
     private static let usersPerTransaction = 500
     /// How much waits for entitle-worker at most.
@@ -15,9 +15,13 @@ struct FeedVersions {
     private static let backlogPause = Duration.milliseconds(200)
 
     private let settings: SettingsValues
+    private let stallMax: Duration
 
-    init(_ settings: SettingsValues) {
+    /// - Parameter stallMax: how long `republish` waits for entitle-worker to publish more than
+    ///   comes in.
+    package init(_ settings: SettingsValues, stallMax: Duration = .seconds(60)) {
         self.settings = settings
+        self.stallMax = stallMax
     }
 
     /// The newest version of each user in the topics.
@@ -63,22 +67,41 @@ struct FeedVersions {
 
     /// Puts all users' newest states into the outbox, no faster than it empties.
     ///
+    /// Throws `CommandError` where entitle-worker publishes nothing for a while.
+    ///
     /// - Returns: how many users.
-    func republish(
+    package func republish(
         on connection: PostgresConnection,
         report: (Int64) -> Void
     ) async throws -> Int64 {
         var total: Int64 = 0
         var last = ""
         while true {
-            while try await connection.run(OutboxTable.backlog)[0].count > Self.backlogMax {
-                try await Task.sleep(for: Self.backlogPause)
-            }
+            try await waitForRoom(on: connection)
             let queued = try await connection.run(FeedRecovery.queue, last)[0]
             guard let next = queued.last else { return total }
             total += queued.count
             last = next
             report(total)
+        }
+    }
+    private func waitForRoom(on connection: PostgresConnection) async throws {
+        var last = Int64.max
+        var progressed = ContinuousClock.now
+        while true {
+            let waiting = try await connection.run(OutboxTable.backlog)[0].count
+            if waiting <= Self.backlogMax { return }
+            if waiting < last { progressed = .now }
+            last = waiting
+            guard ContinuousClock.now - progressed < stallMax else {
+                throw CommandError(
+                    ExitCode.unavailable,
+                    "\(Quantity.counted(waiting, "change")) wait to be published and get no fewer "
+                        + "within \(stallMax.components.seconds) s: start entitle-worker, and run "
+                        + "the command again"
+                )
+            }
+            try await Task.sleep(for: Self.backlogPause)
         }
     }
 }
