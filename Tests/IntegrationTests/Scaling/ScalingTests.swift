@@ -2,14 +2,14 @@ import Foundation
 import Kafka
 import Operations
 import Simulation
-import Synchronization
 import TestSupport
 import Testing
 import Topology
 import Worker
 
 extension PipelineTests {
-    /// From one copy to eight and back, and more partitions, under load.
+    /// More copies and fewer again, of one stage while the others stay, and more partitions, under
+    /// load.
     ///
     /// Run by deploy/rehearsal.sh, as it is a whole machine's work for minutes.
     @Suite(
@@ -21,155 +21,136 @@ extension PipelineTests {
         .needsRealKafka
     )
     struct ScalingTests {
-        private static let copies = 8
         private static let pauseMax = Duration.seconds(5)
+        private static let sessionTimeout = Duration.seconds(10)
 
         @Test func `copies and partitions come and go under load, and no partition waits long`()
             async throws
         {
-            let traffic = try DemoTraffic(
-                seed: 23,
-                bodyCount: 600,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
-            var setup = PipelineSetup(.real)
-            setup.partitions = Int32(Self.copies)
-            setup.environment["BATCH_RECORDS_MAX"] = "50"
+            let copies = 8
+            var setup = Self.setup(partitions: copies)
             // A minute by default until new partitions are seen.
             setup.environment["RDKAFKA_TOPIC_METADATA_REFRESH_INTERVAL_MS"] = "2000"
-            try await RunningPipeline.run(setup, traffic) { pipeline in
-                let isOver = Flag()
-                let pauses = CommitPauses()
-                try pipeline.startAll()
-                try await Self.waitUntilShared(pipeline, partitions: Self.copies, copies: 1)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        try await pipeline.publishSteadily(until: { isOver.isRaised })
-                    }
-                    group.addTask { try await pauses.watch(pipeline, until: { isOver.isRaised }) }
-                    for stage in Topology.stages {
-                        try await Self.scale(stage, pipeline)
-                    }
-                    try await Self.addPartitions(pipeline)
-                    isOver.raise()
-                    try await group.waitForAll()
+            try await Self.run(setup) { pipeline, pauses in
+                for stage in Topology.stages {
+                    let more = try (2...copies).map { _ in try pipeline.start(stage) }
+                    try await pipeline.waitUntilShared(copies: copies, of: [stage])
+                    try await Self.stop(more, pipeline)
+                    try await pipeline.waitUntilShared(copies: 1, of: [stage])
                 }
-                try await pipeline.expectNothingLost(try await pipeline.settle())
-                #expect(try await pipeline.endsOfAll().isEmpty)
-                for (stage, pause) in pauses.longest.sorted(by: { $0.key.name < $1.key.name }) {
+                try await Self.addPartitions(pipeline, copies + 4)
+                let longest = try await pauses.take()
+                for (stage, pause) in longest.sorted(by: { $0.key.name < $1.key.name }) {
                     print("longest pause of a partition of \(stage.name): \(pause)")
                     #expect(pause < Self.pauseMax, "\(stage.name)")
                 }
             }
         }
 
-        /// Seven more copies of one stage, and when each has its share, away with them.
-        private static func scale(
-            _ stage: StageDescription,
-            _ pipeline: RunningPipeline
+        /// A static member that stops leaves its partitions to nobody until its session has ended,
+        /// so that a restart moves none.
+        @Test func `static copies come, restart and go, and partitions wait for a session at most`()
+            async throws
+        {
+            var setup = Self.setup(partitions: 6)
+            setup.hasStaticMembers = true
+            setup.sessionTimeout = Self.sessionTimeout
+            try await Self.run(setup) { pipeline, pauses in
+                for stage in Topology.stages {
+                    var more = try (2...3).map { try pipeline.start(stage, place: $0) }
+                    try await pipeline.waitUntilShared(copies: 3, of: [stage])
+                    try await Self.expect(pauses, stage, "1 to 3 copies", Self.pauseMax)
+
+                    try await pipeline.stop(more.removeLast())
+                    more.append(try pipeline.start(stage, place: 3))
+                    try await pipeline.waitUntilShared(copies: 3, of: [stage])
+                    try await Self.expect(pauses, stage, "a restart", Self.pauseMax)
+
+                    try await Self.stop(more, pipeline)
+                    try await pipeline.waitUntilShared(copies: 1, of: [stage])
+                    let pauseMax = Self.sessionTimeout + Self.pauseMax
+                    try await Self.expect(pauses, stage, "3 to 1 copies", pauseMax)
+                }
+            }
+        }
+
+        private static func setup(partitions: Int) -> PipelineSetup {
+            var setup = PipelineSetup(.real)
+            setup.partitions = Int32(partitions)
+            setup.environment["BATCH_RECORDS_MAX"] = "50"
+            return setup
+        }
+
+        /// Runs one copy of each worker under load, and expects afterwards that nothing was lost.
+        private static func run(
+            _ setup: PipelineSetup,
+            _ body: (RunningPipeline, CommitPauses) async throws -> Void
         ) async throws {
-            let more = try (2...copies).map { _ in try pipeline.start(stage) }
-            try await waitUntilShared(pipeline, partitions: copies, copies: copies, of: [stage])
+            let traffic = try DemoTraffic(
+                seed: 23,
+                bodyCount: 600,
+                now: Int64(Date().timeIntervalSince1970 * 1_000)
+            )
+            try await RunningPipeline.run(setup, traffic) { pipeline in
+                let isOver = Flag()
+                let pauses = CommitPauses()
+                try pipeline.startAll()
+                try await pipeline.waitUntilShared(copies: 1)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await pipeline.publishSteadily(until: { isOver.isRaised })
+                    }
+                    group.addTask { try await pauses.watch(pipeline, until: { isOver.isRaised }) }
+                    try await body(pipeline, pauses)
+                    isOver.raise()
+                    try await group.waitForAll()
+                }
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+                #expect(try await pipeline.endsOfAll().isEmpty)
+            }
+        }
+
+        private static func stop(_ copies: [WorkerCopy], _ pipeline: RunningPipeline) async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for copy in more {
+                for copy in copies {
                     group.addTask { try await pipeline.stop(copy) }
                 }
                 try await group.waitForAll()
             }
-            try await waitUntilShared(pipeline, partitions: copies, copies: 1, of: [stage])
         }
 
-        private static func addPartitions(_ pipeline: RunningPipeline) async throws {
-            let partitions = copies + 4
+        /// Prints the longest pause since the last time, of this stage and of those that stayed.
+        private static func expect(
+            _ pauses: CommitPauses,
+            _ stage: StageDescription,
+            _ what: String,
+            _ pauseMax: Duration
+        ) async throws {
+            let longest = try await pauses.take()
+            let pause = longest[stage] ?? .zero
+            let others = longest.filter { $0.key != stage }.values.max() ?? .zero
+            print("\(stage.name), static members, \(what): \(pause), the other stages \(others)")
+            #expect(pause < pauseMax, "\(stage.name), \(what)")
+            #expect(others < Self.pauseMax, "the others while \(stage.name): \(what)")
+        }
+
+        private static func addPartitions(
+            _ pipeline: RunningPipeline,
+            _ partitions: Int
+        ) async throws {
+            let before = Int(pipeline.layout.partitions)
             var layout = pipeline.layout
             layout.partitions = Int32(partitions)
             let report = try await TopicDeployment(pipeline.admin, layout)
                 .run(isAltering: false, isAddingPartitions: true)
             #expect(report.extended.count == Topology.stages.count)
-            try await waitUntilShared(pipeline, partitions: partitions, copies: 1)
+            try await pipeline.waitUntilShared(partitions: partitions, copies: 1)
             let isUsed = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
                 try await pipeline.reconciliation().stages.dropFirst().allSatisfy { account in
-                    account.partitions.dropFirst(copies).contains { $0.committed ?? 0 > 0 }
+                    account.partitions.dropFirst(before).contains { $0.committed ?? 0 > 0 }
                 }
             }
             #expect(isUsed, "new partitions are written to and read")
-        }
-
-        private static func waitUntilShared(
-            _ pipeline: RunningPipeline,
-            partitions: Int,
-            copies: Int,
-            of stages: [StageDescription] = Topology.stages
-        ) async throws {
-            for stage in stages {
-                var shares: [Int] = []
-                let isShared = await becomesTrue(within: .seconds(120), every: .milliseconds(100)) {
-                    shares = pipeline.copies.filter { $0.stage == stage }
-                        .compactMap { $0.metric("assigned_partitions").map { Int($0) } }
-                    return shares.reduce(0, +) == partitions
-                        && shares.filter { $0 > 0 }.count == copies
-                }
-                guard isShared else {
-                    throw PipelineFailure(
-                        "\(stage.name)'s partitions are shared out as \(shares)"
-                    )
-                }
-            }
-        }
-    }
-}
-
-/// How long partitions with records that wait have committed nothing.
-private final class CommitPauses: Sendable {
-    private struct Key: Hashable {
-        let stage: StageDescription
-        let partition: Int32
-    }
-
-    private struct State {
-        var settled: [Key: Int64] = [:]
-        var moved: [Key: ContinuousClock.Instant] = [:]
-        var longest: [StageDescription: Duration] = [:]
-    }
-
-    private let state = Mutex(State())
-
-    var longest: [StageDescription: Duration] { state.withLock(\.longest) }
-
-    func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async throws {
-        _ = try await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
-            let reconciliation = try await pipeline.reconciliation()
-            let now = ContinuousClock.now
-            state.withLock { state in
-                for account in reconciliation.stages {
-                    for partition in account.partitions {
-                        let key = Key(stage: account.stage, partition: partition.partition)
-                        Self.add(key, partition, at: now, to: &state)
-                    }
-                }
-            }
-            return isOver()
-        }
-    }
-
-    private static func add(
-        _ key: Key,
-        _ partition: PartitionAccount,
-        at now: ContinuousClock.Instant,
-        to state: inout State
-    ) {
-        let committed = partition.committed ?? 0
-        let hasMoved = state.settled[key] != committed
-        if let since = state.moved[key] {
-            let pause = now - since
-            state.longest[key.stage] = max(state.longest[key.stage] ?? .zero, pause)
-        }
-        state.settled[key] = committed
-        if partition.lag == 0 {
-            // Nothing waits: a pause begins with the next record.
-            state.moved[key] = nil
-        } else if hasMoved || state.moved[key] == nil {
-            state.moved[key] = now
         }
     }
 }

@@ -14,6 +14,8 @@ struct PipelineSetup: Sendable {
     var ownServer: PrivatePostgres?
     /// On the server of the test's own; made where it is not the server's first one.
     var database = "postgres"
+    /// How far the database is migrated; nil for the newest version.
+    var schemaVersion: Int?
     var partitions: Int32 = 4
     /// The mock holds a first join for 3 s and loses members whose session ends before.
     var sessionTimeout: Duration = .seconds(10)

@@ -46,7 +46,8 @@ final class RunningPipeline: Sendable {
         database = try await TestDatabase.make(
             for: traffic,
             on: setup.ownServer,
-            named: setup.database
+            named: setup.database,
+            schemaVersion: setup.schemaVersion
         )
         folder =
             FileManager.default.temporaryDirectory
@@ -138,9 +139,15 @@ final class RunningPipeline: Sendable {
 extension RunningPipeline {
     /// Starts one more copy of a worker.
     ///
-    /// - Parameter place: of a static member, which keeps it over its restarts.
+    /// - Parameters:
+    ///   - place: of a static member, which keeps it over its restarts.
+    ///   - programs: the folder of the executables.
     @discardableResult
-    func start(_ stage: StageDescription, place: Int = 1) throws -> WorkerCopy {
+    func start(
+        _ stage: StageDescription,
+        place: Int = 1,
+        programs: String = BuiltWorkers.folder
+    ) throws -> WorkerCopy {
         let number = state.withLock { state in
             state.started[stage, default: 0] += 1
             return state.started[stage, default: 0]
@@ -148,6 +155,7 @@ extension RunningPipeline {
         let copy = try WorkerCopy(
             stage,
             name: "\(stage.name)-\(number)",
+            programs: programs,
             settings: settingsPath,
             folder: folder,
             environment: environment(of: "\(stage.name)-place-\(place)", stage)

@@ -7,15 +7,21 @@ import TestSupport
 
 /// A database of one test, with the tables, the traffic's catalog and its links.
 enum TestDatabase {
-    /// - Parameter server: nil for the one of this run.
+    /// - Parameters:
+    ///   - server: nil for the one of this run.
+    ///   - schemaVersion: nil for the newest.
     static func make(
         for traffic: DemoTraffic,
         on server: PrivatePostgres?,
-        named name: String
+        named name: String,
+        schemaVersion: Int? = nil
     ) async throws -> PostgresOptions {
         guard let server else {
-            let options = try await PostgresServer.shared.migratedDatabase()
-            try await fill(options, traffic, isMigrated: true)
+            let options =
+                schemaVersion == nil
+                ? try await PostgresServer.shared.migratedDatabase()
+                : try await PostgresServer.shared.emptyDatabase()
+            try await fill(options, traffic, schemaVersion)
             return options
         }
         var options = PostgresOptions(
@@ -28,20 +34,21 @@ enum TestDatabase {
             }
             options.connectionString = server.connectionString(database: name)
         }
-        try await fill(options, traffic, isMigrated: false)
+        try await fill(options, traffic, schemaVersion)
         return options
     }
 
     private static func fill(
         _ options: PostgresOptions,
         _ traffic: DemoTraffic,
-        isMigrated: Bool
+        _ schemaVersion: Int?
     ) async throws {
         let connection = try await PostgresConnection.connect(options)
         do {
-            if !isMigrated {
-                _ = try await Migrator(PostgresServer.migrations.migrations()).run(on: connection)
-            }
+            let migrations = try PostgresServer.migrations.migrations()
+            // Those that are applied already are only compared.
+            _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count)))
+                .run(on: connection)
             _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         } catch {

@@ -10,10 +10,13 @@ struct WorkerCopy: Sendable {
     let logPath: String
     let process: ChildProcess
 
-    /// - Parameter name: unique among all copies that a test ever starts.
+    /// - Parameters:
+    ///   - name: unique among all copies that a test ever starts.
+    ///   - programs: the folder of the executables.
     init(
         _ stage: StageDescription,
         name: String,
+        programs: String,
         settings: String,
         folder: String,
         environment: [String: String]
@@ -22,7 +25,7 @@ struct WorkerCopy: Sendable {
         self.name = name
         logPath = "\(folder)/\(name).log"
         process = try ChildProcess(
-            executable: BuiltWorkers.path(of: stage),
+            executable: "\(programs)/\(stage.program)",
             arguments: ["--config", settings],
             environment: environment,
             standardOutput: .file(path: logPath),

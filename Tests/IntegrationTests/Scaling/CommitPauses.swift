@@ -1,0 +1,72 @@
+import Operations
+import Synchronization
+import TestSupport
+import Worker
+
+/// How long partitions with records that wait have committed nothing.
+final class CommitPauses: Sendable {
+    private struct Key: Hashable {
+        let stage: StageDescription
+        let partition: Int32
+    }
+
+    private struct State {
+        var settled: [Key: Int64] = [:]
+        var moved: [Key: ContinuousClock.Instant] = [:]
+        var longest: [StageDescription: Duration] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits until no partition pauses, so that each pause counts where it began.
+    ///
+    /// - Returns: the longest pause of a partition of each stage, since this was asked last.
+    func take() async throws -> [StageDescription: Duration] {
+        let isOver = await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
+            let now = ContinuousClock.now
+            return state.withLock { $0.moved.values.allSatisfy { now - $0 < .seconds(1) } }
+        }
+        guard isOver else { throw PipelineFailure("partitions with records commit nothing") }
+        return state.withLock { state in
+            defer { state.longest = [:] }
+            return state.longest
+        }
+    }
+
+    func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async throws {
+        _ = try await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
+            let reconciliation = try await pipeline.reconciliation()
+            let now = ContinuousClock.now
+            state.withLock { state in
+                for account in reconciliation.stages {
+                    for partition in account.partitions {
+                        let key = Key(stage: account.stage, partition: partition.partition)
+                        Self.add(key, partition, at: now, to: &state)
+                    }
+                }
+            }
+            return isOver()
+        }
+    }
+
+    private static func add(
+        _ key: Key,
+        _ partition: PartitionAccount,
+        at now: ContinuousClock.Instant,
+        to state: inout State
+    ) {
+        let committed = partition.committed ?? 0
+        let hasMoved = state.settled[key] != committed
+        if let since = state.moved[key] {
+            let pause = now - since
+            state.longest[key.stage] = max(state.longest[key.stage] ?? .zero, pause)
+        }
+        state.settled[key] = committed
+        if partition.lag == 0 {
+            // Nothing waits: a pause begins with the next record.
+            state.moved[key] = nil
+        } else if hasMoved || state.moved[key] == nil {
+            state.moved[key] = now
+        }
+    }
+}
