@@ -72,11 +72,12 @@ package struct AccessPlan: Sendable {
             + Topology.stages.map { group(name, .describe, groupPrefix + $0.name) }
     }
 
-    /// The commands of `pipeline`: they make topics, read them all, and publish bodies.
+    /// The commands of `pipeline`: they make topics and give them partitions, read them all, and
+    /// publish bodies.
     private var operations: [KafkaAccessRule] {
         let name = DatabaseRole.operations.name
         let all: [KafkaAccessRule.Operation] = [
-            .create, .describe, .describeConfigs, .alterConfigs, .read,
+            .create, .alter, .describe, .describeConfigs, .alterConfigs, .read,
         ]
         return all.map {
             KafkaAccessRule(principal(name), may: $0, .topic, prefix, isPrefix: true)
