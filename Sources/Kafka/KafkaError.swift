@@ -82,7 +82,11 @@ extension KafkaError: Equatable {
 }
 
 extension KafkaError: CustomStringConvertible {
-    package var description: String { "\(name): \(message)" }
+    package var description: String {
+        let text = "\(name): \(message)"
+        guard code == .unauthorized else { return text }
+        return text + " (the principal that is signed in lacks this right: see 'pipeline grants')"
+    }
 }
 
 extension KafkaError {

@@ -1,6 +1,8 @@
 import Foundation
 package import HTTP
+import Postgres
 import Settings
+import Store
 import Worker
 
 /// The web console: what stands between a request and its page.
@@ -123,15 +125,27 @@ package final class AuditConsole: Sendable {
             }
         } catch {
             log.warning("page not answered", ["error": .string("\(error)")])
-            return page(
-                .notice(
-                    "Not available now",
-                    status: 503,
-                    "The database or Kafka did not answer as expected. Nothing was changed unless "
-                        + "the history says so; try again. The console's log has the cause."
-                )
+            return page(Self.unanswered(error))
+        }
+    }
+
+    private static func unanswered(_ error: any Error) -> Page {
+        let sqlState = (error as? PostgresError)?.sqlState
+        guard sqlState != .insufficientPrivilege else {
+            return .notice(
+                "Not allowed to this console",
+                status: 403,
+                "The console's own role in the database lacks the right to do this. Nothing was "
+                    + "changed. An operator of the console has to run it as "
+                    + "\(ServeCommand.role.name): see 'pipeline grants'."
             )
         }
+        return .notice(
+            "Not available now",
+            status: 503,
+            "The database or Kafka did not answer as expected. Nothing was changed unless "
+                + "the history says so; try again. The console's log has the cause."
+        )
     }
 
     private static let foreignForm = Page.notice(

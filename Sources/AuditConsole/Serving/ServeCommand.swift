@@ -1,5 +1,6 @@
 package import DeadLetters
 import Settings
+import Store
 import Worker
 
 /// The commands of the `dead-letter` tool that belong to the console.
@@ -12,6 +13,7 @@ package enum ConsoleCommands {
 /// `dead-letter serve`: the console until a signal ends it.
 enum ServeCommand: DeadLetterCommand {
     static let name = "serve"
+    static let role = DatabaseRole.replay
 
     private static let overrides: [(option: CommandOption, setting: SettingDeclaration)] = [
         (

@@ -7,6 +7,7 @@ import Store
 /// `dead-letter redact`: removes the original from a dead letter.
 enum RedactCommand: DeadLetterCommand {
     static let name = "redact"
+    static let role = DatabaseRole.replay
 
     static var syntax: CommandSyntax {
         syntax(
@@ -79,7 +80,7 @@ enum RedactCommand: DeadLetterCommand {
         let producer = try KafkaProducer(
             configuration: DeadLetterSettings.clientProperties(context.values)
         )
-        let failure = await producer.send([record]).failures[0]
+        let failure = await producer.send([record]).failures[0].map { producer.fatalError ?? $0 }
         await producer.close(deadline: deadline)
         guard let failure else { return }
         throw CommandError(

@@ -162,7 +162,8 @@ extension ReplayRun {
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
-                    failure = error
+                    // Of a producer that can do no more the first cause tells what to do.
+                    failure = producer.fatalError ?? error
                     continue
                 }
                 let why = "the broker refused it: \(error.name)"

@@ -7,12 +7,16 @@ package import Store
 package protocol DeadLetterCommand: SendableMetatype {
     static var name: String { get }
     static var syntax: CommandSyntax { get }
+    /// The role of `pipeline grants` whose rights the whole command takes.
+    static var role: DatabaseRole { get }
 
     /// Performs the command and returns its exit code.
     static func run(_ context: ToolContext) async throws -> Int32
 }
 
 extension DeadLetterCommand {
+    package static var role: DatabaseRole { .auditor }
+
     /// The command's syntax with the options that all commands have.
     package static func syntax(
         _ summary: String,

@@ -66,7 +66,7 @@ package enum DeadLetterTool {
             console.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
             return ExitCode.usage
         } catch {
-            console.note("\(name): \(text(error))")
+            console.note("\(name): \(text(error, command))")
             return exitCode(error)
         }
     }
@@ -85,12 +85,18 @@ package enum DeadLetterTool {
         }
     }
 
-    private static func text(_ error: any Error) -> String {
+    private static func text(
+        _ error: any Error,
+        _ command: any DeadLetterCommand.Type
+    ) -> String {
         switch error {
         case let error as SettingsError:
             error.problems.map(\.description).joined(separator: "\n")
         case let error as PostgresError where error.sqlState == .undefinedTable:
             "the database lacks the schema: run 'pipeline migrate'"
+        case let error as PostgresError where error.sqlState == .insufficientPrivilege:
+            "\(error)\n'\(name) \(command.name)' takes the rights of the role "
+                + "\(command.role.name), or of one that has them too: see 'pipeline grants'"
         default: "\(error)"
         }
     }

@@ -30,6 +30,8 @@ protocol DecisionCommand: DeadLetterCommand {
 }
 
 extension DecisionCommand {
+    static var role: DatabaseRole { .investigator }
+
     static var syntax: CommandSyntax {
         syntax(
             summary + " Written into the history with who, when and why; nothing is deleted.",

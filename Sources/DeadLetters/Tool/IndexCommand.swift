@@ -5,6 +5,7 @@ import Store
 /// `dead-letter index`: keeps the index of the dead-letter topic.
 enum IndexCommand: DeadLetterCommand {
     static let name = "index"
+    static let role = DatabaseRole.deadLetterIndex
 
     static var syntax: CommandSyntax {
         syntax(

@@ -7,6 +7,7 @@ import Store
 /// `dead-letter show`: one dead letter whole, the original included.
 enum ShowCommand: DeadLetterCommand {
     static let name = "show"
+    static let role = DatabaseRole.investigator
 
     static var syntax: CommandSyntax {
         syntax(

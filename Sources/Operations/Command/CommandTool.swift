@@ -171,6 +171,13 @@ extension CommandError {
                 ExitCode.configuration,
                 "the database lacks the schema: run '\(PipelineTool.name) migrate'"
             )
+        case let error as PostgresError where error.sqlState == .insufficientPrivilege:
+            self.init(
+                ExitCode.configuration,
+                "\(error)\nthe commands take the rights of the role "
+                    + "\(DatabaseRole.operations.name), 'migrate' and 'grants' those of the "
+                    + "schema's owner: see '\(PipelineTool.name) grants'"
+            )
         case let error as PostgresError where error.fault == .operator:
             self.init(ExitCode.configuration, error.description)
         case is MigrationError:

@@ -51,7 +51,8 @@ package struct Publisher {
 
     private mutating func settle() async {
         guard let (delivery, origins) = underWay else { return }
-        report.add(await delivery.report(), origins: origins)
+        let delivered = await delivery.report()
+        report.add(delivered, origins: origins, cause: producer.fatalError)
         underWay = nil
     }
 }
@@ -79,13 +80,14 @@ package struct PublishReport: Sendable {
     /// Whether the cluster, not a body, is to blame for a failure.
     package private(set) var isClusterAtFault = false
 
-    mutating func add(_ report: DeliveryReport, origins: [String]) {
+    /// - Parameter cause: why the producer can do no more; nil while it can.
+    mutating func add(_ report: DeliveryReport, origins: [String], cause: KafkaError?) {
         acknowledgedCount += origins.count - report.failures.count
         failedCount += report.failures.count
         for (index, error) in report.failures.sorted(by: { $0.key < $1.key }) {
             isClusterAtFault = isClusterAtFault || !error.isRecordFault
             guard failures.count < Self.failuresMax else { continue }
-            failures.append(Failure(origin: origins[index], error: error))
+            failures.append(Failure(origin: origins[index], error: cause ?? error))
         }
     }
 

@@ -5,6 +5,7 @@ import Store
 /// `dead-letter replay`: the dry run, and with `--send` the replay itself.
 enum ReplayCommand: DeadLetterCommand {
     static let name = "replay"
+    static let role = DatabaseRole.replay
 
     static var syntax: CommandSyntax {
         syntax(
