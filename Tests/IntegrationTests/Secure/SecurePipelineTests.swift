@@ -1,5 +1,6 @@
 import Demonstration
 import Foundation
+import JSON
 import Operations
 import Postgres
 import Settings
@@ -32,6 +33,7 @@ extension PipelineTests {
                 }
                 try await Self.askWithTools(kafka, postgres)
                 try await Self.startWithScram(kafka)
+                try await Self.startWorkerWithScram(kafka)
             } catch {
                 await kafka.remove()
                 try await postgres.remove()
@@ -121,6 +123,40 @@ extension PipelineTests {
                 environment
             )
             #expect(new.exitCode == 0, "\(new.output)")
+        }
+
+        /// A worker says it at its start, with the ways out, waits and is not ready; where
+        /// librdkafka can do it the worker works, and says nothing.
+        private static func startWorkerWithScram(_ kafka: SecureKafka) async throws {
+            var setup = PipelineSetup(.real)
+            setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)
+            setup.environment = try kafka.environment("admin", .scram)
+            let password = try #require(setup.environment["RDKAFKA_SASL_PASSWORD"])
+            try await RunningPipeline.run(setup, traffic()) { pipeline in
+                let worker = try pipeline.start(.verify)
+                func warnings() -> [String] {
+                    worker.log.events("Kafka may refuse these settings").map { event in
+                        event["kafka.reason"]?.string ?? ""
+                    }
+                }
+                await eventually("it starts, and says what stands in the way") {
+                    worker.isReady || !warnings().isEmpty
+                }
+                guard let warning = warnings().first else { return }
+                for text in [
+                    "cannot sign in by SCRAM to Kafka 4", "invalid credentials",
+                    "install librdkafka 2.6.1 or later", "a client certificate",
+                    "sasl.mechanism=PLAIN over TLS",
+                ] {
+                    #expect(warning.contains(text), "\(text) is not said: \(warning)")
+                }
+                await eventually("the brokers' refusal is said, and the worker waits") {
+                    worker.isUnready
+                        && worker.log.lines.contains { $0.contains("SASL authentication error") }
+                }
+                #expect(warnings().count == 1 && worker.process.isRunning)
+                #expect(!worker.log.lines.joined().contains(password))
+            }
         }
     }
 }
