@@ -187,8 +187,8 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "Worker",
+                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Worker",
             ],
             path: "Tests/TestSupport"
         ),

@@ -1,17 +1,16 @@
 import Foundation
 import HTTP
 import Synchronization
-import TestSupport
 
 /// A browser without a screen: plain HTTP, with its cookies and the tokens of the pages' forms.
-final class ConsoleClient: Sendable {
-    struct Answer: Sendable {
-        let status: Int
-        let headers: [String: String]
-        let cookies: [String]
-        let body: String
+package final class ConsoleClient: Sendable {
+    package struct Answer: Sendable {
+        package let status: Int
+        package let headers: [String: String]
+        package let cookies: [String]
+        package let body: String
 
-        var location: String? { headers["location"] }
+        package var location: String? { headers["location"] }
 
         init(_ text: String) {
             let parts = text.components(separatedBy: "\r\n\r\n")
@@ -33,22 +32,25 @@ final class ConsoleClient: Sendable {
         }
 
         /// The token in the page's first form.
-        var formToken: String? {
+        package var formToken: String? {
             body.firstMatch(of: /name="form-token" value="([^"]*)"/).map { String($0.1) }
         }
     }
 
-    let port: UInt16
+    package let port: UInt16
     private let source: UInt8
+    private let headers: [String]
     private let cookies = Mutex<[String: String]>([:])
 
-    init(port: UInt16, source: UInt8 = 1) {
+    /// - Parameter headers: sent with every request, such as those of a proxy that signs in.
+    package init(port: UInt16, source: UInt8 = 1, headers: [String] = []) {
         self.port = port
         self.source = source
+        self.headers = headers
     }
 
     /// The session's cookie, as `name=value`.
-    var cookie: String {
+    package var cookie: String {
         get {
             cookies.withLock { cookies in
                 cookies.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -60,7 +62,7 @@ final class ConsoleClient: Sendable {
         }
     }
 
-    func send(
+    package func send(
         _ method: String,
         _ path: String,
         headers: [String] = [],
@@ -70,7 +72,7 @@ final class ConsoleClient: Sendable {
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")"]
         if !cookie.isEmpty { lines.append("Cookie: \(cookie)") }
         if method == "POST" { lines.append("Content-Length: \(body.utf8.count)") }
-        let request = (lines + headers).joined(separator: "\r\n") + "\r\n\r\n" + body
+        let request = (lines + self.headers + headers).joined(separator: "\r\n") + "\r\n\r\n" + body
         let answer = Answer(try await Self.exchange(request, port: port, from: source))
         for cookie in answer.cookies {
             let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
@@ -95,11 +97,11 @@ final class ConsoleClient: Sendable {
         }
     }
 
-    func get(_ path: String, headers: [String] = []) async throws -> Answer {
+    package func get(_ path: String, headers: [String] = []) async throws -> Answer {
         try await send("GET", path, headers: headers)
     }
 
-    func post(
+    package func post(
         _ path: String,
         _ fields: [(String, String)],
         headers: [String] = []
@@ -116,7 +118,7 @@ final class ConsoleClient: Sendable {
 
     /// Posts a form with the token that a page holds.
     @discardableResult
-    func submit(
+    package func submit(
         _ path: String,
         _ fields: [(String, String)],
         from page: String,
@@ -127,7 +129,7 @@ final class ConsoleClient: Sendable {
     }
 
     @discardableResult
-    func signIn(_ name: String, _ password: String) async throws -> Answer {
+    package func signIn(_ name: String, _ password: String) async throws -> Answer {
         try await submit("/sign-in", [("name", name), ("password", password)], from: "/sign-in")
     }
 }

@@ -58,7 +58,8 @@ package struct SecureKafka: Sendable {
         Self.environment(try await properties(ofUser: name))
     }
 
-    private static func environment(_ properties: [String: String]) -> [String: String] {
+    /// Properties of librdkafka as settings of our programs, by environment name.
+    package static func environment(_ properties: [String: String]) -> [String: String] {
         let pairs = properties.map { name, value in
             let variable = name.uppercased().replacing(".", with: "_")
             return (name == "bootstrap.servers" ? "KAFKA_BOOTSTRAP" : "RDKAFKA_\(variable)", value)

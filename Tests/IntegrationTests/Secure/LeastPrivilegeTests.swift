@@ -38,6 +38,7 @@ extension PipelineTests {
             setup.ownServer = server
             let holders = try await Holders(kafka, server)
             setup.environmentOf = holders.environments
+            setup.environment = ["BREAKER_ARMED_MAX": "1s", "SETTINGS_WATCH_INTERVAL": "200ms"]
             let traffic = try DemoTraffic(
                 seed: 29,
                 bodyCount: DemoTraffic.bodyCountMin,
@@ -63,33 +64,32 @@ extension PipelineTests {
                     }
                     #expect(refused.isEmpty, "\(copy.name): \(refused.prefix(2))")
                 }
-                try await expectTools(holders, prefix)
+                let errands = Errands(holders: holders, pipeline: pipeline)
+                try await expectTools(errands)
                 try await expectRefusals(holders, prefix)
+                try await expectAuditors(errands)
+                try await expectOperators(errands)
             }
         }
 
         /// The tools of auditors and operators, each with the rights of its holder.
-        private static func expectTools(_ holders: Holders, _ prefix: String) async throws {
-            let topic = "--prefix=\(prefix)"
-            let commands: [(holder: String, program: String, arguments: [String])] = [
-                ("dead-letter-index", "dead-letter", ["index", "--until-end", topic]),
-                ("auditor", "dead-letter", ["list", "--limit=3", topic]),
-                ("auditor", "dead-letter", ["count", topic]),
-                ("pipeline-operator", "pipeline", ["status", topic, "--group-prefix=\(prefix)"]),
-                (
-                    "pipeline-operator", "pipeline",
-                    ["reconcile", topic, "--group-prefix=\(prefix)"]
-                ),
-                ("pipeline-operator", "pipeline", ["rebuild"]),
-            ]
-            for (holder, program, arguments) in commands {
-                let outcome = try await BuiltTool.run(
-                    program,
-                    arguments,
-                    try await holders.environment(holder)
-                )
-                #expect(outcome.exitCode == 0, "\(holder): \(arguments): \(outcome.output)")
-            }
+        private static func expectTools(_ errands: Errands) async throws {
+            try await errands.expect(
+                [
+                    .init("dead-letter-index", "index --until-end"),
+                    .init("auditor", "list --limit=3"),
+                    .init("auditor", "count"),
+                ],
+                of: "dead-letter"
+            )
+            try await errands.expect(
+                [
+                    .init("pipeline-operator", "status"),
+                    .init("pipeline-operator", "reconcile"),
+                    .init("pipeline-operator", "rebuild"),
+                ],
+                of: "pipeline"
+            )
         }
 
         /// What each may not write, next to what it may.
@@ -105,7 +105,7 @@ extension PipelineTests {
                 ("dead-letter-index", [], [Topic.raw, Topic.deadLetter]),
                 ("dead-letter-replay", [Topic.raw, Topic.verified], [Topic.changed]),
             ] {
-                let properties = try await holders.properties(holder).merging(
+                let properties = try holders.properties(holder).merging(
                     ["message.timeout.ms": "20000"]
                 ) { $1 }
                 for topic in allowed + forbidden {
@@ -121,53 +121,5 @@ extension PipelineTests {
                 }
             }
         }
-    }
-}
-
-/// The certificates and passwords of all who have rights.
-private final class Holders: Sendable {
-    /// Of the workers.
-    let environments: [StageDescription: [String: String]]
-    private let kafka: SecureKafka
-    private let server: PrivatePostgres
-
-    init(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
-        self.kafka = kafka
-        self.server = server
-        var environments: [StageDescription: [String: String]] = [:]
-        for stage in Topology.stages {
-            environments[stage] = try await Self.environment(stage.program, kafka, server)
-        }
-        self.environments = environments
-    }
-
-    func environment(_ holder: String) async throws -> [String: String] {
-        try await Self.environment(holder, kafka, server)
-    }
-
-    func properties(_ holder: String) async throws -> [String: String] {
-        try await kafka.properties(ofUser: holder)
-    }
-
-    /// A password for each role, which is its name.
-    func setPasswords(_ pipeline: RunningPipeline) async throws {
-        try await pipeline.withDatabase { connection in
-            for role in DatabaseRole.all {
-                try await connection.execute(
-                    script: "ALTER ROLE \"\(role.name)\" PASSWORD '\(role.name)'"
-                )
-            }
-        }
-    }
-
-    private static func environment(
-        _ holder: String,
-        _ kafka: SecureKafka,
-        _ server: PrivatePostgres
-    ) async throws -> [String: String] {
-        try await kafka.environment(ofUser: holder).merging([
-            "DATABASE_URL": "postgresql://\(holder)@127.0.0.1:\(server.port)/postgres",
-            "DATABASE_PASSWORD": holder,
-        ]) { $1 }
     }
 }

@@ -1,0 +1,148 @@
+import Foundation
+import Operations
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+extension PipelineTests.LeastPrivilegeTests {
+    private static let operating = "pipeline-operator"
+
+    /// What an operator does, and what is left to the owner of the schema and to Kafka's admin.
+    static func expectOperators(_ errands: Errands) async throws {
+        let pipeline = errands.pipeline
+        let prefix = pipeline.layout.prefix
+        try await errands.expect(try ofTopics(errands) + ofUsers, of: "pipeline")
+        try await expectHistory(errands)
+        for copy in pipeline.copies where copy.stage != .verify {
+            try await pipeline.stop(copy)
+        }
+        try await errands.expect(
+            [
+                .init(
+                    "auditor",
+                    "recover offsets --beginning --yes",
+                    exitCode: 69,
+                    says: ["was not set back", "pipeline grants"]
+                ),
+                .init(operating, "recover offsets --beginning --yes"),
+                .init(operating, "recover feed --republish"),
+                .init(
+                    operating,
+                    "grants --apply --only postgres",
+                    exitCode: 78,
+                    says: ["permission denied", "schema's owner"]
+                ),
+                .init(
+                    operating,
+                    "grants --apply --only kafka",
+                    exitCode: 69,
+                    says: ["AUTHORIZATION_FAILED"]
+                ),
+                .init(
+                    "link-worker",
+                    "rebuild",
+                    exitCode: 78,
+                    says: ["permission denied", "role pipeline-operator"]
+                ),
+                .init(
+                    "auditor",
+                    "publish \(errands.bodyPath)",
+                    exitCode: 69,
+                    says: ["\(prefix)raw", "pipeline grants"]
+                ),
+            ],
+            of: "pipeline"
+        )
+        // What was set back is read again, and counts once.
+        for stage in [StageDescription.dedupe, .link, .entitle] {
+            try pipeline.start(stage)
+        }
+        try await pipeline.settle()
+        try await errands.expect([.init(operating, "rebuild")], of: "pipeline")
+    }
+
+    private static func ofTopics(_ errands: Errands) throws -> [Errands.Errand] {
+        let pipeline = errands.pipeline
+        let prefix = pipeline.layout.prefix
+        let body = try #require(pipeline.traffic.items.first { $0.kind == .purchase }?.value)
+        try Data(body).write(to: URL(filePath: errands.bodyPath))
+        let partitions = pipeline.layout.partitions
+        return [
+            .init(operating, "topics --partitions \(partitions)"),
+            .init(operating, "topics --partitions \(partitions) --retention 8d --alter"),
+            .init(
+                operating,
+                "topics --partitions \(partitions + 2) --retention 8d --add-partitions"
+            ),
+            .init(
+                operating,
+                "topics --prefix elsewhere.",
+                exitCode: 69,
+                says: ["AUTHORIZATION_FAILED", "pipeline grants"]
+            ),
+            .init(operating, "publish --whole \(errands.bodyPath)", says: ["1 body"]),
+            .init(
+                operating,
+                "publish --whole --topic \(prefix)verified \(errands.bodyPath)",
+                exitCode: 69,
+                says: ["AUTHORIZATION_FAILED", "pipeline grants"]
+            ),
+        ]
+    }
+
+    private static let ofUsers: [Errands.Errand] = [
+        .init(operating, "link add original_transaction_id 4711 ines"),
+        .init(operating, "link list --user ines", says: ["4711"]),
+        .init(operating, "link remove original_transaction_id 4711"),
+        .init(operating, "link reapply"),
+        .init(operating, "grant ines pro --until=forever --reason=why --by=otto"),
+        .init(operating, "explain ines", says: ["pro"]),
+        .init(operating, "revoke-grant 1 --reason=why --by=otto"),
+        .init(operating, "whats-stored ines"),
+        .init(operating, "forget ines --reason=asked --by=otto"),
+        .init(operating, "dedupe forget --all --yes"),
+    ]
+
+    /// Moves history out as if it were old, and back.
+    private static func expectHistory(_ errands: Errands) async throws {
+        let folder = "\(errands.pipeline.folder)/history"
+        try await errands.pipeline.withDatabase { connection in
+            try await connection.execute(
+                script: """
+                    UPDATE revisions SET recorded_at = recorded_at - interval '90 days';
+                    UPDATE notifications SET recorded_at = recorded_at - interval '90 days';
+                    UPDATE changes SET changed_at = changed_at - interval '90 days';
+                    """
+            )
+        }
+        try await errands.expect(
+            [
+                .init(operating, "history archive --older-than=60d", exitCode: 1),
+                .init(
+                    "entitle-worker",
+                    "history archive --older-than=60d --to \(folder) --yes",
+                    exitCode: 78,
+                    says: ["permission denied", "role pipeline-operator"]
+                ),
+                .init(operating, "history archive --older-than=60d --to \(folder) --yes"),
+            ],
+            of: "pipeline"
+        )
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(!files.isEmpty)
+        let restored = try await errands.run(
+            "pipeline",
+            ["history", "restore"] + files.map { "\(folder)/\($0)" },
+            as: operating
+        )
+        #expect(restored.exitCode == 0 && !restored.output.hasPrefix("0 rows"), "\(restored)")
+    }
+}
+
+extension Errands {
+    /// A file that holds one body.
+    fileprivate var bodyPath: String { "\(pipeline.folder)/body.json" }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Simulation
+import TestSupport
+import Testing
+
+/// What holders of rights run beside the workers, each with its own principal and role alone.
+struct Errands: Sendable {
+    let holders: Holders
+    let pipeline: RunningPipeline
+
+    /// One command, and how it has to end.
+    struct Errand {
+        let holder: String
+        let arguments: [String]
+        let exitCode: Int32
+        /// All of it stands in the output.
+        let says: [String]
+
+        /// - Parameter arguments: with blanks between them.
+        init(_ holder: String, _ arguments: String, exitCode: Int32 = 0, says: [String] = []) {
+            self.holder = holder
+            self.arguments = arguments.split(separator: " ").map(String.init)
+            self.exitCode = exitCode
+            self.says = says
+        }
+    }
+
+    /// The workers' own file, which holds topics, groups, apps and the catalog.
+    var settingsPath: String { "\(pipeline.folder)/settings.json" }
+
+    func expect(_ errands: [Errand], of program: String) async throws {
+        for errand in errands {
+            let ended = try await run(program, errand.arguments, as: errand.holder)
+            let what = "\(errand.holder): \(errand.arguments.joined(separator: " ")): \(ended)"
+            #expect(ended.exitCode == errand.exitCode, "\(what)")
+            for text in errand.says {
+                #expect(ended.output.contains(text), "\(text) is not said: \(what)")
+            }
+        }
+    }
+
+    /// - Parameter role: in the database, where it is not the one of the holder's name.
+    func run(
+        _ program: String,
+        _ arguments: [String],
+        as holder: String,
+        role: String? = nil
+    ) async throws -> BuiltTool.Outcome {
+        try await BuiltTool.run(
+            program,
+            arguments + ["--config", settingsPath],
+            try environment(holder, role: role)
+        )
+    }
+
+    /// A console that a holder's rights serve; its user may do all that a console can.
+    func serve(as holder: String) async throws -> (tool: RunningTool, client: ConsoleClient) {
+        let tool = try RunningTool(
+            ["serve", "--config", settingsPath],
+            folder: pipeline.folder,
+            environment: try environment(holder).merging(RunningTool.consoleSettings) { $1 }
+        )
+        return (tool, try await tool.consoleClient())
+    }
+
+    private func environment(_ holder: String, role: String? = nil) throws -> [String: String] {
+        var environment = try holders.environment(holder)
+        if let role {
+            let other = try holders.environment(role)
+            for name in ["DATABASE_URL", "DATABASE_PASSWORD"] {
+                environment[name] = other[name]
+            }
+        }
+        environment["USER"] = holder
+        return environment
+    }
+}
+
+/// A command of `dead-letter` that goes on until it is stopped.
+struct RunningTool: Sendable {
+    let process: ChildProcess
+    private let logPath: String
+
+    init(_ arguments: [String], folder: String, environment: [String: String]) throws {
+        logPath = "\(folder)/dead-letter-\(UUID().uuidString).txt"
+        process = try ChildProcess(
+            executable: "\(BuiltWorkers.folder)/dead-letter",
+            arguments: arguments,
+            environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
+                .merging(environment) { $1 },
+            standardOutput: .file(path: logPath),
+            standardError: .file(path: logPath)
+        )
+    }
+
+    /// What it has printed so far.
+    var output: String {
+        String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
+    }
+
+    /// Ends it, and fails where it does not end in good order.
+    func stop() async throws {
+        let end = try await process.stop(grace: .seconds(60))
+        #expect(end == .exited(code: 0), "\(output)")
+    }
+}
+
+extension RunningTool {
+    /// Of a console that takes the word of the test, as if it were the proxy that signs in.
+    static let consoleSettings = [
+        "CONSOLE_PORT": "0", "CONSOLE_PROXY_ADDRESSES": "127.0.0.1",
+        "CONSOLE_PROXY_ROLES": "oncall=operator",
+    ]
+
+    /// A browser at this console, whose user may do all that a console can.
+    func consoleClient() async throws -> ConsoleClient {
+        var port: UInt16?
+        _ = await becomesTrue(within: .seconds(60), every: .milliseconds(50)) {
+            let mark = output.firstMatch(of: /the console is at http:\/\/127\.0\.0\.1:(\d+)/)
+            port = mark.flatMap { UInt16($0.1) }
+            return port != nil || !process.isRunning
+        }
+        guard let port else { throw PipelineFailure("the console does not listen: \(output)") }
+        return ConsoleClient(
+            port: port,
+            headers: ["X-Forwarded-User: otto", "X-Forwarded-Groups: oncall"]
+        )
+    }
+}
