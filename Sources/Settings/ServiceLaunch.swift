@@ -90,7 +90,7 @@ package enum ExitCode {
     package static let usage: Int32 = 64
     /// Input that does not say what it should.
     package static let data: Int32 = 65
-    /// A file that cannot be read.
+    /// A file that cannot be read or written.
     package static let noInput: Int32 = 66
     /// A server that is needed did not answer.
     package static let unavailable: Int32 = 69

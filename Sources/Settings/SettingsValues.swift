@@ -26,8 +26,8 @@ package struct SettingsValues: Sendable {
 
     /// Reads a secret again from the file that it came from, each time it is called.
     ///
-    /// Gives what was read last at the start where the file cannot be read or holds no such value,
-    /// as while it is replaced; a secret from elsewhere stays as it was read.
+    /// Gives what was read at the start where the file cannot be read or holds no such value, as
+    /// while it is replaced; a secret from elsewhere stays as it was read.
     package func newest(_ declaration: SettingDeclaration) -> @Sendable () -> String {
         let entry = entries[declaration.name]
         let known = entry?.read.text ?? ""

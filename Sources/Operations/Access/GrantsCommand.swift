@@ -76,7 +76,10 @@ extension ToolCommand {
         let schema = settings[DatabaseSettings.schema]
         guard isApplying else {
             let script = DatabaseRole.script(DatabaseRole.all, schema: schema, prefix: prefix)
-            console.print(text: "-- PostgreSQL, as the owner of the schema\n\(script)")
+            // As one transaction, so that nobody is without rights in between.
+            console.print(
+                text: "-- PostgreSQL, as the owner of the schema\nBEGIN;\n\(script)\nCOMMIT;\n"
+            )
             return
         }
         try await settings.withDatabase { connection in
