@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import Postgres
+import Store
 import TestSupport
 import Testing
 
@@ -35,6 +36,38 @@ import Testing
         #expect(transcript.output.contains("applied  1  facts"))
         #expect(await run("migrate") == 0)
         #expect(transcript.output.contains("nothing to do"))
+    }
+
+    @Test func `the printed rights are a script that can be run again and again`() async throws {
+        #expect(await run("migrate") == 0)
+        let prefix = "printed-\(UUID().uuidString)-"
+        let printed = ConsoleTranscript()
+        let context = CommandContext(
+            console: printed.console(),
+            environment: ["DATABASE_URL": options.connectionString],
+            executables: "/nowhere"
+        )
+        let arguments = ["grants", "--only=postgres", "--name-prefix=\(prefix)"]
+        #expect(await PipelineTool.tool.run(arguments, in: context) == 0)
+        try await PostgresConnection.lend(options) { connection in
+            for _ in 0..<2 {
+                try await connection.execute(script: printed.output)
+            }
+            let rights = try await connection.query(
+                """
+                SELECT has_table_privilege('\(prefix)link-worker', 'owners', 'UPDATE')::text,
+                    has_table_privilege('\(prefix)link-worker', 'transactions', 'SELECT')::text
+                """
+            )[0]
+            #expect(rights.text(0) == "true" && rights.text(1) == "false")
+            for role in DatabaseRole.all {
+                try await connection.execute(
+                    script: """
+                        DROP OWNED BY "\(prefix)\(role.name)"; DROP ROLE "\(prefix)\(role.name)"
+                        """
+                )
+            }
+        }
     }
 
     @Test func `a database that was not migrated ends with 78 and says what to do`() async throws {
