@@ -11,6 +11,24 @@ import Testing
 
 /// The index of the dead-letter topic, from a topic and a database as they are.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterIndexTests {
+    @Test func `a consumer that is made anew goes on where the former one was`() async throws {
+        let rig = try await IndexRig()
+        let indexer = rig.indexer()
+        let following = Task { try await indexer.run(untilEnd: false) }
+        try await rig.send(rig.letters(0..<100))
+        try await eventually(within: .seconds(30)) { try await rig.count() == 100 }
+        indexer.renewClient()
+        await eventually(within: .seconds(30)) {
+            rig.events.all.count { if case .assigned = $0 { true } else { false } } == 2
+        }
+        try await rig.send(rig.letters(50..<200))
+        try await eventually(within: .seconds(30)) { try await rig.count() == 200 }
+        following.cancel()
+        try await following.value
+        let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
+        #expect(rows.reduce(0) { $0 + $1.copies } == 250)
+    }
+
     @Test(arguments: KafkaCluster.Kind.available)
     func `each letter is indexed once, and what is none is counted and named`(
         kind: KafkaCluster.Kind

@@ -16,6 +16,8 @@ struct IndexRig {
     let topic: DeadLetterTopic
     let options: PostgresOptions
     let client: PostgresClient
+    /// What all indexers of this rig have reported.
+    let events = Events()
 
     init(_ kind: KafkaCluster.Kind = .mock, partitions: Int = 2) async throws {
         cluster = try await KafkaCluster(kind)
@@ -81,15 +83,18 @@ struct IndexRig {
     /// Indexes what is there, and says what happened.
     @discardableResult
     func index(group: String = "index") async throws -> [DeadLetterIndexer.Event] {
-        let events = Events()
-        let indexer = DeadLetterIndexer(
+        let before = events.all.count
+        try await indexer(group: group).run(untilEnd: true)
+        return Array(events.all.dropFirst(before))
+    }
+
+    func indexer(group: String = "index") -> DeadLetterIndexer {
+        DeadLetterIndexer(
             topic,
             client: client,
             settings: .init(group: cluster.name(group)),
             report: events.add
         )
-        try await indexer.run(untilEnd: true)
-        return events.all
     }
 
     /// Runs the tool against topic and database.

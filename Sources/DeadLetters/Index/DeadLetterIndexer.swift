@@ -2,6 +2,7 @@ import Kafka
 package import Postgres
 import Settings
 import Store
+import Synchronization
 
 /// Follows the dead-letter topic as a member of a consumer group, and keeps its index.
 ///
@@ -45,6 +46,8 @@ package final class DeadLetterIndexer: Sendable {
     private let client: PostgresClient
     private let settings: Settings
     private let report: @Sendable (Event) -> Void
+    /// The consumer is to be made anew.
+    private let isRenewing = Atomic(false)
 
     package init(
         _ topic: DeadLetterTopic,
@@ -69,20 +72,17 @@ package final class DeadLetterIndexer: Sendable {
             untilEnd
             ? try await retrying("Kafka or PostgreSQL") { try await self.ends() } : nil
         guard ends.map({ !$0.isEmpty }) ?? true else { return }
-        while !Task.isCancelled {
-            let session = try IndexSession(
-                topic: topic,
-                client: client,
-                settings: settings,
-                report: report
-            )
+        // Shows properties that no client can be made of.
+        var next: IndexSession? = try session()
+        while !Task.isCancelled, let session = next {
             do {
-                try await session.run(until: ends)
+                let isDone = try await session.run(until: ends) {
+                    isRenewing.exchange(false, ordering: .acquiringAndReleasing)
+                }
                 await session.close()
-                return
+                if isDone { return }
             } catch let error as KafkaError {
                 await session.close()
-                guard error.code != .invalidConfiguration else { throw error }
                 // The client can do no more: the next one begins where PostgreSQL is.
                 await pause(after: error, what: "Kafka", attempt: 1)
             } catch is CancellationError {
@@ -92,7 +92,35 @@ package final class DeadLetterIndexer: Sendable {
                 await session.close()
                 throw error
             }
+            next = await sessionAgain()
         }
+    }
+
+    /// Has the consumer made anew, with the certificates that are there now.
+    ///
+    /// From any thread.
+    package func renewClient() {
+        isRenewing.store(true, ordering: .releasing)
+    }
+
+    private func session() throws(KafkaError) -> IndexSession {
+        try IndexSession(topic: topic, client: client, settings: settings, report: report)
+    }
+
+    /// Another one, as soon as one can be made; nil where the task is cancelled.
+    ///
+    /// None can be made while a certificate and its key are just being replaced.
+    private func sessionAgain() async -> IndexSession? {
+        var attempt = 0
+        while !Task.isCancelled {
+            do {
+                return try session()
+            } catch {
+                attempt += 1
+                await pause(after: error, what: "Kafka", attempt: attempt)
+            }
+        }
+        return nil
     }
 
     /// The present ends of the partitions that hold records; the index of those that end before it

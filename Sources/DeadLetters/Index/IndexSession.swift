@@ -44,13 +44,18 @@ final class IndexSession {
         )
     }
 
-    /// - Parameter ends: where to stop, by partition; nil for never.
-    func run(until ends: [Int32: Int64]?) async throws {
+    /// - Parameters:
+    ///   - ends: where to stop, by partition; nil for never.
+    ///   - mustRenew: asked again and again whether another session is to go on.
+    /// - Returns: false where another session is to go on.
+    func run(until ends: [Int32: Int64]?, mustRenew: () -> Bool) async throws -> Bool {
         try await consumer.subscribe([topic.name])
         while !Task.isCancelled {
+            if mustRenew() { return false }
             let isIdle = try await turn()
-            if isIdle, let ends, try await isReached(ends) { return }
+            if isIdle, let ends, try await isReached(ends) { return true }
         }
+        return true
     }
 
     /// Ends what is being written, commits it and leaves the group.

@@ -52,7 +52,9 @@ enum IndexCommand: DeadLetterCommand {
         )
         let isUntilEnd = context.arguments.isSet("until-end")
         try await Interruption.cancelling {
-            try await context.followingSecrets { try await indexer.run(untilEnd: isUntilEnd) }
+            try await context.followingSecrets(renew: { indexer.renewClient() }) {
+                try await indexer.run(untilEnd: isUntilEnd)
+            }
         }
         return ExitCode.success
     }

@@ -1,27 +1,34 @@
 import Kafka
 import Settings
+import Worker
 
 extension ToolContext {
     /// Runs what goes on for long; a Kafka password that is replaced in its file meanwhile is used
     /// from the next connection on.
     ///
-    /// The database's is read at each connection anyway, and certificates by each new client.
-    package func followingSecrets<T>(_ body: () async throws -> T) async rethrows -> T {
-        let watch = Task { await followSecrets() }
+    /// The database's is read at each connection anyway.
+    ///
+    /// - Parameter renew: called where certificates were replaced; clients that live for long have
+    ///   to be made anew then, others read them when they are made.
+    package func followingSecrets<T>(
+        renew: @escaping @Sendable () -> Void = {},
+        _ body: () async throws -> T
+    ) async rethrows -> T {
+        let watch = Task { await followSecrets(renew) }
         defer { watch.cancel() }
         return try await body()
     }
 
-    private func followSecrets() async {
-        var known = KafkaIdentity(values.kafkaProperties)
+    private func followSecrets(_ renew: () -> Void) async {
+        let secrets = KafkaSecrets(DeadLetterSettings.clientProperties(values))
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.secretsInterval)
-            // A file that is just being replaced is read the next time.
-            guard let read = try? DeadLetterSettings.read(arguments, environment: environment)
+            // Files that are just being replaced are read the next time.
+            guard !Task.isCancelled,
+                let read = try? DeadLetterSettings.read(arguments, environment: environment),
+                (try? secrets.follow(DeadLetterSettings.clientProperties(read))) == true
             else { continue }
-            let newest = KafkaIdentity(read.kafkaProperties)
-            KafkaIdentity.replace(known, by: newest)
-            known = newest
+            renew()
         }
     }
 

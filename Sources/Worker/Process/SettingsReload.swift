@@ -28,7 +28,7 @@ final class SettingsReload: Sendable {
     private let refused: MetricFamily<Gauge>
     private let restart: MetricFamily<Gauge>
     private let state: Mutex<State>
-    private let kafka: KafkaSecretReload
+    private let secrets: KafkaSecrets
 
     /// - Parameter parts: what the running stage was made of.
     init(
@@ -43,7 +43,7 @@ final class SettingsReload: Sendable {
         metrics = parts.metrics
         log = parts.log
         state = Mutex(State(settings: parts.settings))
-        kafka = KafkaSecretReload(parts.settings, loop, parts.log)
+        secrets = KafkaSecrets(parts.settings.clientProperties(program.stage))
         results = parts.metrics.counter(
             "settings_reloads",
             "Settings reloads, by result.",
@@ -62,7 +62,7 @@ final class SettingsReload: Sendable {
     /// The files that the settings in force were read from, the roots that they name among them.
     var files: [String] {
         let settings = state.withLock { $0.settings }
-        return source.files + program.files(settings) + KafkaSecretReload.files(settings)
+        return source.files + program.files(settings) + KafkaSecrets.files(settings.kafkaProperties)
     }
 
     /// Whether the last attempt found something wrong, which may be mended at any moment.
@@ -81,11 +81,7 @@ final class SettingsReload: Sendable {
             // Secrets of the database are read again at each connection.
             let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read)
                 .taking(kafkaProperties: KafkaIdentity.names, from: read)
-            try kafka.apply(
-                settings,
-                insteadOf: former,
-                settings.clientProperties(program.stage)
-            )
+            try follow(settings.clientProperties(program.stage))
             if !program.reloadable.isEmpty {
                 try apply(settings)
             }
@@ -94,6 +90,18 @@ final class SettingsReload: Sendable {
         } catch {
             refuse(error.problems.map(\.description), isAsked: isAsked)
         }
+    }
+
+    private func follow(_ properties: [String: String]) throws(SettingsError) {
+        do {
+            guard try secrets.follow(properties) else { return }
+        } catch {
+            throw SettingsError(
+                problems: [SettingProblem(setting: "rdkafka", message: error.message)]
+            )
+        }
+        log.notice("certificates replaced, connecting to Kafka anew")
+        loop.renewClients()
     }
 
     private func apply(_ settings: SettingsValues) throws(SettingsError) {

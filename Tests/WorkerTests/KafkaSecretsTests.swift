@@ -1,0 +1,50 @@
+import Foundation
+import Kafka
+import TestSupport
+import Testing
+import Worker
+
+/// Files of certificates that are replaced, one after the other.
+@Suite struct KafkaSecretsTests {
+    @Test func `clients are renewed for another pair, and for any after one that does not fit`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "kafka-secrets-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let certificates = try await TestCertificates(in: folder)
+        let (former, new) = (
+            try await certificates.issue("former"), try await certificates.issue("new")
+        )
+        let (certificate, key) = (
+            folder.appending(path: "in-use.crt"), folder.appending(path: "in-use.key")
+        )
+        func install(_ path: String, at place: URL) throws {
+            try Data(contentsOf: URL(filePath: path)).write(to: place, options: .atomic)
+        }
+        let properties = [
+            "bootstrap.servers": "127.0.0.1:1", "security.protocol": "ssl",
+            "ssl.ca.location": certificates.authority,
+            "ssl.certificate.location": certificate.path, "ssl.key.location": key.path,
+        ]
+        try install(former.certificate, at: certificate)
+        try install(former.key, at: key)
+        let secrets = KafkaSecrets(properties)
+        #expect(try !secrets.follow(properties))
+
+        try install(new.certificate, at: certificate)
+        for _ in 0..<2 {
+            #expect(throws: KafkaError.self) { try secrets.follow(properties) }
+        }
+        try install(new.key, at: key)
+        #expect(try secrets.follow(properties))
+        #expect(try !secrets.follow(properties))
+
+        // Nobody knows which of them a client met that was made meanwhile.
+        try install(former.key, at: key)
+        #expect(throws: KafkaError.self) { try secrets.follow(properties) }
+        try install(new.key, at: key)
+        #expect(try secrets.follow(properties))
+        #expect(try !secrets.follow(properties))
+    }
+}
