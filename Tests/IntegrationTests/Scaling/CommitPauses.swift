@@ -33,9 +33,12 @@ final class CommitPauses: Sendable {
         }
     }
 
-    func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async throws {
-        _ = try await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
-            let reconciliation = try await pipeline.reconciliation()
+    /// Watches all partitions; where no broker answers, a pause goes on.
+    func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async {
+        _ = await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
+            guard let reconciliation = try? await pipeline.reconciliation() else {
+                return isOver()
+            }
             let now = ContinuousClock.now
             state.withLock { state in
                 for account in reconciliation.stages {

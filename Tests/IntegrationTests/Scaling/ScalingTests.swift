@@ -100,7 +100,7 @@ extension PipelineTests {
                     group.addTask {
                         try await pipeline.publishSteadily(until: { isOver.isRaised })
                     }
-                    group.addTask { try await pauses.watch(pipeline, until: { isOver.isRaised }) }
+                    group.addTask { await pauses.watch(pipeline, until: { isOver.isRaised }) }
                     try await body(pipeline, pauses)
                     isOver.raise()
                     try await group.waitForAll()

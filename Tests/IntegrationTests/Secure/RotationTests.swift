@@ -14,7 +14,7 @@ extension PipelineTests {
     /// Secrets that are replaced while the workers run.
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct RotationTests {
-        private static func traffic(_ seed: UInt64) throws -> DemoTraffic {
+        static func traffic(_ seed: UInt64) throws -> DemoTraffic {
             try DemoTraffic(
                 seed: seed,
                 bodyCount: DemoTraffic.bodyCountMin,
@@ -37,70 +37,6 @@ extension PipelineTests {
             }
             await kafka.remove()
             try await server.remove()
-        }
-
-        /// The brokers' passwords change with them: the former one is worth nothing afterwards.
-        private static func rotatePasswords(
-            _ kafka: SecureKafka,
-            _ server: PrivatePostgres
-        ) async throws {
-            let secrets = try SecretFiles()
-            var setup = PipelineSetup(.real)
-            setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)
-            setup.ownServer = server
-            setup.hasStaticMembers = true
-            setup.environment = try kafka.environment("admin", .plain)
-            let former = try #require(setup.environment[Self.passwordName])
-            setup.environment[Self.passwordName] = nil
-            try secrets.write(former, to: "kafka")
-            try secrets.write("robin-4710", to: "database")
-            setup.environment[Self.passwordName + "_FILE"] = secrets.path("kafka")
-            setup.environment["DATABASE_URL"] =
-                "postgresql://postgres@127.0.0.1:\(server.port)/postgres"
-            setup.environment["DATABASE_PASSWORD_FILE"] = secrets.path("database")
-            setup.environment["SETTINGS_WATCH_INTERVAL"] = "200ms"
-            try await RunningPipeline.run(setup, traffic(31)) { pipeline in
-                // A role of the test's own keeps its way in.
-                let open = try await PostgresConnection.connect(pipeline.database)
-                try await open.execute(script: "ALTER ROLE postgres PASSWORD 'robin-4710'")
-                try pipeline.startAll()
-                try await pipeline.waitUntilReady()
-
-                try secrets.write("wren-4711", to: "database")
-                try secrets.write("lapwing-4712", to: "kafka")
-                for copy in pipeline.copies {
-                    await eventually(within: .seconds(30), "\(copy.name) reads its secrets") {
-                        copy.log.events("settings reloaded").count >= 1
-                    }
-                }
-                try await open.execute(
-                    script: """
-                        ALTER ROLE postgres PASSWORD 'wren-4711';
-                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                        WHERE application_name LIKE '%-worker';
-                        """
-                )
-                try await kafka.changePassword(of: "admin", from: former, to: "lapwing-4712")
-                await open.close()
-                try await pipeline.publish(pipeline.traffic.items)
-                try await expectSettled(pipeline, password: "wren-4711")
-            }
-        }
-
-        private static let passwordName = "RDKAFKA_SASL_PASSWORD"
-
-        private static func expectSettled(
-            _ pipeline: RunningPipeline,
-            password: String
-        ) async throws {
-            let reconciliation = try await pipeline.settle()
-            #expect(reconciliation.isBalanced)
-            try pipeline.requireRunning()
-            for copy in pipeline.copies {
-                #expect(copy.log.events("settings changed that need a restart").isEmpty)
-                let text = copy.log.lines.joined()
-                #expect(!text.contains("lapwing-4712") && !text.contains(password), "\(copy.name)")
-            }
         }
 
         /// A certificate of somebody without rights shows which one is used.
@@ -183,30 +119,5 @@ extension PipelineTests {
         private static let refused =
             "reloaded settings invalid, previous settings stay in force"
         private static let renewed = "certificates replaced, connecting to Kafka anew"
-    }
-}
-
-/// Files that hold secrets, each replaced at once.
-private final class SecretFiles: Sendable {
-    private let folder = FileManager.default.temporaryDirectory
-        .appending(path: "secrets-\(UUID().uuidString)")
-
-    init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    func path(_ name: String) -> String { folder.appending(path: name).path }
-
-    func write(_ secret: String, to name: String) throws {
-        try Data("\(secret)\n".utf8).write(to: folder.appending(path: name), options: .atomic)
-    }
-
-    func copy(_ path: String, to name: String) throws {
-        try Data(contentsOf: URL(filePath: path))
-            .write(to: folder.appending(path: name), options: .atomic)
     }
 }

@@ -54,7 +54,9 @@ final class RunningPipeline: Sendable {
             .appending(path: "pipeline-test-\(UUID().uuidString)").path
         // Takes larger records than the workers ever write.
         let large = ["message.max.bytes": "20000000", "queue.buffering.max.kbytes": "65536"]
-        admin = try KafkaAdmin(configuration: cluster.client)
+        // Sees that brokers are back before the workers do, and so how long these take.
+        let prompt = ["reconnect.backoff.max.ms": "500"]
+        admin = try KafkaAdmin(configuration: cluster.client.merging(prompt) { $1 })
         producer = try KafkaProducer(configuration: cluster.client.merging(large) { $1 })
         settings = try SettingsSchema(
             [
