@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    private static func kinds(_ report: ChainReport) -> [String] { report.findings.map(\.kind) }
+    static func kinds(_ report: ChainReport) -> [String] { report.findings.map(\.kind) }
 
     @Test("a chain as it was written has no finding")
     func intact() throws {
@@ -311,27 +311,6 @@ extension ChainTests {
         let report = try chain.reportWithHead(counted: 2)
         #expect(Self.kinds(report) == ["begun_anew"])
         #expect(report.chains.first?.letters == 4)
-    }
-
-    @Test("a group that was set back has begun anew, and what it wrote twice is superseded")
-    func setBack() throws {
-        var chain = Chain([3, 5, 8, 13])
-        chain.append(8, after: .some(nil))
-        chain.append(13)
-        chain.append(21)
-        let report = try chain.reportWithHead(counted: 3)
-        #expect(Self.kinds(report) == ["begun_anew"])
-        #expect(report.chains.first?.letters == 5)
-        #expect(report.chains.first?.superseded == 2)
-    }
-
-    @Test("a group that was set back to the beginning has no finding")
-    func setBackToTheBeginning() throws {
-        var chain = Chain([3, 5])
-        chain.append(3, after: .some(nil), reason: .bundleMismatch)
-        for offset: Int64 in [5, 8] { chain.append(offset) }
-        let report = try chain.reportWithHead(counted: 3)
-        #expect(report.findings.isEmpty)
     }
 
     @Test("what has no link, or is no dead letter, is named")

@@ -61,8 +61,8 @@ package enum ChainFinding: Sendable, Equatable {
     case outside(ChainName, RecordPosition, isFork: Bool)
     /// A letter that does not lie behind the one that it names.
     case reordered(ChainName, RecordPosition)
-    /// The chain begins a second time.
-    case beganAnew(ChainName, RecordPosition)
+    /// The chain begins a second time, after this letter.
+    case beganAnew(ChainName, after: RecordPosition)
     /// Fewer letters than the group has counted.
     case fewer(ChainName, counted: Int64, found: Int)
     /// A dead letter without a link.
@@ -94,8 +94,8 @@ package enum ChainFinding: Sendable, Equatable {
         case .reordered(let chain, let position):
             "reordered: \(position) (\(chain)) lies before the letter that it follows"
         case .beganAnew(let chain, let position):
-            "begun anew: \(chain) at \(position): the letters before it are a chain of their own; "
-                + "the worker then logged 'commit metadata missing', or somebody cut the chain"
+            "begun anew: \(chain) after \(position): the letters up to it are a chain of their "
+                + "own; the worker then logged 'commit metadata missing', or somebody cut the chain"
         case .fewer(let chain, let counted, let found):
             "missing: \(chain): the worker counted \(counted) dead letters, \(found) are there"
         case .unchained(let position):

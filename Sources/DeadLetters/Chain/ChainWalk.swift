@@ -93,6 +93,12 @@ struct ChainWalk {
             end = next
             behind = next.digest
         }
+        // A group that was set back and has refused nothing since.
+        let earlier = byDigest.values.filter { $0.sourceOffset < head.offset - head.records }
+        if end == nil, let last = latest(of: earlier) {
+            findings.append(.beganAnew(name, after: position(last)))
+            return last
+        }
         return end
     }
 
@@ -104,7 +110,7 @@ struct ChainWalk {
         )
         if let beginning, beginning == letter.previous, earlier == nil { return nil }
         if letter.previous == nil {
-            if earlier != nil { findings.append(.beganAnew(name, position(letter))) }
+            if let earlier { findings.append(.beganAnew(name, after: position(earlier))) }
             return earlier
         }
         // Letters of one chain lie in one partition: retention removes them from the first on.

@@ -150,7 +150,9 @@ extension PipelineTests {
         @Test func `a group that was set back says that its chains of dead letters begin anew`()
             async throws
         {
-            try await RunningPipeline.run(PipelineSetup(.real), Self.traffic()) { pipeline in
+            var setup = PipelineSetup(.real)
+            setup.partitions = 1
+            try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
                 try pipeline.startAll()
                 try await pipeline.publish(upTo: 0.4)
                 try await pipeline.settle()
@@ -163,13 +165,11 @@ extension PipelineTests {
                 #expect(try await pipeline.findingsOfChains() == [])
                 let to = "--to=\(instant)"
                 let set = ["recover", "offsets", "--stage=verify", to, "--yes"]
-                #expect(await pipeline.operate(set).code == 0)
+                let outcome = await pipeline.operate(set)
+                #expect(outcome.code == 0, "\(outcome.notes)")
 
                 try await pipeline.catchUp()
-                // Once for each partition with letters of before.
-                let findings = try await pipeline.findingsOfChains()
-                #expect(findings == Array(repeating: "begun_anew", count: findings.count))
-                #expect((1...Int(pipeline.layout.partitions)).contains(findings.count))
+                #expect(try await pipeline.findingsOfChains() == ["begun_anew"])
             }
         }
 
