@@ -14,10 +14,10 @@ package struct Console: Sendable {
     package let isInteractive: Bool
     /// Whether results go to a terminal, which obeys what it is shown.
     package let isOutputTerminal: Bool
-    /// The width of that terminal; 100 where there is none.
+    /// The width of that terminal at the start; 100 where there is none.
     package let columns: Int
-    /// The height of the terminal that results go to; 24 where there is none.
-    package let rows: Int
+    /// The size of the terminal that results go to, as it is now; nil where there is none.
+    private let outputSize: @Sendable () -> (columns: Int, rows: Int)?
 
     /// - Parameter output: takes what is printed, byte for byte.
     package init(
@@ -31,7 +31,7 @@ package struct Console: Sendable {
         self.isInteractive = isInteractive
         self.isOutputTerminal = isOutputTerminal
         self.columns = columns
-        self.rows = rows
+        outputSize = { (columns, rows) }
         writeOutput = output
         writeNotes = notes
     }
@@ -81,8 +81,9 @@ package struct Console: Sendable {
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only
     /// where `isOutputTerminal`.
     ///
-    /// What does not fit is cut off at its sides, so that nothing scrolls.
+    /// What does not fit the terminal's size of this moment is cut off, so that nothing scrolls.
     package func redraw(_ lines: [String]) {
+        let (columns, rows) = outputSize() ?? (100, 24)
         // Home; each line to its end, and all that is below (ECMA-48, CUP, EL and ED).
         let shown = lines.prefix(max(1, rows - 1)).map { line in
             String(Printable.line(line).prefix(max(1, columns - 1))) + "\u{1B}[K\n"
@@ -99,14 +100,12 @@ package struct Console: Sendable {
 
     /// Writes to two open descriptors, which stay the caller's.
     package init(output: Int32, notes: Int32) {
-        self.init(
-            isInteractive: isatty(notes) == 1 && ProcessInfo.processInfo.hasUsableTerminal,
-            isOutputTerminal: isatty(output) == 1,
-            columns: Int(Self.size(of: notes)?.ws_col ?? 100),
-            rows: Int(Self.size(of: output)?.ws_row ?? 24),
-            output: { Self.write($0, to: output) },
-            notes: { Self.write(Array($0.utf8), to: notes) }
-        )
+        isInteractive = isatty(notes) == 1 && ProcessInfo.processInfo.hasUsableTerminal
+        isOutputTerminal = isatty(output) == 1
+        columns = Int(Self.size(of: notes)?.ws_col ?? 100)
+        outputSize = { Self.size(of: output).map { (Int($0.ws_col), Int($0.ws_row)) } }
+        writeOutput = { Self.write($0, to: output) }
+        writeNotes = { Self.write(Array($0.utf8), to: notes) }
     }
 
     /// Writes all of it; a reader that has gone away is no fault of ours.
