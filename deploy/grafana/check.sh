@@ -1,27 +1,34 @@
 #!/usr/bin/env bash
 # Checks dashboard.json against Grafana's published schema of dashboards: every member has to be one
 # that Grafana knows, of its type. The schema comes as classes generated from it, in the package
-# grafana-foundation-sdk of the Python index, which is installed into a temporary folder.
+# grafana-foundation-sdk of the Python index: `deploy/install.sh test` installs it into .build/python;
+# without that it goes into a temporary folder. A test runs this for dashboard.json.
 #
 #   deploy/grafana/check.sh [another dashboard.json]
 #
 # Exit codes: 0 it fits, 1 it does not, 69 the package cannot be had.
 set -euo pipefail
 dashboard=$(realpath "${1:-$(dirname "${BASH_SOURCE[0]}")/dashboard.json}")
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # The release for Grafana 10.1, the oldest whose dashboards newer ones read unchanged.
-package='grafana-foundation-sdk==1769699998!10.1.0'
+package=$(sed -n 's/^\(grafana-foundation-sdk==[^ ]*\).*/\1/p' \
+    "$root/Tests/Reference/deploy/requirements.txt")
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-if ! { python3 -m venv "$folder/venv" &&
-    "$folder/venv/bin/pip" install --quiet "$package"; } >"$folder/log" 2>&1; then
-    cat "$folder/log" >&2
-    echo "cannot install $package" >&2
-    exit 69
+python=$root/.build/python/bin/python
+if ! "$python" -c 'import grafana_foundation_sdk' 2>/dev/null; then
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    if ! { python3 -m venv "$folder/venv" &&
+        "$folder/venv/bin/pip" install --quiet "$package"; } >"$folder/log" 2>&1; then
+        cat "$folder/log" >&2
+        echo "cannot install $package" >&2
+        exit 69
+    fi
+    python=$folder/venv/bin/python
 fi
 
-"$folder/venv/bin/python" - "$dashboard" <<'PYTHON'
+"$python" -B - "$dashboard" <<'PYTHON'
 import json
 import sys
 
