@@ -45,13 +45,61 @@ extension PipelineTests {
             for arguments in [
                 ["check", "rules"] + MonitoringFiles.ruleFiles,
                 ["check", "config", "prometheus.yaml"],
-                ["test", "rules", "alerts.test.yaml"],
+                ["test", "rules", "alerts.test.yaml", "near-misses.test.yaml"],
             ] {
                 let verdict = try Promtool.run(arguments, in: Self.folder)
                 #expect(verdict.exitCode == 0, "\(verdict.output)")
             }
             let nothing = try Promtool.run(["check", "rules", "nothing.yaml"], in: Self.folder)
             #expect(nothing.exitCode != 0)
+        }
+
+        @Test func `each alert has a unit test in which it fires, and a near miss`() throws {
+            let alerts = Set(try MonitoringFiles.alerts())
+            let fires = try MonitoringFiles.text("prometheus/alerts.test.yaml")
+                .matches(of: /alertname: (\w+)\n +exp_alerts:\n +- exp_labels/)
+            #expect(Set(fires.map { String($0.1) }) == alerts)
+            let misses = try MonitoringFiles.text(Self.nearMisses)
+                .matches(of: /alertname: (\w+), exp_alerts: \[\]/)
+            #expect(Set(misses.map { String($0.1) }) == alerts)
+        }
+
+        private static let nearMisses = "prometheus/near-misses.test.yaml"
+
+        /// What a rule becomes that fires a little earlier.
+        private static let earlier = [
+            "for: 2m": "for: 1m", "for: 5m": "for: 4m", "for: 10m": "for: 9m",
+            "for: 15m": "for: 14m", "for: 30m": "for: 1m", "for: 1h": "for: 59m",
+            "> 100\n": "> 89\n", "> 0.01\n": "> 0.0089\n", " > 1\n": " > 0.9\n",
+            "> 10\n": "> 8\n", "> 0.9\n": "> 0.85\n", "14.4 * 0.001": "13.9 * 0.001",
+            "> 6 * 0.001": "> 5.7 * 0.001", "> 0.001": "> 0.0008",
+        ]
+
+        @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))
+        func `each near miss fires by a rule that is a little stricter`() throws {
+            let folder = FileManager.default.temporaryDirectory
+                .appending(path: UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            for name in MonitoringFiles.ruleFiles {
+                var text = try MonitoringFiles.text("prometheus/\(name)")
+                text.replace(/> (30|60|900|100000|1000|7200|0)\b(?!\.)/) { ">= \($0.1)" }
+                // A longer text before those that it contains.
+                for (rule, earlier) in Self.earlier.sorted(by: { $0.key.count > $1.key.count }) {
+                    text = text.replacingOccurrences(of: rule, with: earlier)
+                }
+                try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+            }
+            let misses = try MonitoringFiles.text(Self.nearMisses)
+            try misses.write(
+                to: folder.appending(path: "near-misses.test.yaml"),
+                atomically: true,
+                encoding: .utf8
+            )
+            let verdict = try Promtool.run(["test", "rules", "near-misses.test.yaml"], in: folder)
+            #expect(verdict.exitCode == 1)
+            let fired = Set(verdict.output.matches(of: /alertname: (\w+)/).map { String($0.1) })
+            #expect(fired == Set(try MonitoringFiles.alerts()))
         }
     }
 }
