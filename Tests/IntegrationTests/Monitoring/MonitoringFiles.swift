@@ -21,11 +21,16 @@ enum MonitoringFiles {
             var text = try Self.text("prometheus/\(name)")
             text.replace(/\[\d+[mhd]\]/, with: "[10s]")
             text.replace(/\[\d+[mhd]:\d+m\]/, with: "[10s:1s]")
+            text.replace(/offset \d+[mh]/, with: "offset 10s")
             text.replace(/for: \d+[mh]/, with: "for: 1s")
-            for (threshold, smaller) in thresholds {
-                text = text.replacingOccurrences(of: threshold, with: smaller)
-            }
             rules[name] = text
+        }
+        for (threshold, smaller) in thresholds {
+            let known = rules.filter { $0.value.contains(threshold) }
+            guard !known.isEmpty else { throw PipelineFailure("no rule has \(threshold)") }
+            for (name, text) in known {
+                rules[name] = text.replacingOccurrences(of: threshold, with: smaller)
+            }
         }
         return rules
     }
@@ -37,6 +42,13 @@ enum MonitoringFiles {
         "(entitlements_dead_letter_group_records) > 1000":
             "(entitlements_dead_letter_group_records) > 5",
         "          > 10\n": "          > 2\n",
+        "(entitlements_feed_oldest_waiting_seconds) > 60":
+            "(entitlements_feed_oldest_waiting_seconds) > 3",
+        "(entitlements_feed_waiting_changes) > 100000":
+            "(entitlements_feed_waiting_changes) > 20",
+        "(entitlements_link_oldest_unprojected_seconds) > 900":
+            "(entitlements_link_oldest_unprojected_seconds) > 3",
+        "[10s:1s]) > 100": "[10s:1s]) > 5",
     ]
 
     /// The names of all alerts, in the order of the files.
@@ -113,6 +125,18 @@ enum MonitoringFiles {
             }
         }
         return commands
+    }
+
+    /// The commands of our programs that sentences name.
+    static func namedCommands() throws -> Set<String> {
+        let parts = try text("runbook.md").components(separatedBy: "```")
+        // Every other part is a block.
+        let prose = parts.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+        return Set(
+            prose.flatMap { $0.matches(of: /`((?:pipeline|dead-letter)\s[^`]+)`/) }.map { match in
+                match.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            }
+        )
     }
 
     /// The sections of the runbook.

@@ -1,8 +1,10 @@
 import Operations
 import Postgres
+import Entitlements
 import Foundation
 import Kafka
 import Simulation
+import Synchronization
 import TestSupport
 import Testing
 import Topology
@@ -14,6 +16,18 @@ final class MonitoringRig: Sendable {
     let server: PrivatePostgres
     let broker: OwnBroker
     let prometheus: Prometheus
+    /// A second authority whose root the workers trust, with responders of its own.
+    let authority: RevocableAuthority
+    /// The settings file at the start.
+    let settingsText: String
+    private let held = Mutex(Held())
+
+    /// What faults hold until they are mended.
+    struct Held {
+        var locks: [PostgresConnection] = []
+        var responders: [OCSPServer] = []
+        fileprivate var numbers: Int64 = 0
+    }
 
     /// Starts all and waits until the traffic is settled, and scraped several times.
     init() async throws {
@@ -26,7 +40,15 @@ final class MonitoringRig: Sendable {
         setup.ownServer = server
         setup.ownCluster = broker.cluster
         setup.environment = ["SETTINGS_WATCH_INTERVAL": "500ms"]
+        setup.rules = OwnershipRules(trustsIngestion: true)
         pipeline = try await RunningPipeline(setup, traffic)
+        authority = try RevocableAuthority()
+        try (traffic.rootPEM + authority.authority.rootPEM)
+            .write(toFile: "\(pipeline.folder)/root.pem", atomically: true, encoding: .utf8)
+        settingsText = try String(
+            contentsOfFile: "\(pipeline.folder)/settings.json",
+            encoding: .utf8
+        )
         prometheus = try Prometheus(try MonitoringFiles.shortenedRules(), in: pipeline.folder)
         try pipeline.startAll()
         try await pipeline.waitUntilReady()
@@ -57,7 +79,21 @@ final class MonitoringRig: Sendable {
 
     var settingsPath: String { "\(pipeline.folder)/settings.json" }
 
+    func holding<T: Sendable>(_ change: (inout sending Held) -> T) -> T {
+        held.withLock { change(&$0) }
+    }
+
+    /// One that no other fault has.
+    func nextNumber() -> Int64 {
+        held.withLock { held in
+            held.numbers += 1
+            return held.numbers
+        }
+    }
+
     private func close() async {
+        await unlock()
+        try? await stopResponders()
         await prometheus.stop()
         await pipeline.close()
         await broker.remove()
@@ -73,6 +109,8 @@ final class MonitoringRig: Sendable {
         let path = "\(pipeline.folder)/\(UUID().uuidString).txt"
         let own = [
             "PATH": "\(BuiltWorkers.folder):/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
+            // Who does it, for the history.
+            "LOGNAME": "operator",
             "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
             "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
             "KAFKA_GROUP_PREFIX": pipeline.layout.prefix,

@@ -10,7 +10,7 @@ import Worker
 extension PipelineTests {
     /// What SREs get for the night, against workers that run: metrics, rules, dashboard, runbook.
     @Suite(
-        .timeLimit(.minutes(20)),
+        .timeLimit(.minutes(40)),
         .enabled(if: Prometheus.isInstalled, "prometheus is not installed")
     )
     struct MonitoringTests {
@@ -21,12 +21,23 @@ extension PipelineTests {
                 try Self.checkExposition(rig)
                 try Self.checkRules(rig)
                 try Self.checkPanels(rig)
-                try await Self.checkCommands(rig)
-                try await AlertFault.databaseAway.check(rig)
+                try await RunbookCommands(rig).check()
+                // What is reported of an alert has to be true where it does not fire, too.
+                let nothing = AlertFault(
+                    name: "nothing",
+                    alerts: ["EntitlementsOwnersRefused"],
+                    make: { _ in },
+                    mend: { _ in }
+                )
+                let none = await nothing.outcomes(on: rig, within: .seconds(3)).map(\.description)
+                #expect(none == ["EntitlementsOwnersRefused: did NOT fire (nothing)"])
+                for outcome in await AlertFault.databaseAway.outcomes(on: rig) {
+                    #expect(outcome.isSound, "\(outcome)")
+                }
             }
         }
 
-        /// Minutes of faults: `deploy/alerts.sh` asks for them.
+        /// Minutes of faults: `deploy/alerts.sh` asks for them, and names a file for the report.
         @Test(
             .enabled(
                 if: ProcessInfo.processInfo.environment["ALERTS_END_TO_END"] != nil,
@@ -34,10 +45,36 @@ extension PipelineTests {
             )
         )
         func `each alert fires when its fault is made, and clears after`() async throws {
+            let environment = ProcessInfo.processInfo.environment
+            let path = try #require(environment["ALERTS_END_TO_END"])
+            let asked = environment["ALERTS_FAULT"] ?? ""
+            let faults = AlertFault.all.filter { asked.isEmpty || $0.name.contains(asked) }
+            let alerts = try MonitoringFiles.alerts()
+                .filter { alert in asked.isEmpty || faults.contains { $0.alerts.contains(alert) } }
+            let start = ContinuousClock.now
+            var outcomes: [AlertOutcome] = []
             try await MonitoringRig.run { rig in
-                for fault in AlertFault.all {
-                    try await fault.check(rig)
+                for fault in faults {
+                    let found = await fault.outcomes(on: rig)
+                    outcomes += found
+                    // What is known so far, should this not come to its end.
+                    try outcomes.map { "\($0)\n" }.joined()
+                        .write(toFile: path, atomically: true, encoding: .utf8)
                 }
+            }
+            let report = AlertReport(outcomes: outcomes, alerts: alerts)
+            let lines = report.lines(after: .now - start)
+            try (lines.joined(separator: "\n") + "\n")
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(report.isSound, "\(lines.filter { $0.contains("NOT") })")
+        }
+
+        @Test func `each command that a sentence of the runbook names stands in a block`() throws {
+            let named = try MonitoringFiles.namedCommands()
+            #expect(named.count > 8)
+            let lines = try MonitoringFiles.commands().map(\.line)
+            for command in named {
+                #expect(lines.contains { $0.hasPrefix(command) }, "\(command)")
             }
         }
 
@@ -103,59 +140,6 @@ extension PipelineTests {
                 let series = rig.prometheus.query(query.expression)
                 #expect(series?.isEmpty == false, "\(query.title): \(query.expression)")
             }
-        }
-
-        private static func checkCommands(_ rig: MonitoringRig) async throws {
-            let settings = "\(rig.pipeline.folder)/settings.json"
-            try FileManager.default.copyItem(
-                atPath: settings,
-                toPath: "\(rig.pipeline.folder)/workers.json"
-            )
-            try Data(rig.pipeline.traffic.catalog.utf8)
-                .write(to: URL(fileURLWithPath: "\(rig.pipeline.folder)/products.json"))
-            let index = try await rig.run("dead-letter index --until-end")
-            #expect(index.exitCode == 0, "\(index.output)")
-            let letters = try await rig.run("dead-letter list --json --limit 1")
-            let variables = [
-                "ID": letters.output.firstMatch(of: /"id": ?"([0-9a-f]+)"/).map { String($0.1) }
-                    ?? "",
-                "USER_ID": rig.pipeline.traffic.users.first?.userID ?? "",
-                "TRANSACTION": try await transaction(rig),
-            ]
-            let commands = try MonitoringFiles.commands()
-            #expect(commands.count > 60)
-            var done: Set<String> = []
-            for command in commands where done.insert(command.line).inserted {
-                try await check(command, variables, rig)
-            }
-        }
-
-        private static func transaction(_ rig: MonitoringRig) async throws -> String {
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.query("SELECT transaction_id FROM transactions LIMIT 1")[0]
-                    .text(0)
-            }
-        }
-
-        /// A worker's own metric is asked of each worker, until one has it.
-        private static func check(
-            _ command: MonitoringFiles.Command,
-            _ variables: [String: String],
-            _ rig: MonitoringRig
-        ) async throws {
-            var last: (exitCode: Int32?, output: String) = (nil, "")
-            for copy in rig.pipeline.copies {
-                let port = copy.log.httpPort.map(String.init) ?? ""
-                let worker = ["WORKER": "127.0.0.1:\(port)"]
-                last = try await rig.run(command.line, variables.merging(worker) { $1 })
-                if last.exitCode == 0 || !command.line.contains("$WORKER") { break }
-            }
-            // 1 is an answer: nothing was found, or the account does not add up.
-            let good: [Int32?] = command.line.hasPrefix("curl") ? [0] : [0, 1]
-            #expect(
-                good.contains(last.exitCode),
-                "\(command.section): \(command.line): \(last.output)"
-            )
         }
     }
 }

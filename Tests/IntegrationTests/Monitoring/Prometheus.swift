@@ -116,11 +116,11 @@ struct Prometheus: Sendable {
         return answer?.data ?? []
     }
 
-    /// The names of the alerts that fire.
-    func firing() -> Set<String> {
+    /// The names of the alerts that fire; nil where Prometheus does not answer.
+    func firing() -> Set<String>? {
         let answer: Answer<Alerts>? = get("alerts", "at", "now")
-        let firing = answer?.data.alerts.filter { $0.state == "firing" } ?? []
-        return Set(firing.compactMap { $0.labels["alertname"] })
+        let firing = answer?.data.alerts.filter { $0.state == "firing" }
+        return firing.map { Set($0.compactMap { $0.labels["alertname"] }) }
     }
 
     func stop() async {

@@ -144,11 +144,13 @@ extension RunningPipeline {
     /// - Parameters:
     ///   - place: of a static member, which keeps it over its restarts.
     ///   - programs: the folder of the executables.
+    ///   - settings: of this copy alone, by environment name.
     @discardableResult
     func start(
         _ stage: StageDescription,
         place: Int = 1,
-        programs: String = BuiltWorkers.folder
+        programs: String = BuiltWorkers.folder,
+        environment settings: [String: String] = [:]
     ) throws -> WorkerCopy {
         let number = state.withLock { state in
             state.started[stage, default: 0] += 1
@@ -161,6 +163,7 @@ extension RunningPipeline {
             settings: settingsPath,
             folder: folder,
             environment: environment(of: "\(stage.name)-place-\(place)", stage)
+                .merging(settings) { $1 }
         )
         state.withLock { $0.copies.append(copy) }
         return copy

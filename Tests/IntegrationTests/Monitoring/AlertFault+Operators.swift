@@ -1,0 +1,56 @@
+import Kafka
+import Operations
+import Records
+import TestSupport
+import Testing
+import Worker
+
+/// Faults of those who run the pipeline: settings, and the account that is made every hour.
+extension AlertFault {
+    static let settings = [settingsFile]
+    static let accounts = [account, noAccount]
+
+    private static let settingsFile = AlertFault(
+        name: "a settings file that is changed, and then unreadable",
+        alerts: ["EntitlementsSettingsRefused", "EntitlementsSettingsRestartNeeded"],
+        make: { rig in
+            try rig.writeSettings { #"{"batch": {"records_max": 900},"# + $0.dropFirst() }
+            await eventually(within: .seconds(60), every: .milliseconds(250)) {
+                rig.prometheus.firing()?.contains("EntitlementsSettingsRestartNeeded") ?? false
+            }
+            try rig.writeSettings { _ in "{" }
+        },
+        mend: { try $0.writeSettings() }
+    )
+
+    private static let account = AlertFault(
+        name: "an account that does not add up",
+        alerts: ["EntitlementsReconcileFailed"],
+        prepare: { try await $0.reconcile() },
+        make: { rig in
+            // A commit without counts, of a group that nobody else is in.
+            let prefix = rig.pipeline.layout.prefix + "fault."
+            let consumer = try KafkaConsumer(
+                configuration: rig.pipeline.cluster.client
+                    .merging(["group.id": "\(prefix)verify"]) { $1 }
+            )
+            let raw = TopicPartition(topic: rig.pipeline.layout.prefix + Topic.raw, partition: 0)
+            let outcome = await consumer.commit(
+                [raw: OffsetCommit(offset: 1, metadata: "")],
+                deadline: .seconds(10)
+            )
+            #expect(outcome.failures.isEmpty)
+            await consumer.close(deadline: .seconds(5))
+            try await rig.reconcile(["KAFKA_GROUP_PREFIX": prefix], exitCode: 1)
+        },
+        mend: { try await $0.reconcile() }
+    )
+
+    private static let noAccount = AlertFault(
+        name: "no account is made for a while",
+        alerts: ["EntitlementsReconcileOverdue"],
+        prepare: { try await $0.reconcile() },
+        make: { _ in },
+        mend: { try await $0.reconcile() }
+    )
+}

@@ -1,0 +1,78 @@
+import Postgres
+import TestSupport
+import Testing
+import Topology
+
+/// Faults by which it is not known, or not written down, whose a purchase is.
+extension AlertFault {
+    static let ownership = [wrongIngestUsers, lostLinks, refusedOwner]
+
+    private static let wrongIngestUsers = AlertFault(
+        name: "ingestion names two users for one transaction, and one with no name",
+        alerts: ["EntitlementsIngestUsersContradict", "EntitlementsIngestUsersIgnored"],
+        make: { rig in
+            let purchase = rig.purchase()
+            try await rig.post(purchase, users: ["anna"])
+            try await rig.post(purchase, users: ["bob"])
+            try await rig.post(rig.purchase(), users: ["anna", "bob"])
+        },
+        mend: { _ in }
+    )
+
+    /// link-worker counts both once a minute.
+    private static let lostLinks = AlertFault(
+        name: "links are lost while no entitle-worker runs",
+        alerts: ["EntitlementsUnownedPurchasesGrow", "EntitlementsOwnersUnprojected"],
+        make: { rig in
+            let copy = rig.pipeline.copies.first { $0.stage == .entitle }
+            try await rig.pipeline.stop(try #require(copy))
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: """
+                        CREATE TABLE links_kept AS SELECT * FROM account_links;
+                        DELETE FROM account_links;
+                        """
+                )
+            }
+        },
+        mend: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: """
+                        INSERT INTO account_links SELECT * FROM links_kept;
+                        DROP TABLE links_kept
+                        """
+                )
+            }
+            try await rig.restart(.entitle)
+        }
+    )
+
+    /// A rule of a company's own on the table stands for whatever PostgreSQL refuses.
+    private static let refusedOwner = AlertFault(
+        name: "PostgreSQL refuses the owner whom a new link names",
+        alerts: ["EntitlementsOwnersRefused"],
+        make: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: """
+                        ALTER TABLE owners ADD CONSTRAINT of_the_company
+                        CHECK (user_id <> 'refused') NOT VALID;
+                        INSERT INTO account_links (kind, key, user_id)
+                        SELECT 'original_transaction_id', original_transaction_id, 'refused'
+                        FROM owners ORDER BY 2 LIMIT 1
+                        ON CONFLICT (key, kind, environment, bundle_id)
+                        DO UPDATE SET user_id = excluded.user_id
+                        """
+                )
+            }
+        },
+        mend: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: "ALTER TABLE owners DROP CONSTRAINT of_the_company"
+                )
+            }
+        }
+    )
+}

@@ -1,0 +1,116 @@
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+
+/// Records that are refused, that are new to this version, or that the database does not take.
+extension AlertFault {
+    static let records = [
+        refusedBodies, newFromApple, conflict, largeUser, refusedProjection,
+    ]
+
+    /// Published again and again until every alert about them has had its time.
+    private static let refusedBodies = AlertFault(
+        name: "bodies of every kind that is refused",
+        alerts: [
+            "EntitlementsForgedBodies", "EntitlementsAttackSource", "EntitlementsStaleBodies",
+            "EntitlementsMisroutedBodies", "EntitlementsCorruptBodies",
+            "EntitlementsDeadLetterRatio", "EntitlementsDeadLettersAlike",
+        ],
+        make: { rig in
+            let refused = rig.pipeline.traffic.items.filter { $0.expectedRefusal != nil }
+            for _ in 0..<12 {
+                try await rig.pipeline.publish(refused)
+                try await rig.pipeline.settle()
+            }
+        },
+        mend: { _ in }
+    )
+
+    private static let newFromApple = AlertFault(
+        name: "a notification, a product and a type that nobody has told of",
+        alerts: [
+            "EntitlementsUnknownNotification", "EntitlementsUnknownProduct",
+            "EntitlementsUnknownProductType",
+        ],
+        make: { rig in
+            try await rig.post(rig.purchase { $0.productID = "com.example.pro.unlisted" })
+            // The catalog would know the type of a product that it lists.
+            let purchase = rig.purchase { fields in
+                fields.productID = "com.example.pro.new"
+                fields.type = "Something New"
+            }
+            try await rig.post(purchase)
+            try await rig.post(try rig.notification("SOMETHING_NEW"))
+        },
+        mend: { _ in }
+    )
+
+    private static let conflict = AlertFault(
+        name: "Apple signs two products for one transaction",
+        alerts: ["EntitlementsContradictions"],
+        make: { rig in
+            var purchase = rig.purchase()
+            try await rig.post(purchase)
+            purchase.productID = "com.example.pro.season"
+            purchase.signedDate = purchase.signedDate.map { $0 + 1_000 }
+            try await rig.post(purchase)
+        },
+        mend: { _ in }
+    )
+
+    private static let largeUser = AlertFault(
+        name: "a user holds more than a record of the feed can carry",
+        alerts: ["EntitlementsFeedIncomplete"],
+        make: { rig in
+            let purchase = rig.purchase()
+            let id = try #require(purchase.originalTransactionID)
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: """
+                        INSERT INTO entitlements (environment, bundle_id, original_transaction_id,
+                            entitlement_key, user_id, periods)
+                        SELECT 'Production', 'com.example.pro', 'purchase-' || n, 'key-' || n,
+                            'hoarder', tstzmultirange(tstzrange(timestamptz '2026-01-01', NULL))
+                        FROM generate_series(1, 20000) AS n;
+                        INSERT INTO account_links (kind, key, user_id)
+                        VALUES ('original_transaction_id', '\(id)', 'hoarder')
+                        """
+                )
+            }
+            try await rig.post(purchase)
+        },
+        mend: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: "DELETE FROM entitlements WHERE entitlement_key LIKE 'key-%'"
+                )
+            }
+        }
+    )
+
+    /// A rule of a company's own on the table stands for whatever PostgreSQL refuses.
+    private static let refusedProjection = AlertFault(
+        name: "PostgreSQL refuses what a new catalog grants",
+        alerts: ["EntitlementsRefusedByDatabase"],
+        make: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: """
+                        ALTER TABLE entitlements ADD CONSTRAINT of_the_company
+                        CHECK (entitlement_key NOT LIKE '%-refused') NOT VALID
+                        """
+                )
+            }
+            try await rig.apply(catalog: rig.catalog { $0 + "-refused" })
+        },
+        mend: { rig in
+            try await rig.pipeline.withDatabase { connection in
+                try await connection.execute(
+                    script: "ALTER TABLE entitlements DROP CONSTRAINT of_the_company"
+                )
+            }
+            try await rig.apply(catalog: rig.catalog { $0 })
+        }
+    )
+}
