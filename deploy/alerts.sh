@@ -8,7 +8,7 @@
 # TEXT makes only the faults whose names contain it.
 #
 # Ends with a line for each alert, which says what it did, and their number. Exit codes: 0 each has
-# fired and cleared, 70 nothing was tried, any other: some have not. Takes a quarter of an hour;
+# fired and cleared, 70 nothing was tried, any other: some have not. Takes some ten minutes;
 # the tests do the same for one fault.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
