@@ -175,13 +175,13 @@ let package = Package(
             ]
         ),
 
-        executable("verify-worker", ["VerifyStage", "Worker"]),
-        executable("dedupe-worker", ["DedupeStage", "Worker"]),
-        executable("link-worker", ["LinkStage", "Worker"]),
-        executable("entitle-worker", ["EntitleStage", "Worker"]),
-        executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters"]),
-        executable("pipeline", ["Operations"]),
-        executable("demo", ["Demonstration", "Operations"]),
+        executable("verify-worker", ["Settings", "VerifyStage", "Worker"]),
+        executable("dedupe-worker", ["DedupeStage", "Settings", "Worker"]),
+        executable("link-worker", ["LinkStage", "Settings", "Worker"]),
+        executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
+        executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters", "Settings"]),
+        executable("pipeline", ["Operations", "Settings"]),
+        executable("demo", ["Demonstration", "Operations", "Settings"]),
         executable("bench", ["Benchmarks", "Settings"]),
 
         library(

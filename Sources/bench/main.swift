@@ -1,5 +1,6 @@
 import Benchmarks
-import Foundation
 import Settings
 
-exit(await BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard))
+ProcessEnd.exit(
+    await BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard)
+)

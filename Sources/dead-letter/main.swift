@@ -2,8 +2,9 @@ import AppStore
 import AuditConsole
 import DeadLetters
 import Foundation
+import Settings
 
-exit(
+ProcessEnd.exit(
     await DeadLetterTool.run(
         Array(CommandLine.arguments.dropFirst()),
         environment: ProcessInfo.processInfo.environment,

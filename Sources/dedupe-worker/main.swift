@@ -1,5 +1,5 @@
 import DedupeStage
-import Foundation
+import Settings
 import Worker
 
-exit(await WorkerProcess.run(.dedupe))
+ProcessEnd.exit(await WorkerProcess.run(.dedupe))

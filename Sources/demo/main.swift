@@ -1,5 +1,5 @@
-import Foundation
-import Operations
 import Demonstration
+import Operations
+import Settings
 
-exit(await DemoTool.tool.main())
+ProcessEnd.exit(await DemoTool.tool.main())

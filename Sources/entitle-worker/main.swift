@@ -1,5 +1,5 @@
 import EntitleStage
-import Foundation
+import Settings
 import Worker
 
-exit(await WorkerProcess.run(.entitle))
+ProcessEnd.exit(await WorkerProcess.run(.entitle))

@@ -1,5 +1,5 @@
-import Foundation
 import LinkStage
+import Settings
 import Worker
 
-exit(await WorkerProcess.run(.link))
+ProcessEnd.exit(await WorkerProcess.run(.link))

@@ -1,4 +1,4 @@
-import Foundation
 import Operations
+import Settings
 
-exit(await PipelineTool.tool.main())
+ProcessEnd.exit(await PipelineTool.tool.main())

@@ -1,5 +1,5 @@
-import Foundation
+import Settings
 import VerifyStage
 import Worker
 
-exit(await WorkerProcess.run(.verify))
+ProcessEnd.exit(await WorkerProcess.run(.verify))
