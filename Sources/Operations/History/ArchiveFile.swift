@@ -45,6 +45,7 @@ final class ArchiveFile {
         let files = FileManager.default
         let stamp = CalendarDate.day(milliseconds: before.milliseconds)
         path = "\(folder)/\(table.rawValue)-before-\(stamp)-\(UUID().uuidString.prefix(8)).jsonl"
+        let isNew = !files.fileExists(atPath: folder)
         let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
         try? files.createDirectory(
             atPath: folder,
@@ -56,8 +57,16 @@ final class ArchiveFile {
             let handle = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.unavailable, "cannot write \(path)") }
         self.handle = handle
-        try Self.synchronize(folder: folder)
-        try Self.synchronize(folder: URL(filePath: folder).deletingLastPathComponent().path)
+        do {
+            try Self.synchronize(folder: folder)
+            // A folder that was there before is on disk, and the one above may not be readable.
+            if isNew {
+                try Self.synchronize(folder: URL(filePath: folder).deletingLastPathComponent().path)
+            }
+        } catch {
+            removeIfEmpty()
+            throw error
+        }
     }
 
     /// Has the names in a folder on disk: those of new files are not before (fsync(2)).
