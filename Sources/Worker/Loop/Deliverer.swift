@@ -47,7 +47,8 @@ actor Deliverer {
         try KafkaProducer(configuration: properties, handlers: handlers)
     }
 
-    /// Has the other producer write from now on; nothing may be in flight.
+    /// Has the other producer write from now on; what the former one has not delivered within a
+    /// second is reported as failed.
     func replace(by other: KafkaProducer) {
         let old = producer
         producer = other
