@@ -63,8 +63,11 @@ import Testing
     @Test func `a decision is written with who and why, and asks about more than one`() async throws
     {
         let rig = try await Self.rig()
+        // Not one of those that are suppressed below: of letters of one instant any may come first.
+        var query = DeadLetterQuery()
+        query.reasons = ["signature_invalid"]
         let row = try #require(
-            try await DeadLetterTable.page(DeadLetterQuery(), limit: 1, on: rig.client).first
+            try await DeadLetterTable.page(query, limit: 1, on: rig.client).first
         )
         #expect(await rig.tool("resolve", row.id).exitCode == 64)
         #expect(await rig.tool("resolve", "--why=x").exitCode == 64)
