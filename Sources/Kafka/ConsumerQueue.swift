@@ -32,12 +32,14 @@ final class ConsumerQueue: @unchecked Sendable {
     /// librdkafka waits for the answer to its last question, so that is given first.
     ///
     /// - Parameters:
-    ///   - assigned: assigned and not yet taken.
+    ///   - assigned: assigned and not yet taken, be it nothing; nil where nothing was asked.
     ///   - revoked: revoked and not yet given up.
+    ///   - isLeaving: whether a static member gives up its place in the group too.
     func close(
         _ client: ClientHandle,
-        taking assigned: Set<TopicPartition>,
+        taking assigned: Set<TopicPartition>?,
         givingUp revoked: Set<TopicPartition>,
+        isLeaving: Bool,
         deadline: Duration
     ) -> Bool {
         let end = ContinuousClock.now + deadline
@@ -47,7 +49,7 @@ final class ConsumerQueue: @unchecked Sendable {
                 unsafe rd_kafka_queue_destroy(queue)
                 unsafe pointer = nil
             }
-            if !assigned.isEmpty {
+            if let assigned {
                 let list = PartitionList(assigned)
                 unsafe free(rd_kafka_incremental_assign(client.pointer, list.pointer))
             }
@@ -55,16 +57,44 @@ final class ConsumerQueue: @unchecked Sendable {
                 let list = PartitionList(revoked)
                 unsafe free(rd_kafka_incremental_unassign(client.pointer, list.pointer))
             }
+            if isLeaving { leave(client, until: end) }
             unsafe free(rd_kafka_consumer_close_queue(client.pointer, queue))
-            while unsafe rd_kafka_consumer_closed(client.pointer) == 0 {
-                guard ContinuousClock.now < end else { return false }
-                // Serves the callbacks; records that still come are dropped, uncommitted.
-                if let message = unsafe rd_kafka_consumer_poll(client.pointer, 10) {
-                    unsafe rd_kafka_message_destroy(message)
-                }
+            return serve(client, until: end) {
+                unsafe rd_kafka_consumer_closed(client.pointer) != 0
             }
-            return true
         }
+    }
+
+    /// Has a static member leave its group.
+    ///
+    /// A closing one only goes silent, and the group keeps its partitions for it (KIP-345); one
+    /// without a subscription leaves like any other.
+    private func leave(_ client: ClientHandle, until end: ContinuousClock.Instant) {
+        guard unsafe rd_kafka_unsubscribe(client.pointer) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return
+        }
+        _ = serve(client, until: end) {
+            // Taken back once the request to leave is on its way, for which closing waits.
+            guard let member = unsafe rd_kafka_memberid(client.pointer) else { return true }
+            defer { unsafe rd_kafka_mem_free(client.pointer, member) }
+            return unsafe member.pointee == 0
+        }
+    }
+
+    /// Serves the callbacks until something is done; false where the end has come before.
+    private func serve(
+        _ client: ClientHandle,
+        until end: ContinuousClock.Instant,
+        _ isDone: () -> Bool
+    ) -> Bool {
+        while !isDone() {
+            guard ContinuousClock.now < end else { return false }
+            // Records that still come are dropped, uncommitted.
+            if let message = unsafe rd_kafka_consumer_poll(client.pointer, 10) {
+                unsafe rd_kafka_message_destroy(message)
+            }
+        }
+        return true
     }
 
     private func free(_ error: OpaquePointer?) {

@@ -6,7 +6,10 @@ extension KafkaConsumer {
     /// Answers `.assigned`: starts fetching at the given offsets, from the beginning where nil.
     package func assign(with positions: [TopicPartition: Int64?]) throws(KafkaError) {
         let client = try opened()
-        unanswered.subtract(positions.keys)
+        unanswered = unanswered.flatMap { unanswered in
+            let remaining = unanswered.subtracting(positions.keys)
+            return remaining.isEmpty ? nil : remaining
+        }
         var list = PartitionList(reserving: positions.count)
         for (partition, offset) in positions {
             list.append(partition, offset: offset ?? PartitionList.beginning)
@@ -132,11 +135,14 @@ extension KafkaConsumer {
         try await requests.metadata(topic: nil, deadline: deadline)
     }
 
-    /// Leaves the group (a static member stays in it) and ends the client.
+    /// Ends the client and its membership in the group.
     ///
-    /// - Returns: whether the group was left within the deadline; the client is gone either way.
+    /// - Parameter isLeaving: whether a static member leaves too, so that others get its partitions
+    ///   at once. Otherwise the group keeps them for it until `session.timeout.ms` has passed
+    ///   (KIP-345). Other members always leave.
+    /// - Returns: whether the group has let go within the deadline; the client is gone either way.
     @discardableResult
-    package func close(deadline: Duration) async -> Bool {
+    package func close(isLeaving: Bool = false, deadline: Duration) async -> Bool {
         guard let client else { return true }
         client.callbacks.isClosing.store(true, ordering: .releasing)
         shared.close()
@@ -146,6 +152,7 @@ extension KafkaConsumer {
             client,
             taking: unanswered,
             givingUp: revoking,
+            isLeaving: isLeaving,
             deadline: deadline
         )
         client.callbacks.commits.abandonAll()

@@ -16,8 +16,9 @@ package actor KafkaConsumer {
     private var reader = MessageReader()
     private var backlog: FetchBacklog
     var revoking: Set<TopicPartition> = []
-    /// Assignments that `assign(with:)` has not answered yet.
-    var unanswered: Set<TopicPartition> = []
+    /// The assignment that `assign(with:)` has not answered yet; one without partitions waits for
+    /// its answer too.
+    var unanswered: Set<TopicPartition>?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -142,7 +143,7 @@ package actor KafkaConsumer {
         reader.reset()
         for event in events {
             switch event {
-            case .assigned(let partitions): unanswered.formUnion(partitions)
+            case .assigned(let partitions): unanswered = (unanswered ?? []).union(partitions)
             case .revoking(let partitions): revoking.formUnion(partitions)
             case .lost(let partitions): revoking.subtract(partitions)
             }

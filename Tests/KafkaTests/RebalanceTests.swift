@@ -64,6 +64,31 @@ struct RebalanceTests {
         #expect(await consumer.close(deadline: .seconds(30)))
     }
 
+    /// As where there are more copies than partitions.
+    @Test(arguments: KafkaCluster.Kind.available, [true, false])
+    func `closing does not wait for an assignment of nothing that nobody has answered`(
+        kind: KafkaCluster.Kind,
+        isLeaving: Bool
+    ) async throws {
+        let cluster = try await KafkaCluster(kind)
+        let topic = try await cluster.topic("taken")
+        let member = try GroupMember(cluster.consumer())
+        try await member.consumer.subscribe([topic])
+        #expect(try await member.run { $0.assigned.count == 1 })
+        let consumer = try KafkaConsumer(configuration: cluster.consumer())
+        try await consumer.subscribe([topic])
+        try await keepPolling(member) {
+            let result = try? await consumer.poll(
+                recordsMax: 1,
+                bytesMax: 1,
+                wait: .milliseconds(20)
+            )
+            return result?.events == [.assigned([])]
+        }
+        #expect(await consumer.close(isLeaving: isLeaving, deadline: .seconds(30)))
+        await member.consumer.close(deadline: .seconds(5))
+    }
+
     @Test func `a paused partition brings nothing, and resumes after the last record`()
         async throws
     {
@@ -91,6 +116,48 @@ struct RebalanceTests {
         #expect(await member.records.suffix(5).map(\.offset) == Array(1..<6))
         await member.consumer.close(deadline: .seconds(5))
         await producer.close(deadline: .seconds(5))
+    }
+
+    /// With a session of two minutes, so that only leaving frees what it held.
+    private static let staticMember = [
+        "group.instance.id": "static", "session.timeout.ms": "120000",
+    ]
+
+    /// The mock's group waits for a whole session when a member joins.
+    @Test(.needsRealKafka, arguments: [true, false])
+    func `a static member that leaves hands on its partitions at once`(
+        isRevoking: Bool
+    ) async throws {
+        let cluster = try await KafkaCluster(.real)
+        let topic = try await cluster.topic("left", partitions: 4)
+        let first = try GroupMember(
+            cluster.consumer(group: "static", Self.staticMember),
+            completesRevocations: !isRevoking
+        )
+        try await first.consumer.subscribe([topic])
+        #expect(try await first.run { $0.assigned.count == 4 })
+        let second = try GroupMember(cluster.consumer(group: "static"))
+        try await second.consumer.subscribe([topic])
+        async let handedOn = second.run { $0.assigned.count == 4 }
+        try await keepPolling(first) {
+            let isShared = await second.assigned.count == 2
+            return await first.revoked.count == 2 && (isRevoking || isShared)
+        }
+        #expect(await first.consumer.close(isLeaving: true, deadline: .seconds(20)))
+        #expect(try await handedOn)
+        await second.consumer.close(deadline: .seconds(5))
+    }
+
+    @Test func `a static member leaves a silent cluster within its deadline`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("gone", partitions: 2)
+        let member = try GroupMember(cluster.consumer(group: "static", Self.staticMember))
+        try await member.consumer.subscribe([topic])
+        #expect(try await member.run { $0.assigned.count == 2 })
+        cluster.mock?.stop()
+        let start = ContinuousClock.now
+        await member.consumer.close(isLeaving: true, deadline: .seconds(2))
+        #expect(ContinuousClock.now - start < .seconds(10))
     }
 
     /// In a process of its own, because librdkafka before 2.3 ended it.

@@ -45,10 +45,13 @@ import Worker
         #expect(Observation.readableVersions.contains(max(1, Observation.schemaVersion - 1)))
     }
 
-    private static func dedupe(_ client: PostgresClient) -> DedupeStage {
+    private static func dedupe(
+        _ client: PostgresClient,
+        uniqueTopic: String = "unique"
+    ) -> DedupeStage {
         DedupeStage(
             client: client,
-            uniqueTopic: "unique",
+            uniqueTopic: uniqueTopic,
             retention: .seconds(86_400),
             pruneInterval: .seconds(3_600)
         )
@@ -61,7 +64,7 @@ import Worker
         }
     }
 
-    /// Two workers of one group, one after the other, on a mock cluster.
+    /// Two workers of one group, one after the other.
     private final class Group: Sendable {
         let cluster: KafkaCluster
         let topic: String
@@ -71,8 +74,8 @@ import Worker
         private let workers = Mutex<[(loop: WorkerLoop, task: Task<Void, any Error>)]>([])
         static let partitions: Int32 = 4
 
-        init() async throws {
-            cluster = try await KafkaCluster(.mock)
+        init(_ kind: KafkaCluster.Kind = .mock) async throws {
+            cluster = try await KafkaCluster(kind)
             topic = try await cluster.topic("verified", partitions: Int(Self.partitions))
             _ = try await cluster.topic("unique")
             _ = try await cluster.topic("letters")
@@ -80,13 +83,14 @@ import Worker
             producer = try KafkaProducer(configuration: cluster.client)
         }
 
-        func start(_ stage: any Stage) throws -> Health {
+        /// - Parameter properties: librdkafka's, of the consumer.
+        func start(_ stage: any Stage, _ properties: [String: String] = [:]) throws -> Health {
             var configuration = WorkerConfiguration(
                 stage: .dedupe,
                 inputTopics: [topic],
                 outputTopics: [cluster.name("unique")],
                 deadLetterTopic: cluster.name("letters"),
-                consumerProperties: cluster.consumer(),
+                consumerProperties: cluster.consumer(group: "group", properties),
                 producerProperties: cluster.client
             )
             configuration.retryDelayMin = .milliseconds(20)
@@ -151,9 +155,22 @@ import Worker
     @Test func `a worker that a migration has outgrown leaves its partitions to the new one`()
         async throws
     {
+        try await Self.outgrow(Group())
+    }
+
+    /// A static member, whose partitions the group would keep for it for two minutes.
+    @Test(.needsRealKafka)
+    func `a static member that a migration has outgrown leaves its partitions too`() async throws {
+        try await Self.outgrow(
+            Group(.real),
+            ["group.instance.id": "old", "session.timeout.ms": "120000"]
+        )
+    }
+
+    private static func outgrow(_ group: Group, _ properties: [String: String] = [:]) async throws {
         let client = try await StageDatabase.make()
-        let group = try await Group()
-        let old = try group.start(Self.dedupe(client))
+        let stage = Self.dedupe(client, uniqueTopic: group.cluster.name("unique"))
+        let old = try group.start(stage, properties)
         try await group.publish(1)
         try await eventually(within: .seconds(60)) { try await group.isSettled(1) }
         try await Self.migrate(

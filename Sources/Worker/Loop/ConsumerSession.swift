@@ -101,7 +101,12 @@ final class ConsumerSession: Sendable {
         if error == nil {
             await commitLast()
         }
-        await consumer.close(deadline: configuration.closeDeadline)
+        // Who only connects anew comes back at once, and who has failed perhaps too.
+        let isLeaving = loop.isOutdated || loop.mustStop && configuration.leavesOnStop
+        await consumer.close(
+            isLeaving: error == nil && isLeaving,
+            deadline: configuration.closeDeadline
+        )
         loop.health.notReady(.assigned, "left the group")
         return error
     }

@@ -27,6 +27,8 @@ package struct WorkerConfiguration: Sendable {
     package var retryDelayMin = Duration.milliseconds(100)
     package var retryDelayMax = Duration.seconds(30)
     package var shutdownBudget = Duration.seconds(20)
+    /// Whether a static member that is told to stop gives up its place in the group.
+    package var leavesOnStop = false
 
     /// How long one poll waits for the first record.
     package var pollWait = Duration.milliseconds(100)
@@ -81,5 +83,6 @@ extension WorkerConfiguration {
         retryDelayMin = settings[WorkerSettings.retryDelayMin]
         retryDelayMax = settings[WorkerSettings.retryDelayMax]
         shutdownBudget = settings[WorkerSettings.shutdownBudget]
+        leavesOnStop = settings[WorkerSettings.leaveOnStop]
     }
 }

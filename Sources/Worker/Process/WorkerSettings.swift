@@ -14,6 +14,13 @@ package enum WorkerSettings {
         .string(bytes: 1...200),
         "Static member ID, unique in the group: the worker keeps its partitions across a restart."
     )
+    package static let leaveOnStop = Setting(
+        "kafka.leave_on_stop",
+        .bool,
+        default: false,
+        "Whether a static member that is told to stop leaves its group, which hands on its "
+            + "partitions at once, also before a restart; a crash never does."
+    )
     package static let sessionTimeout = Setting(
         "kafka.session_timeout",
         .duration(.seconds(1)...(.seconds(1800))),
@@ -90,7 +97,8 @@ package enum WorkerSettings {
 
     package static let declarations = [
         KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-        groupPrefix.declaration, instanceID.declaration, sessionTimeout.declaration,
+        groupPrefix.declaration, instanceID.declaration, leaveOnStop.declaration,
+        sessionTimeout.declaration,
         batchRecordsMax.declaration,
         batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
         retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,

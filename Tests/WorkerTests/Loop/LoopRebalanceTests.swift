@@ -67,6 +67,27 @@ struct LoopRebalanceTests {
         #expect(Set(values).count == 100)
     }
 
+    @Test(.needsRealKafka)
+    func `a static member that is to leave on stop hands on its partitions`() async throws {
+        let rig = try await LoopRig(.real)
+        let workers = try ["first", "second"].map { name in
+            try rig.worker(FakeStage(forwardingTo: rig.output)) { configuration in
+                configuration.leavesOnStop = true
+                configuration.consumerProperties["group.instance.id"] = name
+                configuration.consumerProperties["session.timeout.ms"] = "120000"
+            }
+        }
+        workers[0].start()
+        try await rig.publish([[1]])
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 1 }
+        workers[1].start()
+        await eventually(within: .seconds(30)) { workers[1].health.isReady }
+        try await workers[0].stop()
+        try await rig.publish([[2]])
+        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await workers[1].stop()
+    }
+
     @Test func `stopping finishes and commits what is in hand`() async throws {
         let (rig, stage, worker) = try await Self.busyWorker()
         worker.loop.stop()
