@@ -42,6 +42,7 @@ enum DeclaredStatements {
         deadLetters + history + [
             ("StoredAboutUser.counts", StoredAboutUser.counts),
             ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
+            ("StoredAboutUser.searchKeys", StoredAboutUser.searchKeys),
             ("ForgottenUserTable.forget", ForgottenUserTable.forget),
             ("DedupeForgetting.prune", DedupeForgetting.prune),
             ("DedupeForgetting.now", DedupeForgetting.now),
@@ -166,6 +167,7 @@ enum DeclaredStatements {
         ]
 
     private static let history: [Named] = [
+        ("HistoryArchiveTable.all", HistoryArchiveTable.all),
         ("HistoryArchiving.begin", HistoryArchiving.begin),
         ("HistoryArchiving.finish", HistoryArchiving.finish),
         ("HistoryArchiving.pageCount", HistoryArchiving.pageCount),

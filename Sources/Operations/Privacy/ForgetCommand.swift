@@ -11,7 +11,10 @@ extension ToolCommand {
                 + "second where a link-worker runs. The accounts are kept: the facts of the "
                 + "purchases, the ledger, the history. Where account tokens are user IDs, the "
                 + "token is removed from the facts too; what Apple sends afterwards may name the "
-                + "user again. It is written down, with a hash of the user's ID.",
+                + "user again. It is written down, with a hash of the user's ID.\n\n"
+                + "The history names the user as before: changes by ID, contents as Apple signed "
+                + "them by token. So do files of 'history archive', of which none is opened: ask "
+                + "'whats-stored' before, which finds rows in them by the user's links.",
             operands: "USER",
             operandCount: 1...1,
             options: [
@@ -33,13 +36,17 @@ extension ToolCommand {
             reason: try required("reason", in: arguments)
         )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let forgotten = try await settings.withDatabase { connection in
-            try await connection.run(ForgottenUserTable.forget, request)[0]
+        let (forgotten, archives) = try await settings.withDatabase { connection in
+            (
+                try await connection.run(ForgottenUserTable.forget, request)[0],
+                try await connection.run(HistoryArchiveTable.all).count
+            )
         }
         if arguments.isSet("json") {
             context.console.print(
                 json: "{\"number\":\(forgotten.number),\"links\":\(forgotten.links),"
-                    + "\"claims\":\(forgotten.claims),\"tokens\":\(forgotten.tokens)}"
+                    + "\"claims\":\(forgotten.claims),\"tokens\":\(forgotten.tokens),"
+                    + "\"unchangedArchives\":\(archives)}"
             )
         } else {
             context.console.print(
@@ -48,6 +55,13 @@ extension ToolCommand {
                     + "\(Quantity.counted(forgotten.tokens, "token")) removed from facts; written "
                     + "down as number \(forgotten.number)"
             )
+            if archives > 0 {
+                context.console.note(
+                    "\(Quantity.counted(archives, "archive")) of history may name the user and "
+                        + "\(archives == 1 ? "is" : "are") not changed: see "
+                        + "'\(PipelineTool.name) whats-stored'"
+                )
+            }
         }
         return ExitCode.success
     }

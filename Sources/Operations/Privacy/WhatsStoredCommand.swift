@@ -8,7 +8,9 @@ extension ToolCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) whats-stored",
             "Reports what is stored about one user, where, and what 'forget' does with it.\n\n"
-                + "'explain USER' shows the same user's entitlements with their reasons.",
+                + "Files that 'history archive' has written are read to their ends, and those that "
+                + "are not found are named. 'explain USER' shows the same user's entitlements with "
+                + "their reasons.",
             operands: "USER",
             operandCount: 1...1,
             options: [
@@ -16,6 +18,11 @@ extension ToolCommand {
                     "limit",
                     argument: "N",
                     "Maximum number of links, claims and purchases named, each; 100 unless given."
+                ),
+                CommandOption(
+                    "archives",
+                    argument: "FOLDER",
+                    "Where archive files lie; else each is looked for where it was written."
                 ),
                 ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
@@ -36,13 +43,38 @@ extension ToolCommand {
                 Array(try await connection.run(StoredAboutUser.identifiers, (user, limit)))
             )
         }
-        let stored = StoredReport(user: user, counts: counts, identifiers: identifiers)
+        let stored = StoredReport(
+            user: user,
+            counts: counts,
+            identifiers: identifiers,
+            archives: try await archives(of: user, arguments, settings, context.console)
+        )
         if arguments.isSet("json") {
             context.console.print(json: stored.json)
         } else {
             stored.lines.forEach { context.console.print($0) }
         }
         return ExitCode.success
+    }
+
+    private static func archives(
+        of user: String,
+        _ arguments: CommandArguments,
+        _ settings: SettingsValues,
+        _ console: Console
+    ) async throws -> [SearchedArchive] {
+        let (known, keys) = try await settings.withDatabase { connection in
+            (
+                Array(try await connection.run(HistoryArchiveTable.all)),
+                Array(try await connection.run(StoredAboutUser.searchKeys, user))
+            )
+        }
+        var progress = ProgressLine(console: console)
+        defer { progress.clear() }
+        return try ArchiveSearch(user: user, keys: keys)
+            .run(known, folder: arguments.value("archives")) { file, rows in
+                progress.show(file, Quantity.counted(rows, "row"))
+            }
     }
 }
 
@@ -51,6 +83,7 @@ struct StoredReport {
     let user: String
     let counts: [StoredAboutUser.Count]
     let identifiers: [StoredAboutUser.Identifier]
+    let archives: [SearchedArchive]
 
     /// What a table is for, and what becomes of its rows.
     private struct Meaning {
@@ -135,7 +168,8 @@ struct StoredReport {
                 meaning?.afterwards ?? "",
             ])
         }
-        var lines = table.isEmpty ? ["nothing is stored about \(user)"] : table.lines()
+        var lines =
+            table.isEmpty ? ["nothing is stored about \(user) in the tables"] : table.lines()
         if !identifiers.isEmpty {
             var table = TextTable([
                 .init("by"), .init("token or ID"), .init("environment"), .init("bundle"),
@@ -149,7 +183,7 @@ struct StoredReport {
             }
             lines += [""] + table.lines()
         }
-        return lines + ["", Self.topicsNote]
+        return lines + SearchedArchive.lines(archives) + ["", Self.topicsNote]
     }
 
     var json: String {
@@ -179,6 +213,8 @@ struct StoredReport {
                     }
                 }
             }
+            writer.key("archives")
+            SearchedArchive.write(archives, to: &writer)
             writer.member("topics", Self.topicsNote)
         }
         return String(decoding: writer.bytes, as: UTF8.self)

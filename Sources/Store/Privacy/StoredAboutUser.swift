@@ -68,7 +68,8 @@ package enum StoredAboutUser {
 
     /// One thing that says who the user is.
     package struct Identifier: Equatable, Sendable {
-        /// `link`, `claim` or `purchase`.
+        /// `link …`, `claim` or `purchase`; of a search key `account_token`, `app_transaction_id`
+        /// or `original_transaction_id`.
         package let kind: String
         /// A token or an ID.
         package let key: String
@@ -77,23 +78,25 @@ package enum StoredAboutUser {
         package let bundleID: String
     }
 
+    private static let identifier = RowReader<Identifier> { columns in
+        let kind = columns("kind", String.self)
+        let key = columns("key", String.self)
+        let environment = columns("environment", String.self)
+        let bundleID = columns("bundle_id", String.self)
+        return { row in
+            Identifier(
+                kind: row[kind],
+                key: row[key],
+                environment: row[environment],
+                bundleID: row[bundleID]
+            )
+        }
+    }
+
     /// By what purchases are the user's, the first of each kind up to the limit.
     package static let identifiers = Statement<(user: String, limit: Int), Identifier>(
         [.value("user", \.user), .value("limit", \.limit)],
-        returning: RowReader { columns in
-            let kind = columns("kind", String.self)
-            let key = columns("key", String.self)
-            let environment = columns("environment", String.self)
-            let bundleID = columns("bundle_id", String.self)
-            return { row in
-                Identifier(
-                    kind: row[kind],
-                    key: row[key],
-                    environment: row[environment],
-                    bundleID: row[bundleID]
-                )
-            }
-        },
+        returning: identifier,
         """
         (SELECT 'link ' || kind AS kind, key, environment, bundle_id
          FROM account_links WHERE user_id = $user ORDER BY 1, 2, 3, 4 LIMIT $limit)
@@ -103,6 +106,31 @@ package enum StoredAboutUser {
         UNION ALL
         (SELECT DISTINCT 'purchase', original_transaction_id, environment, bundle_id
          FROM entitlements WHERE user_id = $user ORDER BY 2, 3, 4 LIMIT $limit)
+        """
+    )
+
+    /// By what rows outside the database can be told to be about the user: the user's ID where it
+    /// is an account token, links, claims, and purchases that are or were the user's.
+    package static let searchKeys = Statement<String, Identifier>(
+        [.value("user")],
+        returning: identifier,
+        """
+        SELECT 'account_token' AS kind, lower($user) AS key,
+               '' AS environment, '' AS bundle_id
+        UNION
+        SELECT kind, key, environment, bundle_id FROM account_links WHERE user_id = $user
+        UNION
+        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
+        FROM ownership_claims WHERE user_id = $user
+        UNION
+        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
+        FROM entitlements WHERE user_id = $user
+        UNION
+        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
+        FROM ledger WHERE user_id = $user
+        UNION
+        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
+        FROM changes WHERE user_id = $user AND original_transaction_id IS NOT NULL
         """
     )
 }

@@ -28,15 +28,17 @@ enum Signed {
         type: ProductType = .autoRenewable,
         purchased: Int64 = 10,
         expires: Int64 = 1000,
-        revoked: Int64? = nil
+        revoked: Int64? = nil,
+        token: String? = nil
     ) throws -> Observation {
-        let revocation = revoked.map { #","revocationDate":\#($0)"# } ?? ""
+        var more = revoked.map { #","revocationDate":\#($0)"# } ?? ""
+        more += token.map { #","appAccountToken":"\#($0)""# } ?? ""
         let payload = try json(
             """
             {"transactionId":"\(id)","originalTransactionId":"\(original ?? id)",
             "bundleId":"\(bundleID)","productId":"\(product)","type":"\(type.rawValue)",
             "purchaseDate":\(purchased),"expiresDate":\(expires),"environment":"Production",
-            "quantity":1,"signedDate":\(signed)\(revocation)}
+            "quantity":1,"signedDate":\(signed)\(more)}
             """
         )
         return try observation(SignedPayloads(transaction: payload), bundleID, signed: signed)
