@@ -191,6 +191,8 @@ enum DeclaredStatements {
     ]
 
     private static let deadLetters: [Named] = [
+        ("DeadLetterPruning.count", DeadLetterPruning.count),
+        ("DeadLetterPruning.remove", DeadLetterPruning.remove),
         ("DeadLetterRebuildTable.empty", DeadLetterRebuildTable.empty),
         ("DeadLetterRebuildTable.add", DeadLetterRebuildTable.add),
         ("DeadLetterRebuildTable.fold", DeadLetterRebuildTable.fold),

@@ -141,6 +141,14 @@ package final class DeadLetterIndexer: Sendable {
         let progress = try await retrying("PostgreSQL") {
             try await DeadLetterIndexTable.progress(on: self.client)
         }
+        try Self.require(topic, progress)
+    }
+
+    /// Throws where what is indexed is another topic.
+    static func require(
+        _ topic: DeadLetterTopic,
+        _ progress: [DeadLetterIndexTable.Progress]
+    ) throws(CommandError) {
         guard let other = progress.first(where: { $0.topic != topic.name }) else { return }
         throw CommandError(
             ExitCode.configuration,

@@ -27,6 +27,13 @@ enum IndexCommand: DeadLetterCommand {
                     "Read the topic from its beginning and make the index what it says, at once "
                         + "for all readers; prints the difference. Decisions wait meanwhile."
                 ),
+                CommandOption(
+                    "prune",
+                    "Remove the rows of letters that the topic's retention has removed, without "
+                        + "reading the topic; without --yes only count them. What was done about "
+                        + "them stays. May run beside the index, from a timer."
+                ),
+                CommandOption("yes", short: "y", "With --prune: remove them."),
             ]
         )
     }
@@ -34,14 +41,22 @@ enum IndexCommand: DeadLetterCommand {
     static let groupDefault = "dead-letter-index"
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        let client = try await context.database()
-        if context.arguments.isSet("rebuild") {
-            guard !context.arguments.isSet("until-end"), context.arguments.value("group") == nil
-            else {
-                throw UsageError("--rebuild reads without a group, to the end: leave out the rest")
-            }
-            return try await rebuild(context, client)
+        let isOfGroup =
+            context.arguments.isSet("until-end") || context.arguments.value("group") != nil
+        let (isRebuild, isPrune) = (
+            context.arguments.isSet("rebuild"), context.arguments.isSet("prune")
+        )
+        guard isPrune || !context.arguments.isSet("yes") else {
+            throw UsageError("--yes is for --prune")
         }
+        if isRebuild || isPrune {
+            guard !isOfGroup, isRebuild != isPrune else {
+                throw UsageError("--rebuild and --prune need no group: leave out the rest")
+            }
+        }
+        let client = try await context.database()
+        if isPrune { return try await prune(context, client) }
+        if isRebuild { return try await rebuild(context, client) }
         let indexer = DeadLetterIndexer(
             context.topic,
             client: client,
@@ -57,6 +72,25 @@ enum IndexCommand: DeadLetterCommand {
             }
         }
         return ExitCode.success
+    }
+
+    private static func prune(
+        _ context: ToolContext,
+        _ client: PostgresClient
+    ) async throws -> Int32 {
+        let topic = context.topic
+        let isConfirmed = context.arguments.isSet("yes")
+        let count = try await Interruption.cancelling {
+            try await DeadLetterPrune(topic: topic, client: client).run(isRemoving: isConfirmed)
+        }
+        if context.isJSON {
+            context.console.print(json: DeadLetterPrune.json(count, isRemoved: isConfirmed))
+        } else {
+            context.console.print(DeadLetterPrune.text(count, isRemoved: isConfirmed))
+        }
+        guard !isConfirmed, count > 0 else { return ExitCode.success }
+        context.console.note("nothing is removed yet: run it again with --yes")
+        return ExitCode.negative
     }
 
     private static func rebuild(

@@ -37,7 +37,7 @@ package struct LetterDossier: Sendable {
     }
 
     /// More than an auditor reads.
-    private static let historyMax = 1_000
+    static let historyMax = 1_000
 
     /// Adds what the database knows of the letter.
     package mutating func addHistory(from client: PostgresClient) async throws {
@@ -117,15 +117,17 @@ extension LetterDossier {
 
     private var historyText: String {
         guard let history else { return "" }
-        var text = "\nState: \(stateText)\n"
-        for action in history {
-            var line = "  \(action.at)  \(action.kind.rawValue) by \(action.who)"
-            if let replay = action.replay { line += ", replay \(replay)" }
-            if let why = action.why { line += ": \(why)" }
-            if let detail = action.detail { line += " (\(detail))" }
-            text += Printable.line(line) + "\n"
-        }
-        return text
+        return "\nState: \(stateText)\n"
+            + history.map { "  " + Self.line(of: $0) + "\n" }.joined()
+    }
+
+    /// One action, for people.
+    static func line(of action: DeadLetterAction) -> String {
+        var line = "\(action.at)  \(action.kind.rawValue) by \(action.who)"
+        if let replay = action.replay { line += ", replay \(replay)" }
+        if let why = action.why { line += ": \(why)" }
+        if let detail = action.detail { line += " (\(detail))" }
+        return Printable.line(line)
     }
 }
 
@@ -176,7 +178,8 @@ extension LetterDossier {
         }
     }
 
-    private static func write(_ action: DeadLetterAction, _ writer: inout JSONWriter) {
+    /// One action, for other programs.
+    static func write(_ action: DeadLetterAction, _ writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("number")
             writer.int(action.number)

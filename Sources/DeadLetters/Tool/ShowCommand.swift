@@ -16,7 +16,8 @@ enum ShowCommand: DeadLetterCommand {
                 + "refused it, its certificates and what is wrong with them, its state and its "
                 + "history. Tokens, receipts, account tokens, names and IDs of people are left out "
                 + "unless --reveal asks for them, which is written into the history first. It may "
-                + "hold personal data: do not paste it into tickets.",
+                + "hold personal data: do not paste it into tickets. Of a letter that topic and "
+                + "index have no more, its whole ID still shows the history.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
             options: [
@@ -52,7 +53,7 @@ enum ShowCommand: DeadLetterCommand {
         let found = try await LetterFinder(wanted, context.topic, try await context.index()).find()
         switch found {
         case .none:
-            context.console.note("no dead letter \(wanted)")
+            try await LetterRemains.show(of: wanted, context)
             return ExitCode.negative
         case .several(let lines, let isMore):
             let more = isMore ? "\n  and more" : ""

@@ -85,6 +85,13 @@ extension PipelineTests.LeastPrivilegeTests {
             .init("investigator", "show \(id) --reveal"),
             .init("investigator", "export --to \(folder)/investigator"),
             .init("dead-letter-index", "index --rebuild"),
+            .init("dead-letter-index", "index --prune --yes"),
+            .init(
+                "auditor",
+                "index --prune --yes",
+                exitCode: 78,
+                says: ["role dead-letter-index", "pipeline grants"]
+            ),
         ]
     }
 

@@ -1,0 +1,75 @@
+import JSON
+import Kafka
+package import Postgres
+import Settings
+import Store
+
+/// Takes rows out of the index whose letters the topic's retention has removed, beside the indexer
+/// and without reading the topic.
+package struct DeadLetterPrune: Sendable {
+    private let topic: DeadLetterTopic
+    private let client: PostgresClient
+
+    package init(topic: DeadLetterTopic, client: PostgresClient) {
+        self.topic = topic
+        self.client = client
+    }
+
+    /// - Parameter isRemoving: false only counts.
+    /// - Returns: how many rows were removed, or would be.
+    /// - Throws: also where the index is that of another topic, or of one that ends before what is
+    ///   indexed: its offsets say nothing of the rows.
+    package func run(isRemoving: Bool) async throws -> Int {
+        let progress = try await DeadLetterIndexTable.progress(on: client)
+        try DeadLetterIndexer.require(topic, progress)
+        let marks = try await topic.watermarks()
+        try Self.require(marks, toReach: progress)
+        let beginnings = marks.map { partition, marks in
+            DeadLetterPruning.Beginning(partition: partition, offset: marks.low)
+        }
+        guard isRemoving else {
+            return Int(try await client.run(DeadLetterPruning.count, beginnings)[0])
+        }
+        var total = 0
+        for beginning in beginnings.sorted(by: { $0.partition < $1.partition }) {
+            var removed = 0
+            repeat {
+                try Task.checkCancellation()
+                removed = try await client.run(DeadLetterPruning.remove, beginning).affectedCount
+                total += removed
+            } while removed == DeadLetterPruning.rowsPerTransaction
+        }
+        return total
+    }
+
+    /// Throws where the topic was made anew, or is one of this name in another cluster.
+    private static func require(
+        _ marks: [Int32: Watermarks],
+        toReach progress: [DeadLetterIndexTable.Progress]
+    ) throws(CommandError) {
+        let ahead = progress.first { $0.nextOffset > marks[$0.partition]?.high ?? 0 }
+        guard let ahead else { return }
+        throw CommandError(
+            ExitCode.configuration,
+            "\(ahead.topic) ends before what is indexed of its partition \(ahead.partition): it "
+                + "was made anew, or this is another cluster; nothing is removed "
+                + "('\(DeadLetterTool.name) index --rebuild' compares them whole)"
+        )
+    }
+
+    static func text(_ count: Int, isRemoved: Bool) -> String {
+        "\(count) \(count == 1 ? "row" : "rows") of letters that the topic has no more "
+            + (isRemoved ? "removed" : "would be removed")
+    }
+
+    static func json(_ count: Int, isRemoved: Bool) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("rows")
+            writer.int(count)
+            writer.key("isRemoved")
+            writer.bool(isRemoved)
+        }
+        return writer.bytes
+    }
+}

@@ -1,0 +1,39 @@
+import JSON
+import Postgres
+import Settings
+import Store
+
+/// What is left of a letter that neither the topic nor its index has any more: what people did
+/// about it, which is kept for ever.
+enum LetterRemains {
+    /// Says that there is no such letter, and shows its history where there is one.
+    ///
+    /// - Parameter wanted: whatever was asked for; a history is found by a whole ID.
+    static func show(of wanted: String, _ context: ToolContext) async throws {
+        context.console.note("no dead letter \(wanted)")
+        guard context.client != nil else { return }
+        let id = wanted.lowercased()
+        let history = try await DeadLetterActionTable.history(
+            of: id,
+            limit: LetterDossier.historyMax,
+            on: try await context.database()
+        )
+        guard !history.isEmpty else { return }
+        context.console.note("topic and index have it no more; this is what was done about it")
+        guard !context.isJSON else { return context.console.print(json: json(id, history)) }
+        for action in history {
+            context.console.print(LetterDossier.line(of: action))
+        }
+    }
+
+    private static func json(_ id: String, _ history: [DeadLetterAction]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("id")
+            writer.string(id)
+            writer.key("history")
+            writer.array { writer in history.forEach { LetterDossier.write($0, &writer) } }
+        }
+        return writer.bytes
+    }
+}
