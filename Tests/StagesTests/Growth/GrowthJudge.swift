@@ -1,0 +1,74 @@
+/// Says of a table's sizes, sampled evenly through a run, whether they have come to rest.
+///
+/// The median of the last third is compared with that of the middle third; the first third is the
+/// time to grow in. Medians, because a table whose rows come and go is as large as what autovacuum
+/// has not yet cleaned up at the instant of the sample: its highest sample says when the sample
+/// was taken, and one alone decides nothing.
+struct GrowthJudge {
+    /// How much larger the median of the last third may be, as a share of the middle third's.
+    let shareMax: Double
+    /// Whether the first third's median counts too where it is the larger one.
+    ///
+    /// No size is growth that was the usual one before. A queue holds the rows of one round, or of
+    /// two where a round ended between two visits of autovacuum, and how often that is so drifts.
+    let countsFirst: Bool
+
+    /// Megabytes added to that: eight pages, which a table of any size may take for itself.
+    static let allowance = 0.065_536
+
+    /// Fewer samples in a third are not judged.
+    static let samplesPerThirdMin = 4
+
+    /// For tables that have a row for each purchase or user, changed in place.
+    ///
+    /// One percent in ten minutes is two between the middles of an hour's thirds, so that it is
+    /// found in any table above 7 MB.
+    static let keptRows = GrowthJudge(shareMax: 0.01, countsFirst: false)
+
+    /// For tables whose rows come and go: their size goes up and down by a third.
+    static let passingRows = GrowthJudge(shareMax: 0.05, countsFirst: true)
+
+    /// The judge for a table of this name; the strict one where nothing is said of it.
+    static func of(_ table: String) -> GrowthJudge {
+        switch table {
+        case "changes", "notifications", "revisions", "unpublished_changes": passingRows
+        default: keptRows
+        }
+    }
+
+    /// The medians of the three thirds.
+    struct Medians: Equatable {
+        let first: Double
+        let middle: Double
+        let last: Double
+    }
+
+    /// Nil where there are too few samples.
+    static func medians(_ samples: [Double]) -> Medians? {
+        let third = samples.count / 3
+        guard third >= samplesPerThirdMin else { return nil }
+        return Medians(
+            first: median(samples.prefix(third)),
+            middle: median(samples.suffix(2 * third).prefix(third)),
+            last: median(samples.suffix(third))
+        )
+    }
+
+    /// Whether a table with these medians has stopped growing.
+    func isAtRest(_ medians: Medians) -> Bool {
+        medians.last <= sizeMax(medians)
+    }
+
+    /// The most that the median of the last third may be.
+    func sizeMax(_ medians: Medians) -> Double {
+        let before = countsFirst ? max(medians.first, medians.middle) : medians.middle
+        return before * (1 + shareMax) + Self.allowance
+    }
+
+    private static func median(_ samples: ArraySlice<Double>) -> Double {
+        let sorted = samples.sorted()
+        let middle = sorted.count / 2
+        return sorted.count.isMultiple(of: 2)
+            ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    }
+}
