@@ -13,6 +13,14 @@ struct RecoverableServer: Sendable {
     private var archive: String { folder.appending(path: "wal").path }
     private var backup: String { folder.appending(path: "base").path }
 
+    private static var configuration: PrivatePostgres.Configuration {
+        var configuration = PrivatePostgres.Configuration()
+        configuration.settings = [
+            "wal_level": "replica", "max_wal_senders": "4", "full_page_writes": "on",
+        ]
+        return configuration
+    }
+
     static func start() async throws -> RecoverableServer {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "recoverable-\(UUID().uuidString)")
@@ -23,11 +31,9 @@ struct RecoverableServer: Sendable {
             [.posixPermissions: 0o777],
             ofItemAtPath: archive.path
         )
-        var configuration = PrivatePostgres.Configuration()
-        configuration.settings = [
-            "wal_level": "replica", "max_wal_senders": "4", "full_page_writes": "on",
-            "archive_mode": "on", "archive_command": "cp %p \(archive.path)/%f",
-        ]
+        var configuration = Self.configuration
+        configuration.settings["archive_mode"] = "on"
+        configuration.settings["archive_command"] = "cp %p \(archive.path)/%f"
         let server = try await PrivatePostgres.start(configuration)
         return RecoverableServer(server: server, folder: folder)
     }
@@ -78,13 +84,8 @@ struct RecoverableServer: Sendable {
 
     /// Loses the server's files, and puts the backup and the log up to an instant in their place.
     func restore(to instant: String) async throws {
-        let data = try await lend { connection in
-            try await connection.query("SHOW data_directory")[0].text(0)
-        }
+        let data = try await Self.dataFolder(of: server)
         try await server.stop(.immediate)
-        let owner = try FileManager.default.attributesOfItem(atPath: data)[.ownerAccountName]
-        try FileManager.default.removeItem(atPath: data)
-        try FileManager.default.moveItem(atPath: backup, toPath: data)
         let settings = """
 
             restore_command = 'cp \(archive)/%f %p'
@@ -92,14 +93,7 @@ struct RecoverableServer: Sendable {
             recovery_target_action = 'promote'
 
             """
-        let file = try FileHandle(forWritingTo: URL(filePath: data + "/postgresql.auto.conf"))
-        try file.seekToEnd()
-        try file.write(contentsOf: Data(settings.utf8))
-        try file.close()
-        _ = FileManager.default.createFile(atPath: data + "/recovery.signal", contents: nil)
-        if let owner = owner as? String {
-            try await run("/usr/bin/chown", ["-R", owner, data])
-        }
+        try await install(in: data, settings, signal: "recovery.signal")
         try await server.start()
         let isOver = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
             try await lend { connection in
@@ -107,6 +101,50 @@ struct RecoverableServer: Sendable {
             }
         }
         guard isOver else { throw PipelineFailure("the recovery does not come to an end") }
+    }
+
+    /// A hot standby of the backup, which streams the log from the server.
+    ///
+    /// Connections to it need no password.
+    func startStandby() async throws -> PrivatePostgres {
+        let standby = try await PrivatePostgres.start(Self.configuration)
+        let data = try await Self.dataFolder(of: standby)
+        try await standby.stop(.immediate)
+        let settings = """
+
+            primary_conninfo = '\(server.connectionString())'
+
+            """
+        try await install(in: data, settings, signal: "standby.signal")
+        try Data("host all all 127.0.0.1/32 trust\n".utf8)
+            .write(to: URL(filePath: data + "/pg_hba.conf"))
+        try await standby.start()
+        return standby
+    }
+
+    private static func dataFolder(of server: PrivatePostgres) async throws -> String {
+        let options = PostgresOptions(
+            connectionString: server.connectionString(),
+            applicationName: "rehearsal"
+        )
+        return try await PostgresConnection.lend(options) { connection in
+            try await connection.query("SHOW data_directory")[0].text(0)
+        }
+    }
+
+    /// Puts the backup in the place of a stopped server's files.
+    private func install(in data: String, _ settings: String, signal: String) async throws {
+        let owner = try FileManager.default.attributesOfItem(atPath: data)[.ownerAccountName]
+        try FileManager.default.removeItem(atPath: data)
+        try FileManager.default.moveItem(atPath: backup, toPath: data)
+        let file = try FileHandle(forWritingTo: URL(filePath: data + "/postgresql.auto.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(settings.utf8))
+        try file.close()
+        _ = FileManager.default.createFile(atPath: "\(data)/\(signal)", contents: nil)
+        if let owner = owner as? String {
+            try await run("/usr/bin/chown", ["-R", owner, data])
+        }
     }
 
     private func lend<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
