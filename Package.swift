@@ -211,7 +211,7 @@ let package = Package(
             "SimulationTests",
             ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
         ),
-        tests("HTTPTests", ["HTTP", "TestSupport"]),
+        tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
         tests("SettingsTests", ["JSON", "Settings"]),
         tests(
             "AppStoreTests",

@@ -3,6 +3,7 @@ import DeadLetters
 import Foundation
 import HTTP
 import Postgres
+import Simulation
 import Store
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Simulation
 import Synchronization
 
 /// A browser without a screen: plain HTTP, with its cookies and the tokens of the pages' forms.

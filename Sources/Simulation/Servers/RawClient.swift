@@ -21,9 +21,7 @@ package struct RawClient: ~Copyable {
             &timeout,
             socklen_t(MemoryLayout<timeval>.size)
         )
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
+        var address = sockaddr_in.loopback(port: port)
         if source != 1 {
             address.sin_port = 0
             address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(source)).bigEndian
@@ -33,9 +31,8 @@ package struct RawClient: ~Copyable {
                     bind(descriptor, $0, size)
                 }
             }
-            address.sin_port = port.bigEndian
+            address = .loopback(port: port)
         }
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
