@@ -36,6 +36,15 @@ package final class P256Verifier {
         return check(signature, over: hasher.finish())
     }
 
+    /// Verifies a signature over the SHA-256 of a beginning that is known and what follows it.
+    package func verify(
+        signature: Span<UInt8>,
+        over beginning: SHA256Prefix,
+        with rest: Span<UInt8>
+    ) -> SignatureCheck {
+        Self.fault(of: signature) ?? check(signature, over: beginning.digest(with: rest))
+    }
+
     package func verify(signature: [UInt8], over message: [UInt8]) -> SignatureCheck {
         verify(signature: signature.span, over: message.span)
     }

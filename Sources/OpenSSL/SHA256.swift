@@ -91,6 +91,55 @@ package struct SHA256Hasher: ~Copyable {
     }
 }
 
+/// SHA-256 of bytes that begin alike each time: the beginning is digested once.
+///
+/// Not for use by two threads at once.
+package final class SHA256Prefix {
+    /// Has taken the beginning, and is only copied.
+    private let beginning: Handle<Resource.DigestContext>
+    private let work: Handle<Resource.DigestContext>
+
+    package init(_ bytes: [UInt8]) {
+        guard
+            let beginning = unsafe Handle<Resource.DigestContext>(
+                takingOwnershipOf: EVP_MD_CTX_new()
+            ),
+            let work = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new())
+        else { preconditionFailure("out of memory for a digest context") }
+        let status = unsafe EVP_DigestInit_ex2(
+            beginning.pointer,
+            DigestAlgorithm.sha256.pointer,
+            nil
+        )
+        precondition(
+            unsafe status == 1
+                && EVP_DigestUpdate(beginning.pointer, bytes, bytes.count) == 1,
+            "libcrypto cannot compute SHA-256"
+        )
+        self.beginning = beginning
+        self.work = work
+    }
+
+    /// The digest of the beginning and of what follows it this time.
+    package func digest(with rest: Span<UInt8>) -> SHA256Digest {
+        var words = InlineArray<4, UInt64>(repeating: 0)
+        var span = words.mutableSpan
+        let status = unsafe rest.withUnsafeBufferPointer { input in
+            unsafe span.withUnsafeMutableBytes { output in
+                unsafe EVP_MD_CTX_copy_ex(work.pointer, beginning.pointer) == 1
+                    && EVP_DigestUpdate(work.pointer, input.baseAddress, input.count) == 1
+                    && EVP_DigestFinal_ex(
+                        work.pointer,
+                        output.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        nil
+                    ) == 1
+            }
+        }
+        precondition(status, "libcrypto cannot compute SHA-256")
+        return SHA256Digest(words: words)
+    }
+}
+
 /// SHA-1, for old receipts made by tests; no decision rests on it.
 package enum SHA1 {
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {

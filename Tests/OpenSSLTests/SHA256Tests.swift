@@ -21,6 +21,18 @@ struct SHA256Tests {
         }
     }
 
+    @Test func `a beginning that was digested once stands before whatever follows`() {
+        for count in [0, 1, 63, 64, 65, 4_000] {
+            let beginning = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+            let prefix = SHA256Prefix(beginning)
+            for text in ["", "abc", String(repeating: "x", count: 1_500), ""] {
+                let rest = Array(text.utf8)
+                #expect(prefix.digest(with: rest.span) == SHA256.digest(beginning + rest))
+            }
+        }
+        #expect(SHA256Prefix([]).digest(with: Array("abc".utf8).span).hex == Self.abc)
+    }
+
     @Test func `a digest survives its hexadecimal and its bytes`() throws {
         let digest = SHA256.digest(Array("abc".utf8))
         #expect(SHA256Digest(hex: digest.hex) == digest)

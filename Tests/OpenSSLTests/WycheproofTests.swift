@@ -1,9 +1,10 @@
 import JSON
-import OpenSSL
 import TestSupport
 import Testing
 
-/// Google's Wycheproof cases for ECDSA on P-256 with SHA-256 and r ‖ s.
+@testable import OpenSSL
+
+/// Google's Wycheproof cases for ECDSA on P-256 with SHA-256, each in both ways that there are.
 @Suite(.needsSharedData)
 struct WycheproofTests {
     struct Case {
@@ -38,6 +39,33 @@ struct WycheproofTests {
             }
         }
         #expect(document.root["numberOfTests"]?.int64 == Int64(count))
+    }
+
+    /// The verdicts are about the DER besides, which no JWS contains, so only a valid case's is
+    /// expected; what no r ‖ s can hold is no case here.
+    @Test func `a table makes no difference to the cases in DER`() throws {
+        let file = "wycheproof/ecdsa_secp256r1_sha256_test.json"
+        let document = try JSONDocument(parsing: SharedData.vector(file))
+        var compared = 0
+        var valid = 0
+        for group in try #require(document.root["testGroups"]).elements {
+            let spki = try P256Case.bytes(hex: #require(group["publicKeyDer"]?.string))
+            let key = try #require(P256PublicKey(subjectPublicKeyInfo: spki))
+            let pair = try P256KeyTableTests.Pair(key)
+            for item in try #require(group["tests"]).elements {
+                let test = try read(item)
+                guard let raw = try? P256SignatureBytes.raw(fromDER: test.signature) else {
+                    #expect(!test.isValid, "case \(test.id): \(test.comment)")
+                    continue
+                }
+                let check = pair.check(raw, SHA256.digest(test.message))
+                try #require(check != nil, "the two ways differ: case \(test.id), \(test.comment)")
+                #expect(check == .valid || !test.isValid, "case \(test.id): \(test.comment)")
+                compared += 1
+                valid += test.isValid ? 1 : 0
+            }
+        }
+        #expect(compared > 250 && valid == 174)
     }
 
     private func read(_ item: JSONValue) throws -> Case {

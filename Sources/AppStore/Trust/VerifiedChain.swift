@@ -67,12 +67,25 @@ final class VerifiedChain {
         signature.use(table)
     }
 
-    func check(_ jws: CompactJWS, of token: Token, signature raw: [UInt8]) -> SignatureCheck {
+    /// - Parameter beginning: the digest of the header segment and its dot, where it is known.
+    func check(
+        _ jws: CompactJWS,
+        of token: Token,
+        signature raw: [UInt8],
+        after beginning: SHA256Prefix?
+    ) -> SignatureCheck {
         guard let signature else { return .invalid }
         let bytes = token.bytes
+        guard let beginning else {
+            return signature.verify(
+                signature: raw.span,
+                over: bytes.span.extracting(jws.signed)
+            )
+        }
         return signature.verify(
             signature: raw.span,
-            over: bytes.span.extracting(jws.signed)
+            over: beginning,
+            with: bytes.span.extracting(jws.payload)
         )
     }
 }
@@ -83,9 +96,18 @@ final class VerifiedChain {
 /// is short and its first entry nearly always matches. Only headers of JWS with a good signature
 /// are added, so that only the holder of a certified key can displace others.
 struct VerifiedChainCache {
+    /// A known chain, and how the token goes on from its header.
+    struct Known {
+        let chain: VerifiedChain
+        let headerEnd: Int
+        /// Of the header and its dot, which are most of what is signed: digested once for all.
+        let beginning: SHA256Prefix
+    }
+
     private struct Entry {
         let header: [UInt8]
         let chain: VerifiedChain
+        let beginning: SHA256Prefix
     }
 
     let entriesMax: Int
@@ -103,7 +125,7 @@ struct VerifiedChainCache {
     ///
     /// A known header contains no dot, so it is the token's whole first segment where a dot
     /// follows, and four thousand characters need not be searched for that dot.
-    mutating func chain(beginning token: Token) -> (chain: VerifiedChain, headerEnd: Int)? {
+    mutating func chain(beginning token: Token) -> Known? {
         let bytes = token.bytes
         for index in entries.indices {
             let known = entries[index].header
@@ -115,7 +137,8 @@ struct VerifiedChainCache {
                 entries.insert(entries.remove(at: index), at: 0)
             }
             lookups.found += 1
-            return (entries[0].chain, end)
+            let entry = entries[0]
+            return Known(chain: entry.chain, headerEnd: end, beginning: entry.beginning)
         }
         lookups.missed += 1
         return nil
@@ -126,6 +149,8 @@ struct VerifiedChainCache {
         if entries.count >= entriesMax {
             entries.removeLast()
         }
-        entries.insert(Entry(header: Array(header), chain: chain), at: 0)
+        let header = Array(header)
+        let beginning = SHA256Prefix(header + [UInt8(ascii: ".")])
+        entries.insert(Entry(header: header, chain: chain, beginning: beginning), at: 0)
     }
 }

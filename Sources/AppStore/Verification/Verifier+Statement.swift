@@ -28,7 +28,7 @@ extension Verifier {
         }
         trail.note(chain: chain.certificates)
         try checkPurpose(of: chain)
-        try check(signature, jws, token, chain)
+        try check(signature, jws, token, chain, after: known?.beginning)
         if known == nil {
             chains.insert(chain, for: token.bytes[jws.header])
             configuration.observer?.observed(chain.path)
@@ -112,9 +112,10 @@ extension Verifier {
         _ signature: [UInt8],
         _ jws: CompactJWS,
         _ token: Token,
-        _ chain: VerifiedChain
+        _ chain: VerifiedChain,
+        after beginning: SHA256Prefix?
     ) throws(Fault) {
-        switch chain.check(jws, of: token, signature: signature) {
+        switch chain.check(jws, of: token, signature: signature, after: beginning) {
         case .valid: chain.countSignature(configuration)
         case .outOfRange, .wrongLength:
             throw Fault(.signatureInvalid, "r or s of the signature is out of range")

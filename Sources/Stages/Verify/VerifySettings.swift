@@ -62,8 +62,7 @@ package enum VerifySettings {
     package static let keyTablesMax = Setting(
         "verify.key_tables_max",
         .int(0...1_000),
-        // Arithmetic of our own on signatures is for those who ask for it.
-        default: 0,
+        default: VerifierLimits.standard.keyTablesMax,
         "Leaf keys with a precomputed table of 160 KiB, which halves the cost of their signatures; "
             + "0 for OpenSSL's own verification alone."
     )

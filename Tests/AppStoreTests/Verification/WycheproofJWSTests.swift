@@ -20,7 +20,10 @@ struct WycheproofJWSTests {
         var listed: Set<String> = []
         for group in try #require(root["testGroups"]).elements {
             guard let jwk = group["public"], jwk["crv"]?.string == "P-256" else { continue }
-            let verifier = P256Verifier(key: try Self.key(jwk))
+            let key = try Self.key(jwk)
+            let verifier = P256Verifier(key: key)
+            let tabled = P256Verifier(key: key)
+            tabled.use(try #require(P256KeyTable(key: key)))
             for test in try #require(group["tests"]).elements {
                 let comment = try #require(test["comment"]?.string)
                 guard !Self.aboutJWK.contains(comment) else {
@@ -31,6 +34,7 @@ struct WycheproofJWSTests {
                 let jws = try #require(test["jws"]?.stringBytes)
                 let id = test["tcId"]?.int64 ?? 0
                 #expect(Self.isGood(jws, verifier) == isValid, "case \(id): \(comment)")
+                #expect(Self.isGood(jws, tabled) == isValid, "case \(id) by a table: \(comment)")
                 #expect(try Minted.verifier().reason(jws) != nil, "case \(id): \(comment)")
                 checked += 1
             }
