@@ -265,7 +265,12 @@ let package = Package(
                 "Worker",
             ]
         ),
-        tests("BenchmarksTests", ["Benchmarks", "Settings", "TestSupport", "Topology"]),
+        tests(
+            "BenchmarksTests",
+            [
+                "Benchmarks", "JSON", "Settings", "TestSupport", "Topology", "Worker",
+            ]
+        ),
         tests(
             "DemonstrationTests",
             [

@@ -22,7 +22,7 @@ struct Goal {
 
     static func table(_ goals: [Goal]) -> [String] {
         var table = TextTable([
-            .init("goal"), .init("measured", .right), .init("bound", .right), .init(""),
+            .init("goal"), .init("measured", .right), .init("reach", .right), .init(""),
         ])
         for goal in goals {
             table.add([
@@ -36,13 +36,24 @@ struct Goal {
         return table.lines()
     }
 
-    /// The member `goals`, keys to values.
+    /// The members `goals`, keys to values, and `reach`, the same keys to what they have to reach.
     static func write(_ goals: [Goal], to writer: inout JSONWriter) {
         writer.key("goals")
         writer.beginObject()
         for goal in goals {
             writer.key(goal.key)
-            writer.double((goal.value * 1_000).rounded() / 1_000)
+            if goal.value.isFinite {
+                writer.double((goal.value * 1_000).rounded() / 1_000)
+            } else {
+                writer.null()
+            }
+        }
+        writer.endObject()
+        writer.key("reach")
+        writer.beginObject()
+        for goal in goals {
+            writer.key(goal.key)
+            writer.double(goal.bound)
         }
         writer.endObject()
     }

@@ -102,9 +102,13 @@ import Testing
         let names = [
             "TransactionPayload(", "RenewalPayload(", "ContentHash.of(", "SignedPayloads(",
         ]
+        // Observation.swift, and what stands in for link-worker where the last stage is measured.
+        let makers: Set = [
+            "Sources/Records/Observation.swift", "Sources/Benchmarks/Entitle/EntitleFixture.swift",
+        ]
         let files = Self.sources.filter { !readers.contains(where: $0.path.hasPrefix) }
         #expect(files.count > 200)
-        for file in files where file.path != "Sources/Records/Observation.swift" {
+        for file in files where !makers.contains(file.path) {
             for (number, line) in file.lines.enumerated() {
                 for name in names {
                     #expect(!line.contains(name), "\(file.path):\(number + 1) reads a payload")

@@ -26,13 +26,13 @@ struct DedupeBenchmark {
 
         let end = observations.count + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) duplicates")
-        rig.workers[.dedupe]?.signal(SIGSTOP)
+        rig.signal(SIGSTOP, to: .dedupe)
         try await rig.publish(observations.count..<end, to: .dedupe) { index, topic in
             record(observations[index % observations.count], topic)
         }
         let before = usage()
         let start = ContinuousClock.now
-        rig.workers[.dedupe]?.signal(SIGCONT)
+        rig.signal(SIGCONT, to: .dedupe)
         try await rig.waitUntilSettled(end, by: .dedupe)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let after = usage()
@@ -44,14 +44,13 @@ struct DedupeBenchmark {
             recordsPerSecond: count / seconds,
             workerMicroseconds: (after.worker - before.worker) / count,
             postgresMicroseconds: (after.postgres - before.postgres) / count,
-            residentBytesMax: rig.workers[.dedupe]
-                .flatMap { ProcessUsage.residentBytesMax($0.processID) } ?? 0
+            residentBytesMax: rig.residentBytesMax[.dedupe] ?? 0
         )
     }
 
     private func usage() -> (worker: Double, postgres: Double) {
         (
-            rig.workers[.dedupe].flatMap { ProcessUsage.cpuMicroseconds($0.processID) } ?? .nan,
+            rig.cpuMicroseconds[.dedupe] ?? .nan,
             rig.postmaster.flatMap(ProcessUsage.treeMicroseconds) ?? .nan
         )
     }

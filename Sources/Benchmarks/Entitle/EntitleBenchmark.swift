@@ -94,7 +94,9 @@ struct EntitleBenchmark {
         _ stage: EntitleStage
     ) async throws {
         try await own(purchases, client)
-        let history = purchases.flatMap { EntitleFixture.history(of: kind, purchase: $0) }
+        let history = try purchases.flatMap {
+            try EntitleFixture.history(of: kind, purchase: $0)
+        }
         try await process(history, stage)
         try await StoredFacts.settle(client)
     }
@@ -123,15 +125,15 @@ struct EntitleBenchmark {
         _ server: PrivatePostgres,
         _ stage: EntitleStage
     ) async throws -> Measurement {
-        let values = purchases.map { EntitleFixture.record(of: kind, purchase: $0) }
+        let records = try purchases.map { try EntitleFixture.record(of: kind, purchase: $0) }
         let processID = await server.processID ?? 0
         let clock = ContinuousClock()
         let (start, own, tree) = (
             clock.now, Self.ownMicroseconds(), Self.treeMicroseconds(processID)
         )
-        try await process(values, stage)
+        try await process(records, stage)
         let seconds = (clock.now - start) / .seconds(1)
-        let count = Double(values.count)
+        let count = Double(records.count)
         return Measurement(
             kind: kind,
             storedFacts: storedFacts,
@@ -149,18 +151,19 @@ struct EntitleBenchmark {
         ProcessUsage.treeMicroseconds(processID) ?? .nan
     }
 
-    private func process(_ values: [[UInt8]], _ stage: EntitleStage) async throws {
-        var rest = values[...]
+    private func process(_ records: [ProducerRecord], _ stage: EntitleStage) async throws {
+        var rest = records[...]
         while !rest.isEmpty {
             let part = rest.prefix(batch)
             rest = rest.dropFirst(part.count)
             let verdicts = try await stage.process(
-                part.enumerated().map { index, value in
+                part.enumerated().map { index, record in
                     ConsumerRecord(
-                        topicPartition: TopicPartition(topic: "linked", partition: 0),
+                        topicPartition: TopicPartition(topic: record.topic, partition: 0),
                         offset: Int64(index),
-                        key: Array(String(index).utf8),
-                        value: value
+                        key: record.key,
+                        value: record.value,
+                        headers: record.headers
                     )
                 }
             )

@@ -1,7 +1,9 @@
 import AppStore
+import Entitlements
 import JSON
 import Kafka
 import OpenSSL
+import Records
 import Simulation
 
 /// Linked observations of each kind, as `link-worker` would hand them on.
@@ -22,28 +24,32 @@ struct EntitleFixture {
     private static let month: Int64 = 2_592_000_000
 
     /// What has to be known before records of this kind come.
-    static func history(of kind: EntitleKind, purchase: Int) -> [[UInt8]] {
+    static func history(
+        of kind: EntitleKind,
+        purchase: Int
+    ) throws -> [ProducerRecord] {
         switch kind {
-        case .renewal, .notification: (0..<2).map { period(purchase, $0) }
-        case .longRenewal: (0..<(longRenewals - 1)).map { period(purchase, $0) }
-        case .refund, .known: [period(purchase, 0)]
-        case .mixed: history(of: mixed(purchase), purchase: purchase)
+        case .renewal, .notification: try (0..<2).map { try period(purchase, $0) }
+        case .longRenewal: try (0..<(longRenewals - 1)).map { try period(purchase, $0) }
+        case .refund, .known: [try period(purchase, 0)]
+        case .mixed: try history(of: mixed(purchase), purchase: purchase)
         case .firstPurchase, .nonConsumable, .nonRenewing, .consumable: []
         }
     }
 
-    static func record(of kind: EntitleKind, purchase: Int) -> [UInt8] {
+    static func record(of kind: EntitleKind, purchase: Int) throws -> ProducerRecord {
         switch kind {
-        case .firstPurchase: period(purchase, 0)
-        case .renewal: period(purchase, 2)
-        case .longRenewal: period(purchase, longRenewals - 1)
-        case .refund: period(purchase, 0, signedLater: true) { $0.revocationDate = start + 1000 }
-        case .known: period(purchase, 0, signedLater: true)
-        case .notification: period(purchase, 2, byNotification: true)
-        case .nonConsumable: single(purchase, "lifetime", "Non-Consumable")
-        case .nonRenewing: single(purchase, "season", "Non-Renewing Subscription")
-        case .consumable: single(purchase, "coins", "Consumable")
-        case .mixed: record(of: mixed(purchase), purchase: purchase)
+        case .firstPurchase: try period(purchase, 0)
+        case .renewal: try period(purchase, 2)
+        case .longRenewal: try period(purchase, longRenewals - 1)
+        case .refund:
+            try period(purchase, 0, signedLater: true) { $0.revocationDate = start + 1000 }
+        case .known: try period(purchase, 0, signedLater: true)
+        case .notification: try period(purchase, 2, byNotification: true)
+        case .nonConsumable: try single(purchase, "lifetime", "Non-Consumable")
+        case .nonRenewing: try single(purchase, "season", "Non-Renewing Subscription")
+        case .consumable: try single(purchase, "coins", "Consumable")
+        case .mixed: try record(of: mixed(purchase), purchase: purchase)
         }
     }
 
@@ -62,7 +68,7 @@ struct EntitleFixture {
         signedLater: Bool = false,
         byNotification: Bool = false,
         _ change: (inout TransactionFields) -> Void = { _ in }
-    ) -> [UInt8] {
+    ) throws -> ProducerRecord {
         var fields = fields(purchase, "monthly", "Auto-Renewable Subscription")
         let purchased = start + Int64(number) * month
         if number > 0 {
@@ -73,14 +79,18 @@ struct EntitleFixture {
         fields.transactionReason = number == 0 ? "PURCHASE" : "RENEWAL"
         fields.signedDate = purchased + (signedLater ? 2000 : 1000)
         change(&fields)
-        return value(fields, purchase, byNotification: byNotification)
+        return try record(fields, purchase, byNotification: byNotification)
     }
 
-    private static func single(_ purchase: Int, _ product: String, _ type: String) -> [UInt8] {
+    private static func single(
+        _ purchase: Int,
+        _ product: String,
+        _ type: String
+    ) throws -> ProducerRecord {
         var fields = fields(purchase, product, type)
         fields.purchaseDate = start
         fields.signedDate = start + 1000
-        return value(fields, purchase, byNotification: false)
+        return try record(fields, purchase, byNotification: false)
     }
 
     private static func fields(
@@ -100,59 +110,52 @@ struct EntitleFixture {
         return fields
     }
 
-    private static func value(
+    /// What `link-worker` writes of it, but for the owner, which the database has.
+    private static func record(
         _ fields: TransactionFields,
         _ purchase: Int,
         byNotification: Bool
-    ) -> [UInt8] {
-        var renewal: [UInt8]?
-        if byNotification {
-            var fields = RenewalFields()
-            fields.originalTransactionID = originalID(purchase)
-            renewal = fields.json
-        }
-        return Self.observation(
-            fields.json,
-            renewal: renewal,
-            uuid: byNotification
-                ? "00000000-0000-4000-8000-\(originalID(purchase).suffix(12))" : nil
+    ) throws -> ProducerRecord {
+        var renewal = RenewalFields()
+        renewal.originalTransactionID = originalID(purchase)
+        let observation = try Observation(
+            SignedPayloads(
+                transaction: JSONDocument(parsing: fields.json).root,
+                renewalInfo: byNotification ? JSONDocument(parsing: renewal.json).root : nil
+            ),
+            source: ObservationSource(
+                topic: "storekit.raw",
+                partition: 1,
+                offset: 1,
+                timestamp: nil,
+                index: 0,
+                count: 1
+            ),
+            environment: .production,
+            bundleID: "com.example.pro",
+            verification: verification,
+            notification: byNotification ? notification(purchase) : nil
+        )
+        return observation.record(for: "linked")
+    }
+
+    private static func notification(_ purchase: Int) -> ObservedNotification {
+        ObservedNotification(
+            type: "DID_RENEW",
+            subtype: nil,
+            uuid: "00000000-0000-4000-8000-\(originalID(purchase).suffix(12))",
+            signedDate: Timestamp(milliseconds: 1)
         )
     }
 
-    private static func observation(
-        _ transaction: [UInt8],
-        renewal: [UInt8]?,
-        uuid: String?
-    ) -> [UInt8] {
-        let certificate = SHA256.digest(Array("certificate".utf8)).hex
-        var writer = JSONWriter(reserving: 2048)
-        writer.beginObject()
-        writer.key("schemaVersion")
-        writer.int(1)
-        writer.key("source")
-        writer.raw(#"{"topic":"storekit.raw","partition":1,"offset":1,"index":0,"count":1}"#.utf8)
-        writer.key("environment")
-        writer.string("Production")
-        writer.key("bundleID")
-        writer.string("com.example.pro")
-        writer.key("transaction")
-        writer.raw(transaction)
-        if let renewal {
-            writer.key("renewalInfo")
-            writer.raw(renewal)
-        }
-        if let uuid {
-            writer.key("notification")
-            writer.raw(#"{"type":"DID_RENEW","uuid":"\#(uuid)","signedDate":1}"#.utf8)
-        }
-        writer.key("verification")
-        writer.raw(
-            (#"{"signedDate":1,"leaf":"\#(certificate)","root":"\#(certificate)","#
-                + #""trust":"apple","method":"jws","verifier":"1.0.0"}"#).utf8
-        )
-        writer.endObject()
-        return writer.bytes
-    }
+    private static let verification = VerificationFacts(
+        signedDate: Timestamp(milliseconds: 1),
+        leaf: SHA256.digest(Array("certificate".utf8)),
+        root: SHA256.digest(Array("certificate".utf8)),
+        trust: .apple,
+        method: .jws,
+        verifier: Verifier.version
+    )
 }
 
 /// What the measured records are.

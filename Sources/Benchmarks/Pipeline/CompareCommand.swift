@@ -69,11 +69,18 @@ enum CompareCommand {
         } catch {
             throw BenchError("\(program) pipeline: no JSON: \(error)")
         }
+        return figures(of: document.root)
+    }
+
+    /// The first measurement's as they stand, those of others under their number, and the goals.
+    static func figures(of report: JSONValue) -> [String: Double] {
         var figures: [String: Double] = [:]
-        if let measurements = document.root["measurements"],
-            let first = Array(measurements.elements).first
-        {
-            collect(first, "", into: &figures)
+        let measurements = report["measurements"]?.elements.map { $0 } ?? []
+        for (index, measurement) in measurements.enumerated() {
+            collect(measurement, index == 0 ? "" : "\(index + 1)", into: &figures)
+        }
+        if let goals = report["goals"] {
+            collect(goals, "goals", into: &figures)
         }
         return figures
     }

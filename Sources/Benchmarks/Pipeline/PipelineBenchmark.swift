@@ -15,52 +15,83 @@ struct PipelineBenchmark {
     let console: Console
 
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
-        console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
         let record = { (index: Int, topic: String) throws -> ProducerRecord in
             try self.record(index, topic, setup)
         }
+        try await rig.waitUntilAssigned()
+        console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
         try await rig.publish(0..<options.warmUpCount, to: .verify, record)
         try await rig.waitUntilSettled(options.warmUpCount, by: .entitle)
 
         let end = options.warmUpCount + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
-        // The records lie there before the first worker goes on, so that publishing costs nothing.
-        rig.workers[.verify]?.signal(SIGSTOP)
-        try await rig.publish(options.warmUpCount..<end, to: .verify, record)
-        let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
-        let (run, found) = try await ServerActivity.sampled(rig.database) {
-            let before = usage()
-            let start = ContinuousClock.now
-            rig.workers[.verify]?.signal(SIGCONT)
-            try await rig.waitUntilSettled(end, by: .entitle)
-            let seconds = (ContinuousClock.now - start) / .seconds(1)
-            return (before: before, after: usage(), seconds: seconds)
-        }
-        let rate = Double(options.recordCount) / run.seconds
-        let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
-
-        let latency = try await latency(from: end, rate: rate / 2, record)
-        let residents = rig.workers.compactMapValues {
-            ProcessUsage.residentBytesMax($0.processID)
-        }
+        let full = try await fullLoad(options.warmUpCount..<end, record)
+        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, record)
         func perRecord(_ after: Double?, _ before: Double?) -> Double? {
             guard let after, let before else { return nil }
             return (after - before) / Double(options.recordCount)
         }
+        let (before, after) = (full.before, full.after)
         return PipelineMeasurement(
             setup: setup,
             recordCount: options.recordCount,
-            recordsPerSecond: rate,
-            verificationMicroseconds: (unitBefore + unitAfter) / 2,
-            workerMicroseconds: run.after.workers.reduce(into: [:]) { result, element in
-                result[element.key] = perRecord(element.value, run.before.workers[element.key])
+            recordsPerSecond: full.recordsPerSecond,
+            verificationMicroseconds: full.verificationMicroseconds,
+            workerMicroseconds: after.workers.reduce(into: [:]) { result, element in
+                result[element.key] = perRecord(element.value, before.workers[element.key])
             },
-            brokerMicroseconds: perRecord(run.after.broker, run.before.broker),
-            postgresMicroseconds: perRecord(run.after.postgres, run.before.postgres),
-            walBytes: found.walBytes / Double(options.recordCount),
-            lockShares: found.lockShares,
-            residentBytesMax: residents,
+            brokerMicroseconds: perRecord(after.broker, before.broker),
+            postgresMicroseconds: perRecord(after.postgres, before.postgres),
+            walBytes: full.found.walBytes / Double(options.recordCount),
+            scannedRows: full.found.scannedRows / Double(options.recordCount),
+            activity: full.activity,
+            lockShares: full.activity.reduce(into: [:]) { shares, element in
+                guard let waiting = full.found.lockSeconds[element.key],
+                    element.value.processing > 0
+                else { return }
+                shares[element.key] = waiting / element.value.processing
+            },
+            residentBytesMax: rig.residentBytesMax,
             latency: latency
+        )
+    }
+
+    private struct FullLoad {
+        let before: Usage
+        let after: Usage
+        let activity: [StageDescription: WorkerActivity]
+        let found: ServerActivity.Findings
+        let recordsPerSecond: Double
+        let verificationMicroseconds: Double
+    }
+
+    /// The records lie there before the first worker goes on, so that publishing costs nothing.
+    private func fullLoad(
+        _ indices: Range<Int>,
+        _ record: (Int, String) throws -> ProducerRecord
+    ) async throws -> FullLoad {
+        // A worker that is stopped answers nobody.
+        let activityBefore = rig.activity
+        rig.signal(SIGSTOP, to: .verify)
+        try await rig.publish(indices, to: .verify, record)
+        let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
+        let (run, found) = try await ServerActivity.sampled(rig.database) {
+            let before = usage()
+            let start = ContinuousClock.now
+            rig.signal(SIGCONT, to: .verify)
+            try await rig.waitUntilSettled(indices.upperBound, by: .entitle)
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            return (before: before, after: usage(), seconds: seconds)
+        }
+        let activity = rig.activity
+        let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
+        return FullLoad(
+            before: run.before,
+            after: run.after,
+            activity: WorkerActivity.difference(activity, activityBefore),
+            found: found,
+            recordsPerSecond: Double(indices.count) / run.seconds,
+            verificationMicroseconds: (unitBefore + unitAfter) / 2
         )
     }
 
@@ -68,11 +99,16 @@ struct PipelineBenchmark {
         let workers: [StageDescription: Double]
         let broker: Double?
         let postgres: Double?
+
+        /// Of all processes that are known.
+        var all: Double {
+            workers.values.reduce(0, +) + (broker ?? 0) + (postgres ?? 0)
+        }
     }
 
     private func usage() -> Usage {
         Usage(
-            workers: rig.workers.compactMapValues { ProcessUsage.cpuMicroseconds($0.processID) },
+            workers: rig.cpuMicroseconds,
             broker: options.brokerProcessID.flatMap(ProcessUsage.cpuMicroseconds),
             postgres: rig.postmaster.flatMap(ProcessUsage.treeMicroseconds)
         )
@@ -102,6 +138,7 @@ extension PipelineBenchmark {
         _ record: (Int, String) throws -> ProducerRecord
     ) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
+        let idleMilliseconds = try await IdleRoundTrips.measure(rig)
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
         let topic = rig.layout.prefix + Topic.raw
@@ -111,6 +148,8 @@ extension PipelineBenchmark {
         var published: [Int64] = []
         published.reserveCapacity(count)
         var deliveries: [Delivery] = []
+        let activityBefore = rig.activity
+        let usageBefore = usage()
         let machine = MachineUsage.read()
         let start = ContinuousClock.now
         while published.count < count {
@@ -127,16 +166,33 @@ extension PipelineBenchmark {
         }
         await producer.close(deadline: .seconds(10))
         let idle = MachineUsage.idleShare(from: machine, to: MachineUsage.read())
+        let activity = WorkerActivity.difference(rig.activity, activityBefore)
         try await rig.waitUntilSettled(first + count, by: .entitle)
-        return try await latency(of: published, from: first, rate: rate, idle)
+        let usageAfter = usage()
+        guard let milliseconds = try await milliseconds(of: published, from: first) else {
+            return nil
+        }
+        return PipelineMeasurement.Latency(
+            recordsPerSecond: rate,
+            p50: milliseconds[milliseconds.count / 2],
+            p99: milliseconds[milliseconds.count * 99 / 100],
+            idleMilliseconds: idleMilliseconds,
+            idleShare: idle,
+            allMicroseconds: (usageAfter.all - usageBefore.all) / Double(count),
+            activity: activity,
+            hops: try await HopLatency.measure(
+                rig,
+                since: (published.first ?? 0) / 1_000,
+                deadline: .seconds(60)
+            )
+        )
     }
 
-    private func latency(
+    /// From publishing to commit, sorted.
+    private func milliseconds(
         of published: [Int64],
-        from first: Int,
-        rate: Double,
-        _ idleShare: Double?
-    ) async throws -> PipelineMeasurement.Latency? {
+        from first: Int
+    ) async throws -> [Double]? {
         let commits = try await PostgresConnection.lend(rig.database) { connection in
             try await StoredFacts.commits(from: BenchTransaction.id(first), on: connection)
         }
@@ -151,20 +207,9 @@ extension PipelineBenchmark {
             else { continue }
             milliseconds.append(Double(microseconds - published[index - first]) / 1_000)
         }
-        guard milliseconds.count == published.count else {
+        guard milliseconds.count == published.count, !milliseconds.isEmpty else {
             throw BenchError("\(milliseconds.count) of \(published.count) rows were found")
         }
-        milliseconds.sort()
-        return PipelineMeasurement.Latency(
-            recordsPerSecond: rate,
-            p50: milliseconds[milliseconds.count / 2],
-            p99: milliseconds[milliseconds.count * 99 / 100],
-            idleShare: idleShare,
-            hops: try await HopLatency.measure(
-                rig,
-                since: (published.first ?? 0) / 1_000,
-                deadline: .seconds(60)
-            )
-        )
+        return milliseconds.sorted()
     }
 }

@@ -29,13 +29,25 @@ enum PipelineCommand {
             }
             await rig.remove()
         }
-        let report = PipelineReport(measurements)
+        console.note("measuring the verifier alone")
+        let report = PipelineReport(measurements, verifier: try verifierAlone())
         if options.isJSON {
             console.print(json: report.json)
         } else {
             report.lines.forEach { console.print($0) }
         }
         return ExitCode.success
+    }
+
+    /// One thread that knows the chain, against OpenSSL alone in the same rounds.
+    private static func verifierAlone() throws -> Goal {
+        let benchmark = VerifyBenchmark(
+            fixture: try VerifyFixture(recordCount: 500),
+            threads: 1,
+            duration: .seconds(6),
+            cases: [.raw, .warm]
+        )
+        return VerifyReport(benchmark.run(), threads: 1).warmToRaw
     }
 }
 
@@ -44,12 +56,16 @@ struct PipelineOptions {
     /// One measurement of the whole pipeline.
     struct Setup: Hashable {
         var partitions: Int
+        /// Of each stage's worker.
+        var copies = 1
         /// Transactions that PostgreSQL holds already.
         var storedCount: Int
         /// How many times as large as Apple's the payloads are.
         var payloadTimes = 1
         /// Whether PostgreSQL has more memory and log than a server on its own defaults.
         var isTuned = false
+        /// Whether PostgreSQL does without its compiler (`jit`), which is on by default.
+        var hasNoJIT = false
     }
 
     let kafka: String
@@ -78,13 +94,23 @@ struct PipelineOptions {
             CommandOption("warm-up", argument: "N", "How many before them (10000)."),
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
-            CommandOption("stored", argument: "N,…", "Facts already there (0); several: compared."),
+            CommandOption(
+                "copies",
+                argument: "N,…",
+                "Of each worker (1); several: each with each number of partitions."
+            ),
+            CommandOption(
+                "stored",
+                argument: "N,…",
+                "Facts already there (0), 1.5 GB per million; several: compared."
+            ),
             CommandOption(
                 "payload-times",
                 argument: "N,…",
                 "How large payloads are, of Apple's (1); several: compared."
             ),
             CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
+            CommandOption("no-jit", "Measure also with PostgreSQL's jit turned off."),
             CommandOption("json", "Write JSON instead of tables."),
         ]
     )
@@ -99,23 +125,29 @@ struct PipelineOptions {
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         isJSON = options.isSet("json")
         let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]
+        let copies = try BenchOptions.numbers(options, "copies", in: 1...64) ?? [1]
         let stored = try BenchOptions.numbers(options, "stored", in: 0...100_000_000) ?? [0]
         let times = try BenchOptions.numbers(options, "payload-times", in: 1...50) ?? [1]
-        let first = Setup(
-            partitions: partitions[0],
-            storedCount: stored[0],
-            payloadTimes: times[0]
-        )
-        var setups = [first]
+        var setups = partitions.flatMap { partitions in
+            copies.map { copies in
+                Setup(
+                    partitions: partitions,
+                    copies: copies,
+                    storedCount: stored[0],
+                    payloadTimes: times[0]
+                )
+            }
+        }
+        let first = setups[0]
         func compare(_ change: (inout Setup) -> Void) {
             var setup = first
             change(&setup)
             setups.append(setup)
         }
-        for count in partitions.dropFirst() { compare { $0.partitions = count } }
         for count in stored.dropFirst() { compare { $0.storedCount = count } }
         for count in times.dropFirst() { compare { $0.payloadTimes = count } }
         if options.isSet("tuned") { compare { $0.isTuned = true } }
+        if options.isSet("no-jit") { compare { $0.hasNoJIT = true } }
         guard postgres == nil || setups.count == 1 else {
             throw UsageError("--postgres: one database serves one measurement only")
         }
@@ -127,7 +159,9 @@ extension PipelineOptions.Setup {
     /// `4 partitions, 0 stored facts`, and what else is not as in most measurements.
     var text: String {
         "\(partitions) partitions, \(Quantity.grouped(storedCount)) stored facts"
+            + (copies > 1 ? ", \(copies) copies of each worker" : "")
             + (payloadTimes > 1 ? ", payloads \(payloadTimes) times as large" : "")
             + (isTuned ? ", PostgreSQL tuned" : "")
+            + (hasNoJIT ? ", PostgreSQL without jit" : "")
     }
 }

@@ -19,7 +19,12 @@ struct PipelineMeasurement {
     let postgresMicroseconds: Double?
     /// Bytes of PostgreSQL's write-ahead log per record.
     let walBytes: Double
-    /// Of the time that a stage spends in transactions, what it waits for locks.
+    /// Rows read by sequential scans per record.
+    let scannedRows: Double
+    /// What the stages' workers did in the meantime, all copies together.
+    let activity: [StageDescription: WorkerActivity]
+    /// What a stage's sessions wait for locks, of the time in which a batch is processed or waits
+    /// for the database.
     let lockShares: [StageDescription: Double]
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
@@ -30,8 +35,14 @@ struct PipelineMeasurement {
         let recordsPerSecond: Double
         let p50: Double
         let p99: Double
-        /// Of both cores' time while records were published; nil where the system does not tell.
+        /// What four produces with their consumption and three commits take on the idle servers.
+        let idleMilliseconds: Double
+        /// Of all cores' time while records were published; nil where the system does not tell.
         let idleShare: Double?
+        /// Processor time per record of the workers, and of broker and PostgreSQL where known.
+        let allMicroseconds: Double
+        /// What the stages' workers did while records were published.
+        let activity: [StageDescription: WorkerActivity]
         /// From publishing to the topic that a stage reads, by that stage, sorted.
         let hops: [StageDescription: [Double]]
     }
@@ -48,6 +59,11 @@ struct PipelineMeasurement {
 
     var allWorkersMicroseconds: Double {
         workerMicroseconds.values.reduce(0, +)
+    }
+
+    /// Of the workers, and of broker and PostgreSQL where known.
+    var allMicroseconds: Double {
+        allWorkersMicroseconds + (brokerMicroseconds ?? 0) + (postgresMicroseconds ?? 0)
     }
 }
 

@@ -7,127 +7,12 @@ import Settings
 /// The result of `bench pipeline`, as tables and as JSON.
 struct PipelineReport {
     private let measurements: [PipelineMeasurement]
+    private let goals: [Goal]
 
-    init(_ measurements: [PipelineMeasurement]) {
+    /// - Parameter verifier: the verifier alone, measured in the same run.
+    init(_ measurements: [PipelineMeasurement], verifier: Goal) {
         self.measurements = measurements
-    }
-
-    private var goals: [Goal] {
-        guard let first = measurements.first else { return [] }
-        return costs(first) + delays(first)
-            + measurements.dropFirst().compactMap { growth(from: first, to: $0) }
-    }
-
-    /// In verifications, so that they hold on any machine.
-    private func costs(_ item: PipelineMeasurement) -> [Goal] {
-        let residentMax = measurements.flatMap(\.residentBytesMax.values).max() ?? 0
-        var goals = [
-            Goal(
-                name: "records/s × time of a verification",
-                key: "throughput_in_verifications",
-                value: item.recordsPerSecond * item.verificationMicroseconds / 1_000_000,
-                bound: 0.48,
-                isCeiling: false
-            ),
-            Goal(
-                name: "CPU of the four workers, in verifications",
-                key: "worker_verifications",
-                value: item.verifications(item.allWorkersMicroseconds),
-                bound: 2.2,
-                isCeiling: true
-            ),
-        ]
-        if let postgres = item.postgresMicroseconds {
-            goals.append(
-                Goal(
-                    name: "CPU of PostgreSQL, in verifications",
-                    key: "postgresql_verifications",
-                    value: item.verifications(postgres),
-                    bound: 1.3,
-                    isCeiling: true
-                )
-            )
-        }
-        if let broker = item.brokerMicroseconds {
-            goals.append(
-                Goal(
-                    name: "CPU of the broker, in verifications",
-                    key: "broker_verifications",
-                    value: item.verifications(broker),
-                    bound: 0.6,
-                    isCeiling: true
-                )
-            )
-        }
-        goals.append(
-            Goal(
-                name: "largest worker, MiB resident",
-                key: "resident_mebibytes_max",
-                value: Double(residentMax) / 1_048_576,
-                bound: 48,
-                isCeiling: true
-            )
-        )
-        return goals
-    }
-
-    private func delays(_ item: PipelineMeasurement) -> [Goal] {
-        var goals: [Goal] = []
-        if let share = item.lockShares.values.max() {
-            goals.append(
-                Goal(
-                    name: "waiting for locks, % of a stage's time in transactions",
-                    key: "lock_percent_max",
-                    value: share * 100,
-                    bound: 5,
-                    isCeiling: true
-                )
-            )
-        }
-        if let idle = item.latency?.idleShare {
-            goals.append(
-                Goal(
-                    name: "idle at half load, %",
-                    key: "idle_percent_at_half_load",
-                    value: idle * 100,
-                    bound: 30,
-                    isCeiling: false
-                )
-            )
-        }
-        return goals
-    }
-
-    /// Nil where what differs is not held to a bound.
-    private func growth(from first: PipelineMeasurement, to other: PipelineMeasurement) -> Goal? {
-        let (before, after) = (first.setup, other.setup)
-        if after.partitions != before.partitions {
-            return growth(
-                "workers' CPU, \(before.partitions) → \(after.partitions) partitions",
-                "growth_at_\(after.partitions)_partitions",
-                other.allWorkersMicroseconds / first.allWorkersMicroseconds
-            )
-        }
-        if after.storedCount != before.storedCount {
-            return growth(
-                "workers' CPU, \(Quantity.grouped(before.storedCount)) → "
-                    + "\(Quantity.grouped(after.storedCount)) stored facts",
-                "growth_at_\(after.storedCount)_stored",
-                other.allWorkersMicroseconds / first.allWorkersMicroseconds
-            )
-        }
-        if after.payloadTimes != before.payloadTimes {
-            return growth(
-                "later stages' CPU, payload × \(after.payloadTimes)",
-                "growth_at_\(after.payloadTimes)_times_the_payload",
-                other.laterStagesMicroseconds / first.laterStagesMicroseconds
-            )
-        }
-        return nil
-    }
-
-    private func growth(_ name: String, _ key: String, _ value: Double) -> Goal {
-        Goal(name: "growth of the \(name)", key: key, value: value, bound: 1.2, isCeiling: true)
+        goals = PipelineGoals(measurements).all + [verifier]
     }
 
     var lines: [String] {
@@ -160,21 +45,49 @@ struct PipelineReport {
         cost("all workers", item.allWorkersMicroseconds)
         cost("broker", item.brokerMicroseconds)
         cost("PostgreSQL", item.postgresMicroseconds)
+        cost("all of these", item.allMicroseconds)
+        cost("the same at half load", item.latency?.allMicroseconds)
         let head =
             "\(item.setup.text): \(Quantity.grouped(Int(item.recordsPerSecond))) records/s; "
             + "a verification takes "
             + "\(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
-            + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record"
-        return [head] + table.lines(indent: 2) + latencyLines(item)
+            + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record, "
+            + "rows scanned \(FixedPoint.text(item.scannedRows, digits: 1))/record"
+        return [head] + table.lines(indent: 2) + activityLines(item.activity, "at full load")
+            + latencyLines(item)
     }
+
+    /// The parts of the time by what a worker did; what is left it waited for records.
+    private func activityLines(
+        _ activity: [StageDescription: WorkerActivity],
+        _ load: String
+    ) -> [String] {
+        var table = TextTable(
+            [.init(load)] + Self.activities.map { .init("\($0)", .right) }
+        )
+        for stage in Topology.stages {
+            guard let seconds = activity[stage] else { continue }
+            let all = TimeAccount.Activity.allCases.reduce(0) { $0 + seconds[$1] }
+            table.add(
+                [stage.program]
+                    + Self.activities.map {
+                        FixedPoint.text(seconds[$0] / all * 100, digits: 0) + " %"
+                    }
+            )
+        }
+        return table.lines(indent: 2)
+    }
+
+    private static let activities = TimeAccount.Activity.allCases.filter { $0 != .retry }
 
     private func latencyLines(_ item: PipelineMeasurement) -> [String] {
         guard let latency = item.latency else { return [] }
         return [
             "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
                 + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms"
-        ] + hopLines(latency)
+                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms; on idle servers "
+                + "\(FixedPoint.text(latency.idleMilliseconds, digits: 1)) ms"
+        ] + hopLines(latency) + activityLines(latency.activity, "at half load")
     }
 
     private func hopLines(_ latency: PipelineMeasurement.Latency) -> [String] {
@@ -207,24 +120,31 @@ struct PipelineReport {
     private func write(_ item: PipelineMeasurement, _ writer: inout JSONWriter) {
         writer.key("partitions")
         writer.int(item.setup.partitions)
+        writer.key("copies")
+        writer.int(item.setup.copies)
         writer.key("stored_facts")
         writer.int(item.setup.storedCount)
         writer.key("payload_times")
         writer.int(item.setup.payloadTimes)
         writer.key("is_tuned")
         writer.bool(item.setup.isTuned)
+        writer.key("has_jit")
+        writer.bool(!item.setup.hasNoJIT)
         writer.key("records")
         writer.int(item.recordCount)
         writer.key("records_per_second")
         writer.double(item.recordsPerSecond.rounded())
         number("verification_microseconds", item.verificationMicroseconds, &writer)
         number("wal_bytes_per_record", item.walBytes, &writer)
+        number("rows_scanned_per_record", item.scannedRows, &writer)
         writer.key("lock_share")
         writer.beginObject()
         for stage in Topology.stages {
             number(stage.program, item.lockShares[stage], &writer)
         }
         writer.endObject()
+        writer.key("seconds")
+        write(item.activity, &writer)
         writer.key("cpu_microseconds_per_record")
         writer.beginObject()
         for stage in Topology.stages {
@@ -243,8 +163,29 @@ struct PipelineReport {
         writer.beginObject()
         number("p50", item.latency?.p50, &writer)
         number("p99", item.latency?.p99, &writer)
+        number("idle_servers", item.latency?.idleMilliseconds, &writer)
         writer.endObject()
+        number("cpu_microseconds_at_half_load", item.latency?.allMicroseconds, &writer)
+        writer.key("seconds_at_half_load")
+        write(item.latency?.activity ?? [:], &writer)
         number("idle_share_at_half_load", item.latency?.idleShare, &writer)
+    }
+
+    private func write(
+        _ activity: [StageDescription: WorkerActivity],
+        _ writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        for stage in Topology.stages {
+            guard let seconds = activity[stage] else { continue }
+            writer.key(stage.program)
+            writer.beginObject()
+            for activity in Self.activities {
+                number("\(activity)", seconds[activity], &writer)
+            }
+            writer.endObject()
+        }
+        writer.endObject()
     }
 
     /// Null for what was not measured.

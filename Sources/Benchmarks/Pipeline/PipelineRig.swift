@@ -16,7 +16,8 @@ final class PipelineRig: Sendable {
     let kafka: [String: String]
     let layout: TopicLayout
     let database: PostgresOptions
-    let workers: [StageDescription: ChildProcess]
+    /// The copies of each stage's worker.
+    let workers: [StageDescription: [RigWorker]]
     /// Of a server of our own; nil for one that was there.
     let postmaster: Int32?
     private let server: PrivatePostgres?
@@ -28,7 +29,7 @@ final class PipelineRig: Sendable {
         kafka: [String: String],
         layout: TopicLayout,
         database: PostgresOptions,
-        workers: [StageDescription: ChildProcess],
+        workers: [StageDescription: [RigWorker]],
         server: PrivatePostgres?,
         postmaster: Int32?,
         folder: URL
@@ -59,7 +60,7 @@ final class PipelineRig: Sendable {
         let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
         let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
         try await createTopics(layout, kafka)
-        let server = postgres == nil ? try await startPostgres(isTuned: setup.isTuned) : nil
+        let server = postgres == nil ? try await startPostgres(setup) : nil
         let url = postgres ?? server?.connectionString() ?? ""
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
         try await prepare(database, storedCount: setup.storedCount, console: console)
@@ -82,7 +83,7 @@ final class PipelineRig: Sendable {
             kafka: kafka,
             layout: layout,
             database: database,
-            workers: try startWorkers(stages, path.path, logs: folder),
+            workers: try RigWorker.start(stages, copies: setup.copies, path.path, logs: folder),
             server: server,
             postmaster: await server?.processID,
             folder: folder
@@ -97,13 +98,18 @@ final class PipelineRig: Sendable {
     }
 
     /// A server on its own defaults, and with the commit's time of every row for the latency.
-    private static func startPostgres(isTuned: Bool) async throws -> PrivatePostgres {
+    private static func startPostgres(
+        _ setup: PipelineOptions.Setup
+    ) async throws -> PrivatePostgres {
         var configuration = PrivatePostgres.Configuration()
         configuration.isDurable = true
         configuration.settings = [
             "track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10",
         ]
-        if isTuned {
+        if setup.hasNoJIT {
+            configuration.settings["jit"] = "off"
+        }
+        if setup.isTuned {
             configuration.settings["shared_buffers"] = "256MB"
             configuration.settings["max_wal_size"] = "4GB"
         }
@@ -128,43 +134,9 @@ final class PipelineRig: Sendable {
         await connection.close()
     }
 
-    private static func startWorkers(
-        _ stages: [StageDescription],
-        _ settings: String,
-        logs: URL
-    ) throws -> [StageDescription: ChildProcess] {
-        let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        // Properties of librdkafka go on to the workers, so that they can be tuned by measuring.
-        let properties = ProcessInfo.processInfo.environment
-            .filter { name, _ in name.hasPrefix("RDKAFKA_") }
-        let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
-        return try Dictionary(
-            uniqueKeysWithValues: stages.map { stage in
-                let log = logs.appending(path: "\(stage.program).log").path
-                let process = try ChildProcess(
-                    executable: executables.appending(path: stage.program).path,
-                    arguments: ["--config", settings],
-                    environment: environment,
-                    standardOutput: .file(path: log),
-                    standardError: .file(path: log)
-                )
-                return (stage, process)
-            }
-        )
-    }
-
-    /// Fails when a worker has ended.
-    func requireRunning() throws {
-        for (stage, process) in workers where !process.isRunning {
-            let log = folder.appending(path: "\(stage.program).log")
-            let words = (try? String(contentsOf: log, encoding: .utf8))?.suffix(2_000) ?? ""
-            throw BenchError("\(stage.program) has ended:\n\(words)")
-        }
-    }
-
     func remove() async {
-        for process in workers.values {
-            _ = try? await process.stop(grace: .seconds(30))
+        for worker in workers.values.joined() {
+            _ = try? await worker.process.stop(grace: .seconds(30))
         }
         if let admin = try? KafkaAdmin(configuration: kafka) {
             _ = try? await admin.deleteTopics(layout.plans.map(\.name), deadline: .seconds(15))
@@ -172,6 +144,67 @@ final class PipelineRig: Sendable {
         }
         try? await server?.remove()
         try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+/// The workers of a rig, by stage.
+extension PipelineRig {
+    private static let assignmentMax = Duration.seconds(60)
+
+    /// Waits until every copy that can have partitions has some, and all partitions are taken.
+    func waitUntilAssigned() async throws {
+        let end = ContinuousClock.now + Self.assignmentMax
+        for copies in workers.values {
+            while true {
+                try requireRunning()
+                let counts = copies.map { $0.metrics()?.assignedPartitions ?? 0 }
+                let sum = Int(layout.partitions)
+                let busy = min(copies.count, sum)
+                if counts.reduce(0, +) == sum, counts.count(where: { $0 > 0 }) == busy { break }
+                guard ContinuousClock.now < end else {
+                    throw BenchError("the partitions of \(copies.count) copies were not assigned")
+                }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    func signal(_ number: Int32, to stage: StageDescription) {
+        workers[stage]?.forEach { $0.process.signal(number) }
+    }
+
+    /// Processor time of all copies so far.
+    var cpuMicroseconds: [StageDescription: Double] {
+        workers.mapValues { copies in
+            copies.reduce(0) {
+                $0 + (ProcessUsage.cpuMicroseconds($1.process.processID) ?? .nan)
+            }
+        }
+    }
+
+    /// The most that was ever resident in a copy.
+    var residentBytesMax: [StageDescription: Int] {
+        workers.compactMapValues { copies in
+            copies.compactMap { ProcessUsage.residentBytesMax($0.process.processID) }.max()
+        }
+    }
+
+    /// What all copies did so far, by their own account.
+    var activity: [StageDescription: WorkerActivity] {
+        workers.mapValues { copies in
+            copies.reduce(into: WorkerActivity()) { sum, worker in
+                sum += worker.metrics()?.activity ?? WorkerActivity()
+            }
+        }
+    }
+
+    /// Fails when a worker has ended.
+    func requireRunning() throws {
+        for (stage, copies) in workers {
+            for worker in copies where !worker.process.isRunning {
+                throw BenchError("\(stage.program) has ended:\n\(worker.endOfLog)")
+            }
+        }
     }
 }
 

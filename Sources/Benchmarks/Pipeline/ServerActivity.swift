@@ -8,16 +8,22 @@ import Worker
 /// writes meanwhile.
 final class ServerActivity: Sendable {
     struct Findings {
-        /// Of a stage's time in transactions, what it waits for locks; none of a stage that was
-        /// never found in one.
-        let lockShares: [StageDescription: Double]
+        /// What the sessions of each stage's workers have waited for locks, added up.
+        let lockSeconds: [StageDescription: Double]
         /// What went into the write-ahead log.
         let walBytes: Double
+        /// Rows that were read by sequential scans: few, while no plan reads a large table whole.
+        let scannedRows: Double
     }
 
     private struct Samples {
-        var busy: [String: Int] = [:]
+        var count = 0
         var waiting: [String: Int] = [:]
+    }
+
+    private struct Counters {
+        let walPosition: Double
+        let scannedRows: Double
     }
 
     private static let interval = Duration.milliseconds(25)
@@ -37,27 +43,35 @@ final class ServerActivity: Sendable {
     ) async throws -> (Result, Findings) {
         try await PostgresConnection.lend(database) { connection in
             let activity = ServerActivity(connection)
-            let walStart = try await activity.walPosition()
+            let before = try await activity.counters()
+            let start = ContinuousClock.now
             let sampling = Task { try await activity.sampleRepeatedly() }
             // Not cancelled: that would close the connection in the midst of a sample.
             defer { activity.isEnding.store(true, ordering: .releasing) }
             let result = try await body()
             activity.isEnding.store(true, ordering: .releasing)
             try await sampling.value
-            let walBytes = try await activity.walPosition() - walStart
-            return (result, activity.findings(walBytes: walBytes))
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            let after = try await activity.counters()
+            let findings = Findings(
+                lockSeconds: activity.lockSeconds(of: seconds),
+                walBytes: after.walPosition - before.walPosition,
+                scannedRows: after.scannedRows - before.scannedRows
+            )
+            return (result, findings)
         }
     }
 
-    private func findings(walBytes: Double) -> Findings {
+    /// Each sample stands for as much of the time as any other.
+    private func lockSeconds(of seconds: Double) -> [StageDescription: Double] {
         let samples = samples.withLock { $0 }
-        var shares: [StageDescription: Double] = [:]
-        for stage in Topology.stages {
-            if let busy = samples.busy[stage.program] {
-                shares[stage] = Double(samples.waiting[stage.program] ?? 0) / Double(busy)
+        guard samples.count > 0 else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: Topology.stages.map { stage in
+                let waiting = Double(samples.waiting[stage.program] ?? 0)
+                return (stage, waiting * seconds / Double(samples.count))
             }
-        }
-        return Findings(lockShares: shares, walBytes: walBytes)
+        )
     }
 
     private func sampleRepeatedly() async throws {
@@ -70,25 +84,28 @@ final class ServerActivity: Sendable {
     private func sample() async throws {
         let rows = try await connection.query(
             """
-            SELECT application_name, count(*),
-                   count(*) FILTER (WHERE state = 'active' AND wait_event_type = 'Lock')
+            SELECT application_name, count(*)
             FROM pg_stat_activity
-            WHERE datname = current_database() AND xact_start IS NOT NULL
-              AND pid <> pg_backend_pid()
+            WHERE datname = current_database() AND state = 'active'
+              AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
             GROUP BY application_name
             """
         )
         samples.withLock { samples in
+            samples.count += 1
             for row in rows {
-                samples.busy[row.text(0), default: 0] += Int(row.int8(1))
-                samples.waiting[row.text(0), default: 0] += Int(row.int8(2))
+                samples.waiting[row.text(0), default: 0] += Int(row.int8(1))
             }
         }
     }
 
-    private func walPosition() async throws -> Double {
-        try await connection.query(
-            "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
-        )[0].float8(0)
+    private func counters() async throws -> Counters {
+        let row = try await connection.query(
+            """
+            SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8,
+                   (SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables)::float8
+            """
+        )[0]
+        return Counters(walPosition: row.float8(0), scannedRows: row.float8(1))
     }
 }

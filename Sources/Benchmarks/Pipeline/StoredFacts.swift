@@ -9,7 +9,7 @@ enum StoredFacts {
             _ = try await connection.query(
                 statement,
                 [.int8(Int64(count))],
-                deadline: .seconds(1_800)
+                deadline: .seconds(3_600)
             )
         }
         // The rows are those of the catalog in force: else the last stage would go through them all
@@ -17,9 +17,22 @@ enum StoredFacts {
         try await connection.execute(
             script: """
                 UPDATE catalog_projection
-                SET version = (SELECT max(version) FROM catalog_versions);
-                ANALYZE
+                SET version = (SELECT max(version) FROM catalog_versions)
                 """
+        )
+        for statement in settling {
+            _ = try await connection.query(statement, deadline: .seconds(3_600))
+        }
+    }
+
+    /// Commits one row to disk, in one round trip; `prepareCommits` comes before.
+    static func commitOne(on connection: PostgresConnection) async throws {
+        _ = try await connection.query("INSERT INTO bench_commits (number) VALUES (1)")
+    }
+
+    static func prepareCommits(on connection: PostgresConnection) async throws {
+        try await connection.execute(
+            script: "CREATE TABLE IF NOT EXISTS bench_commits (number bigint)"
         )
     }
 
@@ -45,10 +58,13 @@ enum StoredFacts {
 
     /// Gathers statistics and writes everything out, so that what is measured next begins alike.
     static func settle(_ client: PostgresClient) async throws {
-        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+        for statement in settling {
             _ = try await client.query(statement, deadline: .seconds(600))
         }
     }
+
+    /// VACUUM too, so that autovacuum does not come while something is measured.
+    private static let settling = ["VACUUM (ANALYZE)", "CHECKPOINT"]
 
     private static let id = "(1000000000000000 + i)::text"
     private static let purchase = "(1000000000000000 + i - i % 4)::text"

@@ -34,12 +34,13 @@ struct VerifyBenchmark {
     /// How many threads there are where more than one is measured.
     let threads: Int
     let duration: Duration
+    var cases = Case.allCases
 
     private static let rounds = 15
 
     func run() -> [Measurement] {
         let plan: [(Case, Int)] =
-            Case.allCases.map { ($0, 1) }
+            cases.map { ($0, 1) }
             + (threads > 1 ? [(.raw, threads), (.warm, threads)] : [])
         var rates = [[RateMeter.Rate]](repeating: [], count: plan.count)
         let slice = duration / (plan.count * Self.rounds)

@@ -39,15 +39,20 @@ struct VerifyReport {
         )
     }
 
+    /// The verifier's rate where the chain is known, of OpenSSL's rate over the same bytes.
+    var warmToRaw: Goal {
+        Goal(
+            name: "verifier / OpenSSL alone, one thread",
+            key: "warm_to_raw",
+            value: cost(of: .raw, to: .warm),
+            bound: 1.5,
+            isCeiling: false
+        )
+    }
+
     private var goals: [Goal] {
         var goals = [
-            Goal(
-                name: "verifier / OpenSSL alone, one thread",
-                key: "warm_to_raw",
-                value: cost(of: .raw, to: .warm),
-                bound: 1.5,
-                isCeiling: false
-            ),
+            warmToRaw,
             Goal(
                 name: "cost of a forged chain / a good record without a table",
                 key: "foreign_chain_cost",

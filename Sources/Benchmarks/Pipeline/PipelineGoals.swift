@@ -1,0 +1,171 @@
+import Operations
+import Settings
+import Topology
+import Worker
+
+/// What the figures of `bench pipeline` have to reach; costs are in verifications, so that they
+/// hold on any machine.
+struct PipelineGoals {
+    private let measurements: [PipelineMeasurement]
+
+    /// - Parameter measurements: the first is what the others are compared with.
+    init(_ measurements: [PipelineMeasurement]) {
+        self.measurements = measurements
+    }
+
+    var all: [Goal] {
+        guard let first = measurements.first else { return [] }
+        return costs(first) + delays(first)
+            + measurements.dropFirst().flatMap { growth(from: first, to: $0) }
+    }
+
+    private func costs(_ item: PipelineMeasurement) -> [Goal] {
+        let residentMax = measurements.flatMap(\.residentBytesMax.values).max() ?? 0
+        var goals = [
+            Goal(
+                name: "records/s × time of a verification",
+                key: "throughput_in_verifications",
+                value: item.recordsPerSecond * item.verificationMicroseconds / 1_000_000,
+                bound: 0.48,
+                isCeiling: false
+            ),
+            verifications("the four workers", "worker", item, item.allWorkersMicroseconds, 2.2),
+        ]
+        if let postgres = item.postgresMicroseconds {
+            goals.append(verifications("PostgreSQL", "postgresql", item, postgres, 1.3))
+        }
+        if let broker = item.brokerMicroseconds {
+            goals.append(verifications("the broker", "broker", item, broker, 0.6))
+        }
+        goals.append(
+            Goal(
+                name: "largest worker, MiB resident",
+                key: "resident_mebibytes_max",
+                value: Double(residentMax) / 1_048_576,
+                bound: 48,
+                isCeiling: true
+            )
+        )
+        return goals
+    }
+
+    private func verifications(
+        _ name: String,
+        _ key: String,
+        _ item: PipelineMeasurement,
+        _ microseconds: Double,
+        _ bound: Double
+    ) -> Goal {
+        Goal(
+            name: "CPU of \(name), in verifications",
+            key: "\(key)_verifications",
+            value: item.verifications(microseconds),
+            bound: bound,
+            isCeiling: true
+        )
+    }
+
+    private func delays(_ first: PipelineMeasurement) -> [Goal] {
+        var goals = measurements.compactMap(locks)
+        guard let latency = first.latency else { return goals }
+        goals.append(
+            Goal(
+                name: "p99 at half load / four produces and three commits on idle servers",
+                key: "p99_at_half_load_of_idle_servers",
+                value: latency.p99 / latency.idleMilliseconds,
+                bound: 8,
+                isCeiling: true
+            )
+        )
+        if let idle = latency.idleShare {
+            goals.append(
+                Goal(
+                    name: "idle at half load, %",
+                    key: "idle_percent_at_half_load",
+                    value: idle * 100,
+                    bound: 30,
+                    isCeiling: false
+                )
+            )
+        }
+        return goals
+    }
+
+    /// Of the stage that waits most; of each number of copies and partitions.
+    private func locks(_ item: PipelineMeasurement) -> Goal? {
+        let (setup, first) = (item.setup, measurements[0].setup)
+        var alike = setup
+        alike.partitions = first.partitions
+        alike.copies = first.copies
+        guard alike == first, let share = item.lockShares.values.max() else { return nil }
+        let partitions = "\(setup.partitions) partition\(setup.partitions == 1 ? "" : "s")"
+        let copies = setup.copies == 1 ? "1 copy" : "\(setup.copies) copies"
+        return Goal(
+            name: "waiting for locks, % of a stage's processing time, \(partitions), \(copies)",
+            key: "lock_percent_\(setup.partitions)_partitions_\(setup.copies)_copies",
+            value: share * 100,
+            bound: 5,
+            isCeiling: true
+        )
+    }
+
+    /// None where what differs is not held to a bound.
+    private func growth(
+        from first: PipelineMeasurement,
+        to other: PipelineMeasurement
+    ) -> [Goal] {
+        let (before, after) = (first.setup, other.setup)
+        let workers = other.allWorkersMicroseconds / first.allWorkersMicroseconds
+        let server = other.postgresMicroseconds.flatMap { other in
+            first.postgresMicroseconds.map { other / $0 }
+        }
+        if after.partitions != before.partitions {
+            guard after.copies == before.copies else { return [] }
+            return growth(
+                "\(before.partitions) → \(after.partitions) partitions",
+                "\(after.partitions)_partitions",
+                workers: workers,
+                server: server
+            )
+        }
+        if after.storedCount != before.storedCount {
+            return growth(
+                "\(Quantity.grouped(before.storedCount)) → "
+                    + "\(Quantity.grouped(after.storedCount)) stored facts",
+                "\(after.storedCount)_stored",
+                workers: workers,
+                server: server
+            )
+        }
+        if after.payloadTimes != before.payloadTimes {
+            let later = other.laterStagesMicroseconds / first.laterStagesMicroseconds
+            let times = after.payloadTimes
+            let what = "later stages' CPU, payload × \(times)"
+            return [growth(what, "\(times)_times_the_payload", later)]
+        }
+        if after.hasNoJIT, let server {
+            return [growth("PostgreSQL's CPU, jit off → on", "jit", 1 / server)]
+        }
+        return []
+    }
+
+    private func growth(
+        _ what: String,
+        _ key: String,
+        workers: Double,
+        server: Double?
+    ) -> [Goal] {
+        [growth("workers' CPU, \(what)", key, workers)]
+            + (server.map { [growth("PostgreSQL's CPU, \(what)", "postgresql_\(key)", $0)] } ?? [])
+    }
+
+    private func growth(_ name: String, _ key: String, _ value: Double) -> Goal {
+        Goal(
+            name: "growth of the \(name)",
+            key: "growth_at_\(key)",
+            value: value,
+            bound: 1.2,
+            isCeiling: true
+        )
+    }
+}

@@ -1,0 +1,135 @@
+import JSON
+import Settings
+import Testing
+import Topology
+import Worker
+
+@testable import Benchmarks
+
+/// What `bench pipeline` measures, and what it says of the figures.
+@Suite struct PipelineReportTests {
+    private static func setups(_ arguments: String...) throws -> [PipelineOptions.Setup] {
+        let parsed = try PipelineOptions.syntax.parse(["--kafka=broker:9092"] + arguments)
+        return try PipelineOptions(parsed).setups
+    }
+
+    private static func measurement(
+        _ setup: PipelineOptions.Setup,
+        workers: Double = 50,
+        lockShare: Double = 0.04
+    ) -> PipelineMeasurement {
+        var activity = WorkerActivity()
+        activity[.process] = 3
+        activity[.database] = 1
+        activity[.poll] = 4
+        return PipelineMeasurement(
+            setup: setup,
+            recordCount: 1_000,
+            recordsPerSecond: 5_000,
+            verificationMicroseconds: 100,
+            workerMicroseconds: Dictionary(
+                uniqueKeysWithValues: Topology.stages.map { ($0, workers) }
+            ),
+            brokerMicroseconds: 70,
+            postgresMicroseconds: 120,
+            walBytes: 3_000,
+            scannedRows: 0.5,
+            activity: [.link: activity],
+            lockShares: [.link: lockShare, .verify: 0],
+            residentBytesMax: [.verify: 40 << 20, .link: 50 << 20],
+            latency: PipelineMeasurement.Latency(
+                recordsPerSecond: 2_500,
+                p50: 50,
+                p99: 250,
+                idleMilliseconds: 25,
+                idleShare: 0.4,
+                allMicroseconds: 400,
+                activity: [.link: activity],
+                hops: [:]
+            )
+        )
+    }
+
+    private static let verifier = Goal(
+        name: "verifier",
+        key: "warm_to_raw",
+        value: 1.6,
+        bound: 1.5,
+        isCeiling: false
+    )
+
+    @Test func `copies go with each number of partitions, all else is varied alone`() throws {
+        let setups = try Self.setups(
+            "--partitions=4,16",
+            "--copies=1,3",
+            "--stored=10,1000",
+            "--no-jit"
+        )
+        let counts = setups.map { [$0.partitions, $0.copies, $0.storedCount, $0.hasNoJIT ? 1 : 0] }
+        #expect(
+            counts == [
+                [4, 1, 10, 0], [4, 3, 10, 0], [16, 1, 10, 0], [16, 3, 10, 0], [4, 1, 1000, 0],
+                [4, 1, 10, 1],
+            ]
+        )
+        #expect(throws: (any Error).self) { try Self.setups("--copies=0") }
+    }
+
+    @Test func `each figure stands beside what it has to reach`() throws {
+        let setups = try Self.setups("--partitions=4,64", "--copies=1,3", "--stored=10,1000")
+        let report = PipelineReport(
+            setups.map { setup in
+                Self.measurement(
+                    setup,
+                    workers: setup.storedCount == 10 ? 50 : 65,
+                    lockShare: setup.partitions == 4 ? 0.04 : 0.06
+                )
+            },
+            verifier: Self.verifier
+        )
+        let root = try JSONDocument(parsing: Array(report.json.utf8)).root
+        let goals = try #require(root["goals"])
+        let expected: [(String, Double, Double)] = [
+            ("throughput_in_verifications", 0.5, 0.48), ("worker_verifications", 2, 2.2),
+            ("postgresql_verifications", 1.2, 1.3), ("broker_verifications", 0.7, 0.6),
+            ("resident_mebibytes_max", 50, 48), ("lock_percent_4_partitions_1_copies", 4, 5),
+            ("lock_percent_64_partitions_3_copies", 6, 5),
+            ("p99_at_half_load_of_idle_servers", 10, 8), ("idle_percent_at_half_load", 40, 30),
+            ("growth_at_64_partitions", 1, 1.2), ("growth_at_1000_stored", 1.3, 1.2),
+            ("growth_at_postgresql_1000_stored", 1, 1.2), ("warm_to_raw", 1.6, 1.5),
+        ]
+        for (key, value, reach) in expected {
+            #expect(goals[key]?.double == value, "\(key)")
+            #expect(root["reach"]?[key]?.double == reach, "\(key)")
+        }
+        let first = try #require(root["measurements"]?.elements.first { _ in true })
+        #expect(first["seconds"]?["link-worker"]?["database"]?.double == 1)
+        let missed = report.lines.filter { $0.hasSuffix("missed") }
+        #expect(missed.count == 6)
+        #expect(missed.allSatisfy { $0.contains("≤") })
+        #expect(report.lines.contains { $0.contains("reach") && $0.contains("measured") })
+        #expect(report.lines.contains { $0.contains("link-worker") && $0.contains("38 %") })
+    }
+
+    @Test func `a worker's account of its time is read from its metrics`() {
+        let page = WorkerMetricsPage(
+            """
+            # TYPE entitlements_time_seconds_total counter
+            entitlements_time_seconds_total{stage="link",activity="process"} 1.5
+            entitlements_time_seconds_total{stage="link",activity="database"} 0.25
+            entitlements_assigned_partitions{stage="link"} 4
+            """
+        )
+        #expect(page.assignedPartitions == 4)
+        #expect(page.activity.processing == 1.75)
+        #expect(page.activity[.poll] == 0)
+    }
+
+    @Test func `of two builds, goals and further measurements are compared too`() throws {
+        let report = """
+            {"measurements":[{"records":5,"cpu":{"broker":2}},{"records":7}],"goals":{"x":3}}
+            """
+        let figures = CompareCommand.figures(of: try JSONDocument(parsing: Array(report.utf8)).root)
+        #expect(figures == ["records": 5, "cpu.broker": 2, "2.records": 7, "goals.x": 3])
+    }
+}
