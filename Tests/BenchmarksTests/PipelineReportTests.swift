@@ -22,16 +22,14 @@ import Worker
         activity[.process] = 3
         activity[.database] = 1
         activity[.poll] = 4
+        activity.batches = 10
+        activity.records = 1_000
         return PipelineMeasurement(
             setup: setup,
             recordCount: 1_000,
             recordsPerSecond: 5_000,
             verificationMicroseconds: 100,
-            workerMicroseconds: Dictionary(
-                uniqueKeysWithValues: Topology.stages.map { ($0, workers) }
-            ),
-            brokerMicroseconds: 70,
-            postgresMicroseconds: 120,
+            cpu: cpu(workers),
             walBytes: 3_000,
             scannedRows: 0.5,
             activity: [.link: activity],
@@ -43,10 +41,18 @@ import Worker
                 p99: 250,
                 idleMilliseconds: 25,
                 idleShare: 0.4,
-                allMicroseconds: 400,
+                cpu: cpu(2 * workers),
                 activity: [.link: activity],
                 hops: [:]
             )
+        )
+    }
+
+    private static func cpu(_ workers: Double) -> CPUMicroseconds {
+        CPUMicroseconds(
+            workers: Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, workers) }),
+            broker: 70,
+            postgres: 120
         )
     }
 
@@ -104,11 +110,15 @@ import Worker
         }
         let first = try #require(root["measurements"]?.elements.first { _ in true })
         #expect(first["seconds"]?["link-worker"]?["database"]?.double == 1)
+        #expect(first["seconds"]?["link-worker"]?["records_per_batch"]?.double == 100)
+        let half = try #require(first["cpu_microseconds_per_record_at_half_load"])
+        #expect(half["link-worker"]?.double == 100)
         let missed = report.lines.filter { $0.hasSuffix("missed") }
         #expect(missed.count == 6)
         #expect(missed.allSatisfy { $0.contains("≤") })
         #expect(report.lines.contains { $0.contains("reach") && $0.contains("measured") })
         #expect(report.lines.contains { $0.contains("link-worker") && $0.contains("38 %") })
+        #expect(report.lines.contains { $0.contains("records/batch") })
     }
 
     @Test func `a worker's account of its time is read from its metrics`() {
@@ -118,11 +128,15 @@ import Worker
             entitlements_time_seconds_total{stage="link",activity="process"} 1.5
             entitlements_time_seconds_total{stage="link",activity="database"} 0.25
             entitlements_assigned_partitions{stage="link"} 4
+            entitlements_batch_records_bucket{stage="link",le="10"} 2
+            entitlements_batch_records_sum{stage="link"} 60
+            entitlements_batch_records_count{stage="link"} 3
             """
         )
         #expect(page.assignedPartitions == 4)
         #expect(page.activity.processing == 1.75)
         #expect(page.activity[.poll] == 0)
+        #expect(page.activity.recordsPerBatch == 20)
     }
 
     @Test func `of two builds, goals and further measurements are compared too`() throws {

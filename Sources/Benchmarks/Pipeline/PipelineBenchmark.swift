@@ -27,21 +27,12 @@ struct PipelineBenchmark {
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
         let full = try await fullLoad(options.warmUpCount..<end, record)
         let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, record)
-        func perRecord(_ after: Double?, _ before: Double?) -> Double? {
-            guard let after, let before else { return nil }
-            return (after - before) / Double(options.recordCount)
-        }
-        let (before, after) = (full.before, full.after)
         return PipelineMeasurement(
             setup: setup,
             recordCount: options.recordCount,
             recordsPerSecond: full.recordsPerSecond,
             verificationMicroseconds: full.verificationMicroseconds,
-            workerMicroseconds: after.workers.reduce(into: [:]) { result, element in
-                result[element.key] = perRecord(element.value, before.workers[element.key])
-            },
-            brokerMicroseconds: perRecord(after.broker, before.broker),
-            postgresMicroseconds: perRecord(after.postgres, before.postgres),
+            cpu: full.cpu,
             walBytes: full.found.walBytes / Double(options.recordCount),
             scannedRows: full.found.scannedRows / Double(options.recordCount),
             activity: full.activity,
@@ -57,8 +48,7 @@ struct PipelineBenchmark {
     }
 
     private struct FullLoad {
-        let before: Usage
-        let after: Usage
+        let cpu: CPUMicroseconds
         let activity: [StageDescription: WorkerActivity]
         let found: ServerActivity.Findings
         let recordsPerSecond: Double
@@ -86,8 +76,7 @@ struct PipelineBenchmark {
         let activity = rig.activity
         let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         return FullLoad(
-            before: run.before,
-            after: run.after,
+            cpu: run.after.since(run.before, records: indices.count),
             activity: WorkerActivity.difference(activity, activityBefore),
             found: found,
             recordsPerSecond: Double(indices.count) / run.seconds,
@@ -95,19 +84,9 @@ struct PipelineBenchmark {
         )
     }
 
-    private struct Usage {
-        let workers: [StageDescription: Double]
-        let broker: Double?
-        let postgres: Double?
-
-        /// Of all processes that are known.
-        var all: Double {
-            workers.values.reduce(0, +) + (broker ?? 0) + (postgres ?? 0)
-        }
-    }
-
-    private func usage() -> Usage {
-        Usage(
+    /// What was used so far.
+    private func usage() -> CPUMicroseconds {
+        CPUMicroseconds(
             workers: rig.cpuMicroseconds,
             broker: options.brokerProcessID.flatMap(ProcessUsage.cpuMicroseconds),
             postgres: rig.postmaster.flatMap(ProcessUsage.treeMicroseconds)
@@ -178,7 +157,7 @@ extension PipelineBenchmark {
             p99: milliseconds[milliseconds.count * 99 / 100],
             idleMilliseconds: idleMilliseconds,
             idleShare: idle,
-            allMicroseconds: (usageAfter.all - usageBefore.all) / Double(count),
+            cpu: usageAfter.since(usageBefore, records: count),
             activity: activity,
             hops: try await HopLatency.measure(
                 rig,

@@ -84,14 +84,15 @@ struct PipelineOptions {
         Measures the four workers from the raw topic to committed rows, on a Kafka that is there \
         already and on a PostgreSQL started for it (or one that is there). Each record is one \
         signed transaction of about 5 kB. The records lie in the topic before the first worker \
-        goes on; latency is measured afterwards at half that rate.
+        goes on; latency is measured afterwards at half that rate. A broker that has just started \
+        costs several times as much until it has warmed up.
         """,
         options: [
             CommandOption("kafka", argument: "BOOTSTRAP", "The Kafka to measure on (required)."),
             CommandOption("postgres", argument: "URL", "A database to fill; else a private one."),
             CommandOption("broker-pid", argument: "PID", "The broker's process, for its CPU time."),
             CommandOption("records", argument: "N", "How many records to measure (30000)."),
-            CommandOption("warm-up", argument: "N", "How many before them (10000)."),
+            CommandOption("warm-up", argument: "N", "How many before them (40000)."),
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
             CommandOption(
@@ -121,7 +122,7 @@ struct PipelineOptions {
         brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304)
             .map { Int32($0) }
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 30_000
-        warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 10_000
+        warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         isJSON = options.isSet("json")
         let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]

@@ -29,12 +29,12 @@ struct PipelineGoals {
                 bound: 0.48,
                 isCeiling: false
             ),
-            verifications("the four workers", "worker", item, item.allWorkersMicroseconds, 2.2),
+            verifications("the four workers", "worker", item, item.cpu.allWorkers, 2.2),
         ]
-        if let postgres = item.postgresMicroseconds {
+        if let postgres = item.cpu.postgres {
             goals.append(verifications("PostgreSQL", "postgresql", item, postgres, 1.3))
         }
-        if let broker = item.brokerMicroseconds {
+        if let broker = item.cpu.broker {
             goals.append(verifications("the broker", "broker", item, broker, 0.6))
         }
         goals.append(
@@ -115,9 +115,9 @@ struct PipelineGoals {
         to other: PipelineMeasurement
     ) -> [Goal] {
         let (before, after) = (first.setup, other.setup)
-        let workers = other.allWorkersMicroseconds / first.allWorkersMicroseconds
-        let server = other.postgresMicroseconds.flatMap { other in
-            first.postgresMicroseconds.map { other / $0 }
+        let workers = other.cpu.allWorkers / first.cpu.allWorkers
+        let server = other.cpu.postgres.flatMap { other in
+            first.cpu.postgres.map { other / $0 }
         }
         if after.partitions != before.partitions {
             guard after.copies == before.copies else { return [] }
@@ -138,7 +138,7 @@ struct PipelineGoals {
             )
         }
         if after.payloadTimes != before.payloadTimes {
-            let later = other.laterStagesMicroseconds / first.laterStagesMicroseconds
+            let later = other.cpu.laterStages / first.cpu.laterStages
             let times = after.payloadTimes
             let what = "later stages' CPU, payload × \(times)"
             return [growth(what, "\(times)_times_the_payload", later)]

@@ -13,10 +13,8 @@ struct PipelineMeasurement {
     let recordsPerSecond: Double
     /// Processor time of one P-256 verification of OpenSSL, in the same run.
     let verificationMicroseconds: Double
-    /// Processor time per record, in microseconds.
-    let workerMicroseconds: [StageDescription: Double]
-    let brokerMicroseconds: Double?
-    let postgresMicroseconds: Double?
+    /// Per record.
+    let cpu: CPUMicroseconds
     /// Bytes of PostgreSQL's write-ahead log per record.
     let walBytes: Double
     /// Rows read by sequential scans per record.
@@ -39,8 +37,8 @@ struct PipelineMeasurement {
         let idleMilliseconds: Double
         /// Of all cores' time while records were published; nil where the system does not tell.
         let idleShare: Double?
-        /// Processor time per record of the workers, and of broker and PostgreSQL where known.
-        let allMicroseconds: Double
+        /// Per record.
+        let cpu: CPUMicroseconds
         /// What the stages' workers did while records were published.
         let activity: [StageDescription: WorkerActivity]
         /// From publishing to the topic that a stage reads, by that stage, sorted.
@@ -51,19 +49,35 @@ struct PipelineMeasurement {
     func verifications(_ microseconds: Double) -> Double {
         microseconds / verificationMicroseconds
     }
+}
+
+/// Processor time of the workers, all copies of a stage together, and of broker and PostgreSQL
+/// where they are known; in microseconds.
+struct CPUMicroseconds {
+    var workers: [StageDescription: Double]
+    var broker: Double?
+    var postgres: Double?
+
+    var allWorkers: Double { workers.values.reduce(0, +) }
 
     /// What comes after verification: it does not read payloads.
-    var laterStagesMicroseconds: Double {
-        workerMicroseconds.filter { $0.key != .verify }.values.reduce(0, +)
-    }
+    var laterStages: Double { workers.filter { $0.key != .verify }.values.reduce(0, +) }
 
-    var allWorkersMicroseconds: Double {
-        workerMicroseconds.values.reduce(0, +)
-    }
+    var all: Double { allWorkers + (broker ?? 0) + (postgres ?? 0) }
 
-    /// Of the workers, and of broker and PostgreSQL where known.
-    var allMicroseconds: Double {
-        allWorkersMicroseconds + (brokerMicroseconds ?? 0) + (postgresMicroseconds ?? 0)
+    /// What was used since, for each of the records.
+    func since(_ before: CPUMicroseconds, records: Int) -> CPUMicroseconds {
+        func perRecord(_ after: Double?, _ before: Double?) -> Double? {
+            guard let after, let before else { return nil }
+            return (after - before) / Double(records)
+        }
+        return CPUMicroseconds(
+            workers: workers.reduce(into: [:]) { result, element in
+                result[element.key] = perRecord(element.value, before.workers[element.key])
+            },
+            broker: perRecord(broker, before.broker),
+            postgres: perRecord(postgres, before.postgres)
+        )
     }
 }
 

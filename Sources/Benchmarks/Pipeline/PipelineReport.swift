@@ -22,14 +22,21 @@ struct PipelineReport {
     private func table(_ item: PipelineMeasurement) -> [String] {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("verifications", .right),
-            .init("waits for locks", .right), .init("MiB resident", .right),
+            .init("at half load", .right), .init("waits for locks", .right),
+            .init("MiB resident", .right),
         ])
-        func cost(_ name: String, _ microseconds: Double?, _ more: [String] = ["", ""]) {
-            let time = microseconds ?? .nan
+        func cost(
+            _ name: String,
+            _ more: [String] = ["", ""],
+            _ microseconds: (CPUMicroseconds) -> Double?
+        ) {
+            let time = microseconds(item.cpu) ?? .nan
+            let atHalfLoad = item.latency.flatMap { microseconds($0.cpu) } ?? .nan
             table.add(
                 [
                     name, FixedPoint.text(time, digits: 1),
                     FixedPoint.text(item.verifications(time), digits: 2),
+                    FixedPoint.text(item.verifications(atHalfLoad), digits: 2),
                 ] + more
             )
         }
@@ -38,15 +45,13 @@ struct PipelineReport {
             let waiting = item.lockShares[stage].map { FixedPoint.text($0 * 100, digits: 1) + " %" }
             cost(
                 stage.program,
-                item.workerMicroseconds[stage],
                 [waiting ?? "", FixedPoint.text(resident ?? .nan, digits: 1)]
-            )
+            ) { $0.workers[stage] }
         }
-        cost("all workers", item.allWorkersMicroseconds)
-        cost("broker", item.brokerMicroseconds)
-        cost("PostgreSQL", item.postgresMicroseconds)
-        cost("all of these", item.allMicroseconds)
-        cost("the same at half load", item.latency?.allMicroseconds)
+        cost("all workers") { $0.allWorkers }
+        cost("broker") { $0.broker }
+        cost("PostgreSQL") { $0.postgres }
+        cost("all of these") { $0.all }
         let head =
             "\(item.setup.text): \(Quantity.grouped(Int(item.recordsPerSecond))) records/s; "
             + "a verification takes "
@@ -64,6 +69,7 @@ struct PipelineReport {
     ) -> [String] {
         var table = TextTable(
             [.init(load)] + Self.activities.map { .init("\($0)", .right) }
+                + [.init("records/batch", .right)]
         )
         for stage in Topology.stages {
             guard let seconds = activity[stage] else { continue }
@@ -72,7 +78,7 @@ struct PipelineReport {
                 [stage.program]
                     + Self.activities.map {
                         FixedPoint.text(seconds[$0] / all * 100, digits: 0) + " %"
-                    }
+                    } + [FixedPoint.text(seconds.recordsPerBatch, digits: 0)]
             )
         }
         return table.lines(indent: 2)
@@ -146,13 +152,7 @@ struct PipelineReport {
         writer.key("seconds")
         write(item.activity, &writer)
         writer.key("cpu_microseconds_per_record")
-        writer.beginObject()
-        for stage in Topology.stages {
-            number(stage.program, item.workerMicroseconds[stage], &writer)
-        }
-        number("broker", item.brokerMicroseconds, &writer)
-        number("postgresql", item.postgresMicroseconds, &writer)
-        writer.endObject()
+        write(item.cpu, &writer)
         writer.key("resident_bytes_max")
         writer.beginObject()
         for stage in Topology.stages {
@@ -165,10 +165,21 @@ struct PipelineReport {
         number("p99", item.latency?.p99, &writer)
         number("idle_servers", item.latency?.idleMilliseconds, &writer)
         writer.endObject()
-        number("cpu_microseconds_at_half_load", item.latency?.allMicroseconds, &writer)
+        writer.key("cpu_microseconds_per_record_at_half_load")
+        write(item.latency?.cpu ?? CPUMicroseconds(workers: [:]), &writer)
         writer.key("seconds_at_half_load")
         write(item.latency?.activity ?? [:], &writer)
         number("idle_share_at_half_load", item.latency?.idleShare, &writer)
+    }
+
+    private func write(_ cpu: CPUMicroseconds, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        for stage in Topology.stages {
+            number(stage.program, cpu.workers[stage], &writer)
+        }
+        number("broker", cpu.broker, &writer)
+        number("postgresql", cpu.postgres, &writer)
+        writer.endObject()
     }
 
     private func write(
@@ -183,6 +194,7 @@ struct PipelineReport {
             for activity in Self.activities {
                 number("\(activity)", seconds[activity], &writer)
             }
+            number("records_per_batch", seconds.recordsPerBatch, &writer)
             writer.endObject()
         }
         writer.endObject()

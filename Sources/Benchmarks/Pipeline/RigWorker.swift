@@ -63,9 +63,13 @@ struct RigWorker: Sendable {
     }
 }
 
-/// What a worker has done so far, in seconds by activity.
+/// What a worker has done so far, in seconds by activity, and in which batches.
 struct WorkerActivity {
     private(set) var seconds: [TimeAccount.Activity: Double] = [:]
+    var batches = 0.0
+    var records = 0.0
+
+    var recordsPerBatch: Double { records / batches }
 
     /// How long a batch was worked on, or waited for the database.
     var processing: Double {
@@ -79,6 +83,8 @@ struct WorkerActivity {
 
     static func += (sum: inout WorkerActivity, other: WorkerActivity) {
         sum.seconds.merge(other.seconds, uniquingKeysWith: +)
+        sum.batches += other.batches
+        sum.records += other.records
     }
 
     /// What each stage's workers did from `before` to `after`.
@@ -96,6 +102,8 @@ struct WorkerActivity {
         for activity in TimeAccount.Activity.allCases {
             difference[activity] = self[activity] - before[activity]
         }
+        difference.batches = batches - before.batches
+        difference.records = records - before.records
         return difference
     }
 }
@@ -113,10 +121,14 @@ struct WorkerMetricsPage {
     }
 
     var activity: WorkerActivity {
-        TimeAccount.Activity.allCases.reduce(into: WorkerActivity()) { sum, activity in
+        var sum = WorkerActivity()
+        for activity in TimeAccount.Activity.allCases {
             let label = "activity=\"\(activity)\""
             sum[activity] = value("entitlements_time_seconds_total", label) ?? 0
         }
+        sum.batches = value("entitlements_batch_records_count") ?? 0
+        sum.records = value("entitlements_batch_records_sum") ?? 0
+        return sum
     }
 
     /// Of the one series with a label, beside those that all of a worker's series have.
