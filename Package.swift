@@ -58,6 +58,7 @@ let package = Package(
         systemLibrary("CRDKafka", pkgConfig: "rdkafka", debian: "librdkafka-dev"),
         systemLibrary("COpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
         systemLibrary("CLibPQ", pkgConfig: "libpq", debian: "libpq-dev"),
+        systemLibrary("CGMP", pkgConfig: "gmp", debian: "libgmp-dev"),
         systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
 
         // Of the C library itself, what the toolchain's module leaves out.
@@ -65,7 +66,7 @@ let package = Package(
 
         // The only importers of the C modules.
         library("Kafka", ["CRDKafka", "Threads"], settings: wrapper),
-        library("OpenSSL", ["COpenSSL"], settings: wrapper),
+        library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD"], settings: wrapper),
 

@@ -29,7 +29,7 @@ esac
 FUZZING=1 swift build --scratch-path "$build" -c release --product FuzzTargets \
     "${instrumented[@]/#/-}" -Xswiftc -sanitize=fuzzer
 swiftc "${instrumented[@]}" -sanitize=fuzzer -o "$binary" "$build/release/libFuzzTargets.a" \
-    $(pkg-config --libs libcrypto rdkafka)
+    $(pkg-config --libs libcrypto gmp rdkafka)
 
 export SWIFT_BACKTRACE=enable=no
 # What was freed is kept for a while to catch its use; by default that alone is 256 MiB.

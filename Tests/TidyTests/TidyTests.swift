@@ -5,6 +5,7 @@ import Testing
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
         "CRDKafka": "Sources/Kafka/",
+        "CGMP": "Sources/OpenSSL/",
         "COpenSSL": "Sources/OpenSSL/",
         "CLibPQ": "Sources/Postgres/",
         "CMicroHTTPD": "Sources/HTTP/",
