@@ -51,7 +51,11 @@ package actor KafkaConsumer {
     ]
 
     /// Bounds on what librdkafka holds for us, and fetches that are small, since a fetch counts
-    /// compressed and is held many times as large, and quick when there is little.
+    /// compressed and is held many times as large.
+    ///
+    /// Each answer becomes a batch where there is no backlog, and a batch costs all that take part
+    /// some milliseconds of processor time, whatever it holds. So an answer may wait for others to
+    /// come, but not so long that somebody who has just paid notices.
     package static let defaults = properties.merging(
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
@@ -65,9 +69,10 @@ package actor KafkaConsumer {
         // Bounds nothing that is read; librdkafka refuses a fetch.max.bytes below it.
         "message.max.bytes": "65536",
         "fetch.max.bytes": "262144",
-        "max.partition.fetch.bytes": "131072",
-        "fetch.min.bytes": "65536",
-        "fetch.wait.max.ms": "20",
+        "max.partition.fetch.bytes": "262144",
+        // At most what one partition can give, or who has a single one would always wait.
+        "fetch.min.bytes": "196608",
+        "fetch.wait.max.ms": "50",
         "topic.metadata.refresh.interval.ms": "30000",
         "reconnect.backoff.max.ms": "2000",
         "allow.auto.create.topics": "false",
