@@ -4,6 +4,7 @@ import JSON
 import Kafka
 import Postgres
 import Records
+import Store
 import TestSupport
 import Testing
 import Worker
@@ -211,6 +212,24 @@ import Worker
         // The first is back, and cannot know what of its records lies behind the other's.
         #expect(try await worker.published().isEmpty)
         #expect(try await next.published().states.map(\.userID).sorted() == ["anna", "bob"])
+    }
+
+    /// As where the one who publishes is in the midst of a transaction.
+    @Test func `who does not have the lease does not wait for its row`() async throws {
+        let worker = try await Self.worker(1)
+        try await Self.buy(worker, 1...1)
+        try await worker.client.withConnection { connection in
+            _ = try await connection.run(FeedLeaseTable.hold, .init(holder: "one", changesMax: 9))
+        }
+        try await worker.client.transaction { transaction in
+            _ = try await transaction.query("SELECT FROM feed_lease FOR UPDATE")
+            try await worker.client.withConnection { other in
+                _ = try await other.query("SET lock_timeout = '1s'")
+                let request = FeedLeaseTable.Request(holder: "other", changesMax: 9)
+                #expect(try await other.run(FeedLeaseTable.hold, request).isEmpty)
+                _ = try await other.query("RESET lock_timeout")
+            }
+        }
     }
 
     private static func leaseEnd(_ client: PostgresClient) async throws -> Int64 {

@@ -209,7 +209,8 @@ package enum FeedLeaseTable {
     /// was never confirmed, by this copy or by one that is gone, and is suspect.
     ///
     /// Answers up to which ID in the outbox changes are suspect; nothing where none wait, and where
-    /// another copy has the lease.
+    /// another copy has the lease: that is seen without the lock of the lease's row, for which one
+    /// would wait as long as the other's transaction lasts.
     package static let hold = Statement<Request, Int64>(
         [.value("holder", \.holder), length(), .value("changes_max", \.changesMax)],
         returning: RowReader("suspect_through"),
@@ -217,7 +218,12 @@ package enum FeedLeaseTable {
         INSERT INTO feed_lease AS lease (holder, until, handed_over_through)
         SELECT $holder, \(end), max(id)
         FROM (
-            SELECT id FROM unpublished_changes ORDER BY id LIMIT $changes_max
+            SELECT id FROM unpublished_changes
+            WHERE NOT EXISTS (
+                SELECT FROM feed_lease
+                WHERE only_one AND holder <> $holder AND until >= clock_timestamp()
+            )
+            ORDER BY id LIMIT $changes_max
         ) AS oldest
         HAVING count(*) > 0
         ON CONFLICT (only_one) DO UPDATE
