@@ -70,9 +70,7 @@ struct EntitleBenchmark {
         )
         var first = 0
         note("storing \(storedFacts) facts")
-        try await client.withConnection { connection in
-            try await StoredFacts.insert(storedFacts, on: connection)
-        }
+        try await StoredFacts.insert(storedFacts, into: options)
         var measurements: [Measurement] = []
         for kind in kinds {
             note("measuring: \(kind.summary)")
@@ -80,6 +78,7 @@ struct EntitleBenchmark {
             let purchases = first..<(first + count)
             first += count
             try await prepare(purchases, of: kind, client, stage)
+            try await StoredFacts.settle(options)
             measurements.append(try await measure(purchases, kind, server, stage))
         }
         await client.close()
@@ -98,7 +97,6 @@ struct EntitleBenchmark {
             try EntitleFixture.history(of: kind, purchase: $0)
         }
         try await process(history, stage)
-        try await StoredFacts.settle(client)
     }
 
     private func own(_ purchases: Range<Int>, _ client: PostgresClient) async throws {

@@ -129,7 +129,7 @@ final class PipelineRig: Sendable {
         _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
         if storedCount > 0 {
             console.note("storing \(Quantity.grouped(storedCount)) facts")
-            try await StoredFacts.insert(storedCount, on: connection)
+            try await StoredFacts.insert(storedCount, into: database)
         }
         await connection.close()
     }

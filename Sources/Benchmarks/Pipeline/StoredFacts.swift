@@ -1,28 +1,25 @@
+import Operations
 import Postgres
 
 /// Fills the tables as if so many transactions had gone through long ago, and reads when rows were
 /// committed: what no other program does.
 enum StoredFacts {
     /// Four renewals to a subscription, as in `BenchTransaction`, with IDs of their own.
-    static func insert(_ count: Int, on connection: PostgresConnection) async throws {
-        for statement in statements {
-            _ = try await connection.query(
-                statement,
-                [.int8(Int64(count))],
-                deadline: .seconds(3_600)
+    static func insert(_ count: Int, into database: PostgresOptions) async throws {
+        try await patiently(database) { connection in
+            for statement in statements {
+                _ = try await connection.query(statement, [.int8(Int64(count))])
+            }
+            // The rows are those of the catalog in force: else the last stage would go through them
+            // all again, beside what is measured.
+            try await connection.execute(
+                script: """
+                    UPDATE catalog_projection
+                    SET version = (SELECT max(version) FROM catalog_versions)
+                    """
             )
         }
-        // The rows are those of the catalog in force: else the last stage would go through them all
-        // again, beside what is measured.
-        try await connection.execute(
-            script: """
-                UPDATE catalog_projection
-                SET version = (SELECT max(version) FROM catalog_versions)
-                """
-        )
-        for statement in settling {
-            _ = try await connection.query(statement, deadline: .seconds(3_600))
-        }
+        try await settle(database)
     }
 
     /// Commits one row to disk, in one round trip; `prepareCommits` comes before.
@@ -57,10 +54,22 @@ enum StoredFacts {
     }
 
     /// Gathers statistics and writes everything out, so that what is measured next begins alike.
-    static func settle(_ client: PostgresClient) async throws {
-        for statement in settling {
-            _ = try await client.query(statement, deadline: .seconds(600))
+    static func settle(_ database: PostgresOptions) async throws {
+        try await patiently(database) { connection in
+            for statement in settling {
+                // As a script: nothing may stand before VACUUM, nor around it.
+                try await connection.execute(script: statement)
+            }
         }
+    }
+
+    private static func patiently(
+        _ database: PostgresOptions,
+        _ body: (PostgresConnection) async throws -> Void
+    ) async throws {
+        var options = database
+        options.statementDeadline = .seconds(3_600)
+        try await PostgresConnection.lend(options, body)
     }
 
     /// VACUUM too, so that autovacuum does not come while something is measured.
