@@ -253,6 +253,12 @@ extension ReplayPages {
 
     private func abandon(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         guard let number = Int64(request.parameters[0]) else { return .page(Self.unknown) }
+        // One that has only just begun may not have its lock in the database yet.
+        guard !runs.isRunning(number) else {
+            return .page(
+                .notice("Not abandoned", status: 409, "This console runs it: stop it first.")
+            )
+        }
         do {
             let why = request.field("why") ?? ""
             try await runs.replays.abandon(number, who: request.visitor.name.auditor, why: why)
