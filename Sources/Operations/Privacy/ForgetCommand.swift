@@ -37,10 +37,9 @@ extension ToolCommand {
         )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let (forgotten, archives) = try await settings.withDatabase { connection in
-            (
-                try await connection.run(ForgottenUserTable.forget, request)[0],
-                try await connection.run(HistoryArchiveTable.all).count
-            )
+            // First what may fail without a trace.
+            let archives = try await connection.run(HistoryArchiveTable.all).count
+            return (try await connection.run(ForgottenUserTable.forget, request)[0], archives)
         }
         if arguments.isSet("json") {
             context.console.print(
