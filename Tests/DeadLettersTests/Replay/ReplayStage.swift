@@ -3,6 +3,7 @@ import Kafka
 import Records
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import DeadLetters
 
@@ -49,7 +50,9 @@ final class ReplayStage: Sendable {
             return value
         } catch {
             stage.end()
-            _ = try? await work.value
+            if case .failure(let failure) = await work.result {
+                Issue.record("the stage had stopped: \(failure)")
+            }
             await stage.consumer.close(deadline: .seconds(5))
             throw error
         }
@@ -94,7 +97,15 @@ final class ReplayStage: Sendable {
         let commits = records.reduce(into: [TopicPartition: OffsetCommit]()) {
             $0[$1.topicPartition] = OffsetCommit(offset: $1.offset + 1, metadata: "")
         }
-        let outcome = await consumer.commit(commits, deadline: .seconds(10))
-        if let failure = outcome.failures.values.first { throw failure }
+        await commit(commits)
+    }
+
+    /// Tries again while the brokers are away, as a worker does: a stage that gave up would leave
+    /// a replay without anybody who reads.
+    private func commit(_ commits: [TopicPartition: OffsetCommit]) async {
+        await eventually(within: .seconds(240), "the brokers take no commit") {
+            let outcome = await consumer.commit(commits, deadline: .seconds(2))
+            return outcome.failures.isEmpty || state.withLock(\.isEnded)
+        }
     }
 }
