@@ -7,6 +7,9 @@ package final class Delivery: Sendable {
         var offsets: [Int64]
         var failures: [Int: KafkaError] = [:]
         var waiting: [CheckedContinuation<DeliveryReport, Never>] = []
+        /// Those who wait for a while only, by a number of each.
+        var impatient: [Int: CheckedContinuation<Void, Never>] = [:]
+        var impatientCount = 0
     }
 
     private let state: Mutex<State>
@@ -36,24 +39,50 @@ package final class Delivery: Sendable {
         }
     }
 
+    /// Waits until every record is acknowledged or has failed, at most for a while.
+    func settled(within limit: Duration) async {
+        guard !isComplete else { return }
+        var timer: Task<Void, Never>?
+        await withCheckedContinuation { continuation in
+            let number: Int? = state.withLock { state in
+                guard state.remaining > 0 else { return nil }
+                state.impatientCount += 1
+                state.impatient[state.impatientCount] = continuation
+                return state.impatientCount
+            }
+            guard let number else {
+                continuation.resume()
+                return
+            }
+            timer = Task {
+                try? await Task.sleep(for: limit)
+                state.withLock { $0.impatient.removeValue(forKey: number) }?.resume()
+            }
+        }
+        timer?.cancel()
+    }
+
     /// Called once for each record.
     func settle(_ index: Int, offset: Int64, error: KafkaError?) {
-        let finished: ([CheckedContinuation<DeliveryReport, Never>], DeliveryReport)? =
-            state.withLock { state in
-                precondition(state.remaining > 0, "a record was reported on twice")
-                state.remaining -= 1
-                state.offsets[index] = offset
-                state.failures[index] = error
-                guard state.remaining == 0 else { return nil }
-                defer { state.waiting = [] }
-                return (
-                    state.waiting,
-                    DeliveryReport(offsets: state.offsets, failures: state.failures)
-                )
+        let finished: State? = state.withLock { state in
+            precondition(state.remaining > 0, "a record was reported on twice")
+            state.remaining -= 1
+            state.offsets[index] = offset
+            if let error { state.failures[index] = error }
+            guard state.remaining == 0 else { return nil }
+            defer {
+                state.waiting = []
+                state.impatient = [:]
             }
-        guard let (waiting, report) = finished else { return }
-        for continuation in waiting {
+            return state
+        }
+        guard let finished else { return }
+        let report = DeliveryReport(offsets: finished.offsets, failures: finished.failures)
+        for continuation in finished.waiting {
             continuation.resume(returning: report)
+        }
+        for continuation in finished.impatient.values {
+            continuation.resume()
         }
     }
 }

@@ -11,14 +11,21 @@ package final class KafkaProducer: Sendable {
     private let shared: SharedClient
     private let thread = ProducerThread()
     private let topics: TopicHandles
+    /// What was enqueued last.
+    private let latest = Mutex<Delivery?>(nil)
+    private let patience: Duration
 
     /// Makes the client; no connection is waited for.
     ///
-    /// - Parameter configuration: librdkafka's properties, laid over `defaults`.
+    /// - Parameters:
+    ///   - configuration: librdkafka's properties, laid over `defaults`.
+    ///   - patience: how long records wait at most for those that were enqueued before them.
     package init(
         configuration: [String: String],
-        handlers: KafkaHandlers = KafkaHandlers()
+        handlers: KafkaHandlers = KafkaHandlers(),
+        patience: Duration = .milliseconds(250)
     ) throws(KafkaError) {
+        self.patience = patience
         let properties = Self.defaults.merging(configuration) { $1 }
             .merging(Self.promised) { $1 }
         let client = try ClientHandle.producer(properties, handlers: handlers)
@@ -52,11 +59,22 @@ package final class KafkaProducer: Sendable {
     /// Why this producer can do no more, if so.
     package var fatalError: KafkaError? { shared.client?.fatalError }
 
-    /// Copies the records into librdkafka's queue, in order; waits while that is full.
+    /// Copies the records into librdkafka's queue, in order; waits while that is full, and a while
+    /// for those that were enqueued before to be reported on.
+    ///
+    /// An idempotent producer has one request of a partition on its way, and as long as more waits
+    /// behind it, librdkafka's thread asks without a pause whether it may be sent: a slow broker
+    /// would cost a whole core.
     ///
     /// Call it from one task at a time where the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
         let delivery = Delivery(count: records.count)
+        guard !records.isEmpty else { return delivery }
+        let before = latest.withLock { latest in
+            defer { latest = delivery }
+            return latest
+        }
+        await before?.settled(within: patience)
         let tickets = DeliveryTickets(delivery, count: records.count)
         for (index, record) in records.enumerated() {
             if let error = await enqueue(record, tickets, index) {

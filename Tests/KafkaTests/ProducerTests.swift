@@ -88,6 +88,40 @@ struct ProducerTests {
         #expect(await producer.send(Array(many.prefix(1))).failures[0]?.code == .closed)
     }
 
+    @Test func `records wait for those before them, so that no thread polls for room`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("one-after-the-other")
+        let producer = try KafkaProducer(configuration: cluster.client, patience: .seconds(60))
+        let record = ProducerRecord(topic: topic, value: [1])
+        #expect(await producer.send([record]).isComplete)
+        try cluster.mock?.takeDown()
+        let first = await producer.enqueue([record])
+        let wasWrittenFirst = Task {
+            _ = await producer.enqueue([record])
+            return first.isComplete
+        }
+        try cluster.mock?.bringUp()
+        #expect(await wasWrittenFirst.value)
+        await producer.close(deadline: .seconds(5))
+    }
+
+    @Test func `records wait a while only for those before them`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("impatient")
+        let producer = try KafkaProducer(
+            configuration: cluster.client,
+            patience: .milliseconds(50)
+        )
+        let record = ProducerRecord(topic: topic, value: [1])
+        try cluster.mock?.takeDown()
+        let first = await producer.enqueue([record])
+        _ = await producer.enqueue([record])
+        #expect(!first.isComplete)
+        await producer.close(deadline: .milliseconds(200))
+    }
+
     @Test func `after a fatal error the producer says so, and a new one goes on`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("fatal")
