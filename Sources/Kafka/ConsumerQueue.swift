@@ -157,6 +157,7 @@ struct FetchBacklog {
 /// Copies librdkafka's messages into records.
 struct MessageReader {
     private var topics = TopicNames()
+    private var headerNames = HeaderNames()
 
     /// Forgets the topics' names; the next messages look them up again.
     mutating func reset() {
@@ -192,12 +193,15 @@ struct MessageReader {
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    private func headers(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> [KafkaHeader] {
+    private mutating func headers(
+        _ message: UnsafeMutablePointer<rd_kafka_message_t>
+    ) -> [KafkaHeader] {
         var list: OpaquePointer?
         guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else {
             return []
         }
         var headers: [KafkaHeader] = []
+        headers.reserveCapacity(unsafe rd_kafka_header_cnt(list))
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
         var count = 0
@@ -205,11 +209,29 @@ struct MessageReader {
             == RD_KAFKA_RESP_ERR_NO_ERROR
         {
             guard let name = unsafe name else { break }
-            let nameBytes = unsafe Array(UnsafeRawBufferPointer(start: name, count: strlen(name)))
             headers.append(
-                unsafe KafkaHeader(nameBytes: nameBytes, value: bytes(value, count))
+                unsafe KafkaHeader(nameBytes: headerNames.bytes(name), value: bytes(value, count))
             )
         }
         return headers
+    }
+}
+
+/// The names of headers, each kept once, so that a header of a known name costs no array for it.
+struct HeaderNames {
+    private var names: [[UInt8]] = []
+
+    /// Topics carry a handful of short names; who writes thousands of them, or long ones, pays for
+    /// each, and nothing of them is kept.
+    private static let namesMax = 16
+    private static let nameBytesMax = 64
+
+    mutating func bytes(_ name: UnsafePointer<CChar>) -> [UInt8] {
+        let bytes = unsafe UnsafeRawBufferPointer(start: name, count: strlen(name))
+        guard bytes.count <= Self.nameBytesMax else { return unsafe Array(bytes) }
+        for known in names where unsafe known.elementsEqual(bytes) { return known }
+        let new = unsafe Array(bytes)
+        if names.count < Self.namesMax { names.append(new) }
+        return new
     }
 }

@@ -40,10 +40,7 @@ package struct InputPosition: Hashable, Sendable {
                     offset: record.offset,
                     index: index
                 )
-                verdicts[place].outputs[index].headers.removeAll {
-                    $0.nameBytes == RecordHeader.input
-                }
-                verdicts[place].outputs[index].headers.append(position.header)
+                verdicts[place].outputs[index].headers.set(position.header)
             }
         }
     }
