@@ -19,6 +19,21 @@ package struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 
+    /// Reads an object of which more members follow, without a copy of it.
+    ///
+    /// - Parameter end: where the members end that are read; the comma behind them, or the closing
+    ///   brace, is not looked at. The root's `range` ends there too.
+    /// - Throws: as for a whole document, and where that is not the end of an object's member.
+    package init(
+        parsingObjectBegunIn bytes: [UInt8],
+        upTo end: Int,
+        limits: JSONLimits = .standard
+    ) throws(JSONError) {
+        var parser = JSONParser(limits: limits, policy: .strict, readsBegunObject: true)
+        try parser.parse(bytes.span.extracting(..<end))
+        storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
+    }
+
     package var bytes: [UInt8] { storage.bytes }
 
     package var root: JSONValue { JSONValue(storage: storage, index: 0) }

@@ -23,13 +23,16 @@ struct JSONParser {
 
     let limits: JSONLimits
     let policy: JSONPolicy
+    /// Whether the input ends behind a member of the outermost object, and not behind that.
+    let readsBegunObject: Bool
     var nodes: [JSONNode] = []
     var open: [OpenContainer] = []
     var position = 0
 
-    init(limits: JSONLimits, policy: JSONPolicy) {
+    init(limits: JSONLimits, policy: JSONPolicy, readsBegunObject: Bool = false) {
         self.limits = limits
         self.policy = policy
+        self.readsBegunObject = readsBegunObject
     }
 
     mutating func parse(_ input: Span<UInt8>) throws(JSONError) {
@@ -41,6 +44,9 @@ struct JSONParser {
         while true {
             skipWhitespace(input)
             guard position < input.count else {
+                if readsBegunObject {
+                    expected = try closeBegunObject(input, expected)
+                }
                 guard expected == .end else { throw fault(.unexpectedEnd) }
                 return
             }
@@ -59,12 +65,12 @@ struct JSONParser {
         case .value:
             return try readValue(input, startingWith: byte)
         case .valueOrEnd:
-            guard byte != UInt8(ascii: "]") else { return try close(input) }
+            guard byte != UInt8(ascii: "]") else { return try passBracket(input) }
             return try readValue(input, startingWith: byte)
         case .key:
             return try readKey(input, startingWith: byte)
         case .keyOrEnd:
-            guard byte != UInt8(ascii: "}") else { return try close(input) }
+            guard byte != UInt8(ascii: "}") else { return try passBracket(input) }
             return try readKey(input, startingWith: byte)
         case .commaOrEnd:
             let isObject = open[open.count - 1].isObject
@@ -75,7 +81,7 @@ struct JSONParser {
             guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
                 throw fault(.unexpectedByte)
             }
-            return try close(input)
+            return try passBracket(input)
         case .end:
             throw fault(.trailingBytes)
         }
@@ -135,9 +141,27 @@ struct JSONParser {
         position += 1
     }
 
+    /// Closes the innermost container at the input's end, as if a closing brace stood there.
+    private mutating func closeBegunObject(
+        _ input: Span<UInt8>,
+        _ expected: Expectation
+    ) throws(JSONError) -> Expectation {
+        guard expected != .end else { throw fault(.trailingBytes) }
+        guard
+            expected == .keyOrEnd || (expected == .commaOrEnd && open[open.count - 1].isObject)
+        else { throw fault(.unexpectedByte) }
+        return try close(input)
+    }
+
+    /// Passes the bracket that closes the innermost container.
+    private mutating func passBracket(_ input: Span<UInt8>) throws(JSONError) -> Expectation {
+        position += 1
+        return try close(input)
+    }
+
+    /// Closes the innermost container at the position.
     private mutating func close(_ input: Span<UInt8>) throws(JSONError) -> Expectation {
         let container = open.removeLast()
-        position += 1
         if container.isObject && policy == .strict {
             try checkHashedKeys(input, container)
         }

@@ -3,19 +3,26 @@
 /// Misuse (a member without a key, an object closed as an array) is a fault of ours and stops the
 /// process.
 package struct JSONWriter: Sendable {
-    private enum Container: Sendable {
-        case object
-        case array
-    }
-
     package private(set) var bytes: [UInt8] = []
-    private var open: [Container] = []
+    private var open = OpenContainers()
     private var needsComma = false
     private var hasKey = false
 
     package init(reserving bytesExpected: Int = 256) {
         bytes.reserveCapacity(bytesExpected)
     }
+
+    /// Goes on with an object: its bytes up to the end of its last member, of which it has one.
+    ///
+    /// - Parameter object: without its closing brace; only `takeBytes()` gets the text back.
+    package init(continuing object: consuming [UInt8]) {
+        bytes = object
+        open.begin(isObject: true)
+        needsComma = true
+    }
+
+    /// The text so far, without a copy; nothing can be written after it.
+    package consuming func takeBytes() -> [UInt8] { bytes }
 
     package mutating func object<E: Error>(
         _ body: (inout JSONWriter) throws(E) -> Void
@@ -33,10 +40,10 @@ package struct JSONWriter: Sendable {
         endArray()
     }
 
-    package mutating func beginObject() { begin(.object, UInt8(ascii: "{")) }
-    package mutating func endObject() { end(.object, UInt8(ascii: "}")) }
-    package mutating func beginArray() { begin(.array, UInt8(ascii: "[")) }
-    package mutating func endArray() { end(.array, UInt8(ascii: "]")) }
+    package mutating func beginObject() { begin(isObject: true, UInt8(ascii: "{")) }
+    package mutating func endObject() { end(isObject: true, UInt8(ascii: "}")) }
+    package mutating func beginArray() { begin(isObject: false, UInt8(ascii: "[")) }
+    package mutating func endArray() { end(isObject: false, UInt8(ascii: "]")) }
 
     package mutating func key(_ key: StaticString) {
         prepareKey()
@@ -56,6 +63,14 @@ package struct JSONWriter: Sendable {
         prepareValue()
         var string = string
         string.withUTF8 { appendQuoted($0) }
+    }
+
+    /// Writes a string of characters of which none needs an escape, such as digits.
+    package mutating func string(plain text: Span<UInt8>) {
+        prepareValue()
+        bytes.append(UInt8(ascii: "\""))
+        unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes the member only when there is a value.
@@ -113,21 +128,25 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: value)
     }
 
-    private mutating func begin(_ container: Container, _ bracket: UInt8) {
+    private mutating func begin(isObject: Bool, _ bracket: UInt8) {
         prepareValue()
         bytes.append(bracket)
-        open.append(container)
+        open.begin(isObject: isObject)
         needsComma = false
     }
 
-    private mutating func end(_ container: Container, _ bracket: UInt8) {
-        precondition(open.popLast() == container && !hasKey, "closes what is not open")
+    private mutating func end(isObject: Bool, _ bracket: UInt8) {
+        precondition(open.isObject == isObject && !hasKey, "closes what is not open")
+        open.end()
         bytes.append(bracket)
         needsComma = true
     }
 
     private mutating func prepareKey() {
-        precondition(open.last == .object && !hasKey, "a key stands in an object, before its value")
+        precondition(
+            open.isObject == true && !hasKey,
+            "a key stands in an object, before its value"
+        )
         if needsComma {
             bytes.append(UInt8(ascii: ","))
         }
@@ -136,10 +155,10 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func prepareValue() {
-        if open.isEmpty {
-            precondition(bytes.isEmpty, "a document holds one value")
+        if let isObject = open.isObject {
+            precondition(hasKey || !isObject, "a member needs a key")
         } else {
-            precondition(hasKey || open.last == .array, "a member needs a key")
+            precondition(bytes.isEmpty, "a document holds one value")
         }
         if needsComma {
             bytes.append(UInt8(ascii: ","))
@@ -206,5 +225,27 @@ package struct JSONWriter: Sendable {
             bytes.append(digits[Int(byte >> 4)])
             bytes.append(digits[Int(byte & 0xF)])
         }
+    }
+}
+
+/// Which containers are open in a text that is written: one bit each, so that no array is needed.
+private struct OpenContainers {
+    private var areObjects: UInt64 = 0
+    private var depth = 0
+
+    /// Whether the innermost one is an object; nil where none is open.
+    var isObject: Bool? {
+        depth == 0 ? nil : areObjects & 1 == 1
+    }
+
+    mutating func begin(isObject: Bool) {
+        precondition(depth < UInt64.bitWidth, "nothing that we write is that deep")
+        areObjects = areObjects << 1 | (isObject ? 1 : 0)
+        depth += 1
+    }
+
+    mutating func end() {
+        areObjects >>= 1
+        depth -= 1
     }
 }

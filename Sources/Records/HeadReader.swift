@@ -64,6 +64,17 @@ struct HeadReader {
         return text
     }
 
+    /// As `identifier`, where the text is often that of another member, which is used then.
+    mutating func identifier(
+        _ name: StaticString,
+        likely other: String
+    ) throws(ObservationError) -> String {
+        guard let member = optionalValue(name), member.isString(other) else {
+            return try identifier(name)
+        }
+        return other
+    }
+
     mutating func optionalInt<Number: FixedWidthInteger>(
         _ name: StaticString,
         in bounds: ClosedRange<Number>
@@ -106,9 +117,22 @@ struct HeadReader {
     }
 
     mutating func optionalToken(_ name: StaticString) throws(ObservationError) -> AccountToken? {
-        guard let text = try optionalString(name) else { return nil }
-        guard let token = AccountToken(text) else { throw missing(name) }
+        guard let value = optionalValue(name) else { return nil }
+        guard let content = value.plainStringRange,
+            let token = AccountToken(value.documentBytes.span.extracting(content))
+        else { throw missing(name) }
         return token
+    }
+
+    mutating func optionalProductType(
+        _ name: StaticString
+    ) throws(ObservationError) -> ProductType? {
+        guard let value = optionalValue(name) else { return nil }
+        guard let content = value.plainStringRange else {
+            return try optionalIdentifier(name).map { ProductType(rawValue: $0) }
+        }
+        guard Self.identifierBytes.contains(content.count) else { throw missing(name) }
+        return ProductType(utf8: value.documentBytes.span.extracting(content))
     }
 
     func missing(_ member: StaticString) -> ObservationError {

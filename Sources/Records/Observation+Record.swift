@@ -79,7 +79,9 @@ extension Observation {
             owner.write(to: &writer)
         }
         writer.endObject()
-        return EncodedObservation(self, head: Array(writer.bytes[..<(writer.bytes.count - 1)]))
+        var head = writer.takeBytes()
+        head.removeLast()
+        return EncodedObservation(self, head: head)
     }
 
     /// The record that a stage writes.
@@ -102,13 +104,9 @@ extension Observation {
         guard let headBytes = headers.headBytes, headBytes < value.count else {
             throw .headLength
         }
-        var text: [UInt8] = []
-        text.reserveCapacity(headBytes + 1)
-        text.append(contentsOf: value[..<headBytes])
-        text.append(UInt8(ascii: "}"))
         let document: JSONDocument
         do {
-            document = try JSONDocument(parsing: text)
+            document = try JSONDocument(parsingObjectBegunIn: value, upTo: headBytes)
         } catch {
             throw .notJSON(error)
         }
@@ -172,29 +170,27 @@ extension ConsumerRecord {
         _ write: (inout JSONWriter) -> Void
     ) -> ProducerRecord? {
         guard let headBytes = headers.headBytes, let former = value else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
+        var head: [UInt8] = []
+        head.reserveCapacity(former.count + Self.memberBytesExpected)
+        head.append(contentsOf: former[..<headBytes])
+        var writer = JSONWriter(continuing: consume head)
         write(&writer)
-        writer.endObject()
-        var value: [UInt8] = []
-        value.reserveCapacity(former.count + writer.bytes.count)
-        value.append(contentsOf: former[..<headBytes])
-        value.append(UInt8(ascii: ","))
-        value.append(contentsOf: writer.bytes[1..<writer.bytes.count - 1])
-        let head = value.count
+        var value = writer.takeBytes()
+        var headers = headers
+        headers.set(.head(value.count))
         value.append(contentsOf: former[headBytes...])
-        return ProducerRecord(
-            topic: topic,
-            key: key,
-            value: value,
-            headers: headersBesideHead + [.head(head)]
-        )
+        return ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
+
+    /// An owner takes that much: a user ID and the name of a rule.
+    private static let memberBytesExpected = 128
 }
 
 extension KafkaHeader {
     fileprivate static func head(_ bytes: Int) -> KafkaHeader {
-        KafkaHeader(nameBytes: RecordHeader.head, value: Array(String(bytes).utf8))
+        var digits: [UInt8] = []
+        DecimalDigits.append(UInt64(bytes), to: &digits)
+        return KafkaHeader(nameBytes: RecordHeader.head, value: digits)
     }
 }
 
@@ -202,8 +198,8 @@ extension [KafkaHeader] {
     /// How long the head is; nil where not exactly one header says it, in decimal digits.
     fileprivate var headBytes: Int? {
         var found: [UInt8]?
-        for header in self where header.nameBytes == RecordHeader.head {
-            guard found == nil, let value = header.value else { return nil }
+        for index in indices where self[index].nameBytes == RecordHeader.head {
+            guard found == nil, let value = self[index].value else { return nil }
             found = value
         }
         guard let digits = found, (1...Self.headDigitsMax).contains(digits.count) else {
@@ -229,9 +225,12 @@ extension Observation {
     /// there is none of them the SHA-256 of the payload in its place. It keeps one purchase's
     /// history in one partition, for speed and readable logs; correctness never rests on it.
     package var partitionKey: [UInt8] {
-        var key = Array(environment.rawValue.utf8)
+        let (environment, suffix) = (environment.rawValue.utf8, partitionKeySuffix.utf8)
+        var key: [UInt8] = []
+        key.reserveCapacity(environment.count + 1 + suffix.count)
+        key.append(contentsOf: environment)
         key.append(UInt8(ascii: "/"))
-        key.append(contentsOf: partitionKeySuffix.utf8)
+        key.append(contentsOf: suffix)
         return key
     }
 

@@ -84,13 +84,11 @@ extension ObservationPayloads {
                 lengths[kind.index] = try object.optionalInt(kind.name, in: 1...Int.max)
             }
         }
-        for (kind, isStated) in [
-            (SignedPayloadKind.transaction, facts.transaction != nil),
-            (.renewalInfo, facts.renewal != nil),
-            (.appTransaction, facts.appTransaction != nil),
-        ] where isStated != (lengths[kind.index] != nil) {
-            throw .payloads
-        }
+        func has(_ kind: SignedPayloadKind) -> Bool { lengths[kind.index] != nil }
+        guard has(.transaction) == (facts.transaction != nil),
+            has(.renewalInfo) == (facts.renewal != nil),
+            has(.appTransaction) == (facts.appTransaction != nil)
+        else { throw .payloads }
         try self.init(in: value, from: start, lengths: lengths)
     }
 

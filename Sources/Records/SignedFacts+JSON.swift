@@ -66,12 +66,27 @@ private struct FactSource {
     let trust: Trust
 }
 
+extension JSONWriter {
+    /// Writes the 64 digits of a digest.
+    mutating func digest(_ digest: SHA256Digest) {
+        let digits = digest.hexDigits
+        string(plain: digits.span)
+    }
+
+    /// Writes the member only when there is a token.
+    fileprivate mutating func optionalToken(_ name: StaticString, _ token: AccountToken?) {
+        guard let text = token?.text else { return }
+        key(name)
+        string(plain: text.span)
+    }
+}
+
 extension Revision {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.key("signedDate")
         writer.int(signedDate.milliseconds)
         writer.key("contentHash")
-        writer.string(contentHash.hex)
+        writer.digest(contentHash)
     }
 
     fileprivate init(reading object: inout HeadReader) throws(ObservationError) {
@@ -110,7 +125,7 @@ extension TransactionFact {
             writer.bool(true)
         }
         writer.optionalString("subscriptionGroupID", subscriptionGroupID)
-        writer.optionalString("appAccountToken", appAccountToken?.canonical)
+        writer.optionalToken("appAccountToken", appAccountToken)
         writer.optionalString("appTransactionID", appTransactionID)
         if !items.isEmpty {
             writer.key("items")
@@ -134,7 +149,7 @@ extension TransactionFact {
             track: source.track,
             revision: Revision(reading: &object),
             trust: source.trust,
-            identity: TransactionIdentity(reading: &object),
+            identity: TransactionIdentity(reading: &object, of: id),
             expiresDate: object.optionalDate("expiresDate"),
             revocation: Revocation(reading: object.optionalObject("revocation")),
             isUpgraded: object.optionalBool("isUpgraded"),
@@ -148,12 +163,16 @@ extension TransactionFact {
 }
 
 extension TransactionIdentity {
-    fileprivate init(reading object: inout HeadReader) throws(ObservationError) {
+    /// - Parameter id: the transaction's, which is the original one until something is renewed.
+    fileprivate init(
+        reading object: inout HeadReader,
+        of id: String
+    ) throws(ObservationError) {
         try self.init(
-            originalTransactionID: object.identifier("originalTransactionID"),
+            originalTransactionID: object.identifier("originalTransactionID", likely: id),
             productID: object.identifier("productID"),
             purchaseDate: object.date("purchaseDate"),
-            type: object.optionalIdentifier("type").map { ProductType(rawValue: $0) },
+            type: object.optionalProductType("type"),
             quantity: object.optionalInt("quantity", in: Int32.min...Int32.max)
         )
     }
@@ -197,7 +216,7 @@ extension RenewalFact {
         writer.optionalInt("expirationIntent", expirationIntent)
         writer.optionalInt("renewalDate", renewalDate?.milliseconds)
         writer.optionalInt("gracePeriodExpiresDate", gracePeriodExpiresDate?.milliseconds)
-        writer.optionalString("appAccountToken", appAccountToken?.canonical)
+        writer.optionalToken("appAccountToken", appAccountToken)
         writer.optionalString("appTransactionID", appTransactionID)
         writer.endObject()
     }

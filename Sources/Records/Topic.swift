@@ -62,7 +62,8 @@ extension [KafkaHeader] {
     /// Of each name the first counts, where it is short text: they are repeated in all that a body
     /// brings out.
     package var travelling: [KafkaHeader] {
-        [RecordHeader.correlationID, RecordHeader.traceparent].compactMap { name in
+        guard contains(where: \.isTravelling) else { return [] }
+        return [RecordHeader.correlationID, RecordHeader.traceparent].compactMap { name in
             first { $0.nameBytes == name }
         }
         .filter { ShortText.isAcceptable($0.value ?? []) }
@@ -70,13 +71,15 @@ extension [KafkaHeader] {
 
     /// How many headers of these names do not go on.
     package var refusedTravelling: Int {
-        let named = reduce(0) { count, header in
-            let isNamed =
-                header.nameBytes == RecordHeader.correlationID
-                || header.nameBytes == RecordHeader.traceparent
-            return isNamed ? count + 1 : count
-        }
+        let named = count(where: \.isTravelling)
         return named == 0 ? 0 : named - travelling.count
+    }
+}
+
+extension KafkaHeader {
+    /// Whether it goes with a record to the end, by its name.
+    fileprivate var isTravelling: Bool {
+        nameBytes == RecordHeader.correlationID || nameBytes == RecordHeader.traceparent
     }
 }
 
