@@ -139,6 +139,14 @@ package struct PostgresArray: Sendable {
         append(contents: value)
     }
 
+    /// Appends a text's UTF-8 where it lies.
+    package mutating func append(utf8 text: Span<UInt8>) {
+        precondition(elementType.isTextual, "a string goes into an array of text or json")
+        elements.append(bigEndian: Int32(truncatingIfNeeded: text.count))
+        unsafe text.withUnsafeBufferPointer { unsafe elements.append(contentsOf: $0) }
+        count += 1
+    }
+
     /// Appends raw bytes where they lie.
     package mutating func append(raw value: RawSpan) {
         precondition(elementType == .bytea, "bytes go into an array of bytea")

@@ -15,6 +15,11 @@ package struct PurchaseScope: Hashable, Sendable {
         self.originalTransactionID = originalTransactionID
     }
 
+    /// By the ID, which hardly ever is that of another environment too.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(originalTransactionID)
+    }
+
     package func purchase(_ bundleID: String) -> PurchaseKey {
         PurchaseKey(
             environment: environment,

@@ -27,7 +27,7 @@ struct ClosedPeriodsTests {
             let transactions = Self.transactions(using: &random)
             let graces = Self.graces(using: &random)
             let all = PurchaseFacts(transactions: transactions, graces: graces)
-            var short = PurchaseFacts(transactions: transactions.prefix(6), graces: graces)
+            var short = PurchaseFacts(transactions: Array(transactions.prefix(6)), graces: graces)
             for _ in 0..<3 {
                 let keeping = Int.random(in: 1...4, using: &random)
                 guard let closed = short.closed(keeping: keeping) else { continue }

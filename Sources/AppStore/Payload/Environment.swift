@@ -25,21 +25,39 @@ package enum ProductType: Hashable, Sendable {
     case other(String)
 
     package init(rawValue: String) {
-        switch rawValue {
-        case "Auto-Renewable Subscription": self = .autoRenewable
-        case "Non-Consumable": self = .nonConsumable
-        case "Consumable": self = .consumable
-        case "Non-Renewing Subscription": self = .nonRenewing
-        default: self = .other(rawValue)
+        let name = rawValue.utf8
+        self = Self(known: name.span) ?? .other(rawValue)
+    }
+
+    /// - Parameter name: UTF-8; of a known kind no string is made of it.
+    package init(utf8 name: Span<UInt8>) {
+        self =
+            Self(known: name)
+            ?? .other(
+                unsafe name.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+            )
+    }
+
+    private init?(known name: Span<UInt8>) {
+        if Self.isName(name, "Auto-Renewable Subscription") {
+            self = .autoRenewable
+        } else if Self.isName(name, "Consumable") {
+            self = .consumable
+        } else if Self.isName(name, "Non-Consumable") {
+            self = .nonConsumable
+        } else if Self.isName(name, "Non-Renewing Subscription") {
+            self = .nonRenewing
+        } else {
+            return nil
         }
     }
 
-    init(_ text: PayloadText) {
-        if text.equals("Auto-Renewable Subscription") {
-            self = .autoRenewable
-        } else {
-            self.init(rawValue: text.string)
+    private static func isName(_ name: Span<UInt8>, _ known: StaticString) -> Bool {
+        guard name.count == known.utf8CodeUnitCount else { return false }
+        for index in 0..<name.count where unsafe name[index] != known.utf8Start[index] {
+            return false
         }
+        return true
     }
 
     package var rawValue: String {

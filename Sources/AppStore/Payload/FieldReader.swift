@@ -21,7 +21,7 @@ struct FieldReader {
     }
 
     mutating func token(_ value: JSONValue) -> AccountToken? {
-        accept(PayloadText(value).flatMap { AccountToken($0) }, value)
+        accept(PayloadText(value)?.accountToken, value)
     }
 
     /// Fractions round down; a date outside the years 1 to 9999 is absent.

@@ -66,7 +66,7 @@ package struct TransactionPayload: Sendable {
         case .originalPurchaseDate: originalPurchaseDate = reader.date(value)
         case .expiresDate: expiresDate = reader.date(value)
         case .quantity: quantity = reader.int32(value)
-        case .type: type = reader.identifier(value).map { ProductType($0) }
+        case .type: type = reader.identifier(value)?.productType
         case .appAccountToken: appAccountToken = reader.token(value)
         case .inAppOwnershipType: ownershipType = reader.text(value)
         case .signedDate: signedDate = reader.date(value)

@@ -26,11 +26,12 @@ package struct VerifiedItem: Sendable {
     package let environment: Environment
     /// Nil for a renewal info alone, which names no app.
     package let bundleID: String?
-    package private(set) var transaction: SignedPart<TransactionPayload>?
-    package private(set) var renewalInfo: SignedPart<RenewalPayload>?
-    package private(set) var appTransaction: SignedPart<AppTransactionPayload>?
+    package private(set) var transaction: ReadPayload<TransactionPayload>?
+    package private(set) var renewalInfo: ReadPayload<RenewalPayload>?
+    package private(set) var appTransaction: ReadPayload<AppTransactionPayload>?
     /// The notification that contained it.
-    package private(set) var notification: SignedPart<NotificationPayload>?
+    package private(set) var notification: ReadPayload<NotificationPayload>?
+    private var notificationSignedDate: Timestamp?
     /// The receipt's fields about the app, where the transaction came in one; nil where another
     /// item of the receipt carries them.
     package private(set) var receipt: JSONValue?
@@ -59,11 +60,7 @@ package struct VerifiedItem: Sendable {
         verification = receipt.verification
         self.claims = claims
         self.receipt = namesApp ? receipt.contents.json : nil
-        transaction = SignedPart(
-            json: record.json,
-            fields: record.fields,
-            signedDate: receipt.verification.signedDate
-        )
+        transaction = ReadPayload(record.json, record.fields)
         receiptMalformedFields =
             record.malformedFields + receipt.contents.malformedFields
     }
@@ -104,42 +101,29 @@ package struct VerifiedItem: Sendable {
     private mutating func add(_ statement: SignedStatement, isPurchase: Bool) {
         switch statement.fields {
         case .transaction(let fields) where isPurchase:
-            transaction = statement.part(fields)
+            transaction = ReadPayload(statement.json, fields)
         case .renewalInfo(let fields) where isPurchase:
-            renewalInfo = statement.part(fields)
+            renewalInfo = ReadPayload(statement.json, fields)
         case .appTransaction(let fields) where !isPurchase:
-            appTransaction = statement.part(fields)
+            appTransaction = ReadPayload(statement.json, fields)
         case .notification(let fields):
-            notification = statement.part(fields)
+            notification = ReadPayload(statement.json, fields)
+            notificationSignedDate = statement.signedDate
         case .transaction, .renewalInfo, .appTransaction:
             break
         }
     }
 }
 
-extension SignedStatement {
-    fileprivate func part<Fields: Sendable>(_ fields: Fields) -> SignedPart<Fields> {
-        SignedPart(json: json, fields: fields, signedDate: signedDate)
-    }
-}
-
-/// A verified payload: the bytes that Apple signed, and their fields.
-package struct SignedPart<Fields: Sendable>: Sendable {
-    /// Written elsewhere exactly as it is, so that fields that Apple adds later survive.
-    package let json: JSONValue
-    package let fields: Fields
-    package let signedDate: Timestamp
-}
-
 extension VerifiedItem {
     /// The notification's facts as an observation carries them; nil where there was none.
     package var observedNotification: ObservedNotification? {
-        guard let notification else { return nil }
+        guard let fields = notification?.fields, let notificationSignedDate else { return nil }
         return ObservedNotification(
-            type: notification.fields.type?.string ?? "",
-            subtype: notification.fields.subtype?.string,
-            uuid: notification.fields.uuid?.string,
-            signedDate: notification.signedDate
+            type: fields.type?.string ?? "",
+            subtype: fields.subtype?.string,
+            uuid: fields.uuid?.string,
+            signedDate: notificationSignedDate
         )
     }
 }

@@ -12,6 +12,11 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
         self.transactionID = transactionID
     }
 
+    /// By the ID, which hardly ever is that of another app or environment too.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(transactionID)
+    }
+
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
         (left.environment.rawValue, left.bundleID, left.transactionID)
             < (right.environment.rawValue, right.bundleID, right.transactionID)
@@ -31,6 +36,11 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
         self.environment = environment
         self.bundleID = bundleID
         self.originalTransactionID = originalTransactionID
+    }
+
+    /// By the ID, which hardly ever is that of another app or environment too.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(originalTransactionID)
     }
 
     package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
@@ -54,6 +64,11 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
         self.trust = trust
     }
 
+    /// By the ID, which hardly ever is that of another app or environment too.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(originalTransactionID)
+    }
+
     package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
         (left.environment.rawValue, left.originalTransactionID, left.trust.text)
             < (right.environment.rawValue, right.originalTransactionID, right.trust.text)
@@ -70,6 +85,11 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
         self.environment = environment
         self.bundleID = bundleID
         self.appTransactionID = appTransactionID
+    }
+
+    /// By the ID, which hardly ever is that of another app or environment too.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(appTransactionID)
     }
 
     package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {

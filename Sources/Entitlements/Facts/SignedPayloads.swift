@@ -12,9 +12,9 @@ package struct SignedPayloads: Sendable {
 
     /// What the verifier has read already.
     package init(_ item: VerifiedItem) {
-        transaction = item.transaction.map { ReadPayload($0) }
-        renewalInfo = item.renewalInfo.map { ReadPayload($0) }
-        appTransaction = item.appTransaction.map { ReadPayload($0) }
+        transaction = item.transaction
+        renewalInfo = item.renewalInfo
+        appTransaction = item.appTransaction
         receipt = item.receipt
     }
 
@@ -29,21 +29,6 @@ package struct SignedPayloads: Sendable {
         self.renewalInfo = renewalInfo.map { ReadPayload($0, RenewalPayload($0)) }
         self.appTransaction = appTransaction.map { ReadPayload($0, AppTransactionPayload($0)) }
         self.receipt = receipt
-    }
-}
-
-/// One payload and its fields.
-package struct ReadPayload<Fields: Sendable>: Sendable {
-    package let json: JSONValue
-    package let fields: Fields
-
-    init(_ part: SignedPart<Fields>) {
-        self.init(part.json, part.fields)
-    }
-
-    init(_ json: JSONValue, _ fields: Fields) {
-        self.json = json
-        self.fields = fields
     }
 }
 

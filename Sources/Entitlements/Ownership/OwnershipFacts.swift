@@ -61,9 +61,9 @@ package struct OwnershipTransaction: Hashable, Sendable {
     /// Of the tracks of a transaction, only the JWS knows a token.
     ///
     /// Nil when there is no track.
-    package init?(tracks: [Track: TransactionFact]) {
-        guard let merged = MergedTransaction(tracks: Array(tracks.values)) else { return nil }
-        self.init(merged, token: tracks[.jws]?.appAccountToken)
+    init?(tracks: [TransactionFact]) {
+        guard let merged = MergedTransaction(tracks: tracks) else { return nil }
+        self.init(merged, token: tracks.first { $0.track == .jws }?.appAccountToken)
     }
 
     package func isRunning(at date: Timestamp) -> Bool {
@@ -89,32 +89,47 @@ package struct OwnershipTransaction: Hashable, Sendable {
 extension OwnershipFacts {
     /// Gathers what a purchase's transactions and the renewal infos of its original transaction ID
     /// say; of the latter only those count that a trust of its transactions vouched for.
+    ///
+    /// - Parameter transactions: in any order; one for each transaction and track.
     package init(
         of key: PurchaseKey,
-        transactions: [[Track: TransactionFact]],
+        transactions: [TransactionFact],
         renewals: [RenewalFact],
         claims: [UserClaim]
     ) {
-        let trusts = Set(transactions.flatMap { $0.values.map(\.trust) })
         let newestRenewal =
             renewals
-            .filter { trusts.contains($0.key.trust) }
+            .filter { renewal in transactions.contains { $0.trust == renewal.key.trust } }
             .max { ($0.revision, $0.key) < ($1.revision, $1.key) }
-        let newestWithApp =
-            transactions
-            .compactMap { $0[.jws] }
-            .filter { $0.appTransactionID != nil }
-            .max { left, right in
-                (left.identity.purchaseDate, left.key.transactionID)
-                    < (right.identity.purchaseDate, right.key.transactionID)
+        var newestWithApp: TransactionFact?
+        for fact in transactions where fact.track == .jws && fact.appTransactionID != nil {
+            if newestWithApp.map({ Self.isEarlier($0, than: fact) }) ?? true {
+                newestWithApp = fact
             }
+        }
         self.init(
             originalTransactionID: key.originalTransactionID,
-            transactions: transactions.compactMap { OwnershipTransaction(tracks: $0) },
+            transactions: Self.merged(transactions),
             renewalToken: newestRenewal?.appAccountToken,
             appTransactionID: newestWithApp?.appTransactionID
                 ?? newestRenewal?.appTransactionID,
             claims: claims
         )
+    }
+
+    private static func isEarlier(_ fact: TransactionFact, than other: TransactionFact) -> Bool {
+        (fact.identity.purchaseDate, fact.key.transactionID)
+            < (other.identity.purchaseDate, other.key.transactionID)
+    }
+
+    /// Each transaction once, its tracks made one.
+    private static func merged(_ facts: [TransactionFact]) -> [OwnershipTransaction] {
+        guard facts.contains(where: { $0.track == .receipt }) else {
+            return facts.map {
+                OwnershipTransaction(MergedTransaction($0), token: $0.appAccountToken)
+            }
+        }
+        return Dictionary(grouping: facts, by: \.key.transactionID)
+            .values.compactMap { OwnershipTransaction(tracks: $0) }
     }
 }

@@ -30,7 +30,7 @@ package struct OwnershipRules: Hashable, Sendable {
             let user = facts.renewalToken.flatMap { self.user(behind: $0, links) }
             return user.map { Ownership(userID: $0, rule: .renewalToken) }
         }
-        let naming = facts.transactions.compactMap { transaction in
+        var namings = facts.transactions.compactMap { transaction in
             transaction.token.flatMap { user(behind: $0, links) }.map { user in
                 Naming(
                     userID: user,
@@ -39,7 +39,8 @@ package struct OwnershipRules: Hashable, Sendable {
                 )
             }
         }
-        let spans = spans(naming.sorted { $0.precedes($1) }, facts.transactions)
+        namings.sort { $0.precedes($1) }
+        let spans = spans(namings, facts.transactions)
         return spans.isEmpty ? nil : Ownership(spans: spans, rule: .accountToken)
     }
 
@@ -51,9 +52,18 @@ package struct OwnershipRules: Hashable, Sendable {
         links: AccountLinks,
         siblings: SiblingOwner
     ) -> Ownership {
-        if let ownership = directOwnership(of: facts, links: links) {
-            return ownership
-        }
+        directOwnership(of: facts, links: links)
+            ?? indirectOwnership(of: facts, links: links, siblings: siblings)
+    }
+
+    /// Rules 3 and 4, and why none names anybody, where rules 1 and 2 do not.
+    ///
+    /// - Parameter siblings: who stands behind the purchases of the same `appTransactionId`.
+    package func indirectOwnership(
+        of facts: OwnershipFacts,
+        links: AccountLinks,
+        siblings: SiblingOwner
+    ) -> Ownership {
         let linked = facts.appTransactionID.flatMap { links.userByAppTransactionID[$0] }
         if let linked {
             return Ownership(userID: linked, rule: .appTransactionLink)

@@ -11,11 +11,12 @@ package struct PurchaseFacts: Hashable, Sendable {
 
     /// - Parameter closed: then `transactions` are those bought since, and none of them is missing.
     package init(
-        transactions: some Sequence<MergedTransaction>,
-        graces: some Sequence<GracePeriod> = [],
+        transactions: [MergedTransaction],
+        graces: [GracePeriod] = [],
         closed: ClosedPeriods? = nil
     ) {
-        self.transactions = transactions.sorted { $0.precedes($1) }
+        self.transactions =
+            transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
         self.graces = graces.sorted()
         self.closed = closed
     }

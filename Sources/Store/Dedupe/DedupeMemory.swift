@@ -91,6 +91,11 @@ enum RememberedRevision {
         var id: String
         var trust = ""
 
+        /// By the ID, which hardly ever is that of anything else too.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(id)
+        }
+
         init(_ key: PartKey) {
             switch key {
             case .transaction(let key):

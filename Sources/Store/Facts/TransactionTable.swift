@@ -192,7 +192,7 @@ extension TransactionFact {
                 key: TransactionKey(
                     environment: purchase.environment,
                     bundleID: purchase.bundleID,
-                    transactionID: row[transactionID]
+                    transactionID: row[transactionID, likely: purchase.originalTransactionID]
                 ),
                 track: row[track],
                 revision: revision,
@@ -206,7 +206,7 @@ extension TransactionFact {
                 expiresDate: row[expiresDate],
                 revocation: row[revocationDate].map { Revocation(date: $0) },
                 olderRevoking: revoking(row, revision),
-                appAccountToken: row[token].flatMap { AccountToken($0) },
+                appAccountToken: row.accountToken(token),
                 appTransactionID: row[appTransactionID]
             )
         }

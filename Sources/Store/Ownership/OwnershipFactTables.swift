@@ -211,7 +211,7 @@ extension OwnershipFactTables {
             RenewalFact(
                 key: key(row),
                 revision: revision(row),
-                appAccountToken: row[token].flatMap { AccountToken($0) },
+                appAccountToken: row.accountToken(token),
                 appTransactionID: row[appTransactionID]
             )
         }

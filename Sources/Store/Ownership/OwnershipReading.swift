@@ -4,8 +4,8 @@ package import Entitlements
 /// What the tables know of whose one purchase is, read under its lock.
 package struct PurchaseOwnership: Sendable {
     package let key: PurchaseKey
-    /// By transaction ID.
-    package fileprivate(set) var transactions: [String: [Track: TransactionFact]] = [:]
+    /// One for each transaction and track.
+    package fileprivate(set) var transactions: [TransactionFact] = []
     package fileprivate(set) var renewals: [RenewalFact] = []
     package fileprivate(set) var claims: [UserClaim] = []
     /// Who was found to own it last.
@@ -14,7 +14,7 @@ package struct PurchaseOwnership: Sendable {
     package var facts: OwnershipFacts {
         OwnershipFacts(
             of: key,
-            transactions: Array(transactions.values),
+            transactions: transactions,
             renewals: renewals,
             claims: claims
         )
@@ -27,7 +27,7 @@ package struct PurchaseOwnership: Sendable {
 
     /// Whether a renewal info of this trust joins the purchase.
     package func isVouchedFor(by trust: Trust) -> Bool {
-        transactions.values.contains { $0.values.contains { $0.trust == trust } }
+        transactions.contains { $0.trust == trust }
     }
 }
 
@@ -37,12 +37,14 @@ package struct OwnershipReading {
     private let renewals: Pipeline.Token<RenewalFact>
     private let claims: Pipeline.Token<OwnershipFactTables.Claim>
     private let owners: Pipeline.Token<OwnerTable.Row>
+    private let scopesCount: Int
 
     package init(_ scopes: [PurchaseScope], in pipeline: inout Pipeline) {
         facts = pipeline.add(OwnershipFactTables.readFacts, scopes)
         renewals = pipeline.add(OwnershipFactTables.readRenewals, scopes)
         claims = pipeline.add(OwnershipFactTables.readClaims, scopes)
         owners = pipeline.add(OwnerTable.read, scopes)
+        scopesCount = scopes.count
     }
 
     /// The purchases of the scopes: those that have a transaction.
@@ -50,10 +52,10 @@ package struct OwnershipReading {
     /// Renewal info can add to a purchase, never make one.
     package func purchases(_ answers: PipelineAnswers) -> [PurchaseKey: PurchaseOwnership] {
         var purchases: [PurchaseKey: PurchaseOwnership] = [:]
+        purchases.reserveCapacity(scopesCount)
         for fact in answers[facts] {
             let key = fact.purchaseKey
-            purchases[key, default: PurchaseOwnership(key: key)]
-                .transactions[fact.key.transactionID, default: [:]][fact.track] = fact
+            purchases[key, default: PurchaseOwnership(key: key)].transactions.append(fact)
         }
         let renewals = Dictionary(grouping: answers[renewals], by: \.key.scope)
         if !renewals.isEmpty {

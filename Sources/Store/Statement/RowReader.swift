@@ -1,3 +1,4 @@
+package import AppStore
 package import Postgres
 
 /// How one row of an answer is read: its columns by name, each at the position of its declaration.
@@ -63,6 +64,22 @@ package struct RowField<Value: ColumnValue>: Sendable {
 extension PostgresRow {
     package subscript<Value>(_ field: RowField<Value>) -> Value {
         Value.read(self, field.position)
+    }
+
+    /// The text of a column that often is another's, which is used then.
+    package subscript(_ field: RowField<String>, likely other: String) -> String {
+        let utf8 = other.utf8
+        let isOther = withBytes(field.position) { bytes in
+            guard bytes.count == utf8.span.count else { return false }
+            for index in 0..<bytes.count where bytes[index] != utf8.span[index] { return false }
+            return true
+        }
+        return isOther == true ? other : self[field]
+    }
+
+    /// The token of a column; nil for NULL, and for a text that is none, which names nobody.
+    package func accountToken(_ field: RowField<String?>) -> AccountToken? {
+        withBytes(field.position) { AccountToken($0) } ?? nil
     }
 
     package func isNull<Value>(_ field: RowField<Value>) -> Bool {

@@ -62,6 +62,13 @@ extension ProductType: TextColumnValue {
     package init?(columnText: String) {
         self.init(rawValue: columnText)
     }
+
+    package static func read(_ row: PostgresRow, _ position: Int) -> ProductType {
+        guard let type = row.withBytes(position, { ProductType(utf8: $0) }) else {
+            preconditionFailure("the column is NULL where its reader promises a product type")
+        }
+        return type
+    }
 }
 
 extension AccountToken: TextColumnValue {
@@ -69,5 +76,10 @@ extension AccountToken: TextColumnValue {
 
     package init?(columnText: String) {
         self.init(columnText)
+    }
+
+    package func append(to array: inout PostgresArray) {
+        let text = text
+        array.append(utf8: text.span)
     }
 }

@@ -37,7 +37,7 @@ package struct EntitlementFold: Sendable {
         let graces = renewalKeys(of: transactions, key).flatMap { facts.graces[$0] ?? [] }
         return PurchaseFacts(
             transactions: transactions.compactMap { MergedTransaction(tracks: Array($0.values)) },
-            graces: Set(graces)
+            graces: Array(Set(graces))
         )
     }
 
@@ -65,7 +65,7 @@ package struct EntitlementFold: Sendable {
     ) -> OwnershipFacts {
         OwnershipFacts(
             of: key,
-            transactions: transactions,
+            transactions: transactions.flatMap(\.values),
             renewals: facts.renewals.values.filter { renewal in
                 renewal.key.environment == key.environment
                     && renewal.key.originalTransactionID == key.originalTransactionID

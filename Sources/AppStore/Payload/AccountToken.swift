@@ -1,0 +1,75 @@
+import OpenSSL
+
+/// An `appAccountToken`: a UUID that the app chose, compared without case.
+package struct AccountToken: Hashable, Sendable {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Nil when the text is not a UUID of the form 8-4-4-4-12.
+    package init?(_ text: String) {
+        let utf8 = text.utf8
+        self.init(utf8.span)
+    }
+
+    /// Nil when the text is not a UUID of the form 8-4-4-4-12.
+    package init?(_ text: Span<UInt8>) {
+        guard text.count == Self.length else { return nil }
+        var digits = InlineArray<32, UInt8>(repeating: 0)
+        var count = 0
+        for index in 0..<Self.length {
+            let byte = text[index]
+            if Self.isHyphen(index) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                digits[count] = byte
+                count += 1
+            }
+        }
+        var words = InlineArray<4, UInt64>(repeating: 0)
+        for index in 0..<4 {
+            guard let word = HexDigits.value(ofEight: digits.span, from: index * 8) else {
+                return nil
+            }
+            words[index] = UInt64(word)
+        }
+        high = words[0] << 32 | words[1]
+        low = words[2] << 32 | words[3]
+    }
+
+    /// The UUID in lower case.
+    package var canonical: String {
+        let text = text
+        return unsafe text.span.withUnsafeBufferPointer {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// The ASCII characters of `canonical`.
+    package var text: InlineArray<36, UInt8> {
+        var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
+        var index = 0
+        let words: InlineArray<4, UInt64> = [high >> 32, high, low >> 32, low]
+        for word in words.indices {
+            let digits = HexDigits.text(of: UInt32(truncatingIfNeeded: words[word]))
+            for digit in 0..<8 {
+                if Self.isHyphen(index) { index += 1 }
+                text[index] = UInt8(truncatingIfNeeded: digits >> UInt64(digit * 8))
+                index += 1
+            }
+        }
+        return text
+    }
+
+    private static let length = 36
+
+    private static func isHyphen(_ index: Int) -> Bool {
+        index == 8 || index == 13 || index == 18 || index == 23
+    }
+}
+
+extension AccountToken: Comparable {
+    /// The order of the canonical texts.
+    package static func < (left: AccountToken, right: AccountToken) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
