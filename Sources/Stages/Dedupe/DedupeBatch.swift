@@ -7,13 +7,14 @@ import Store
 ///
 /// Each ID is looked up once and has an index, so that a record costs one look-up per part.
 struct DedupeBatch {
+    /// One record of the batch.
     struct Record {
-        let parts: ObservationParts
         /// When its body was written to the first topic, in UNIX milliseconds.
         let writtenAt: Int64?
-        /// The indexes of the IDs of `parts.parts`, in their order.
-        fileprivate let indexes: [Int]
+        /// Where its parts stand among those of the batch.
+        fileprivate let parts: Range<Int>
         fileprivate let notificationIndex: Int?
+        fileprivate let hasUnidentified: Bool
     }
 
     /// The IDs named so far, each at its index.
@@ -21,21 +22,31 @@ struct DedupeBatch {
     private var indexes: [PartKey: Int] = [:]
     private var known: [[PartRevision]] = []
     private var isKnown: [Bool] = []
+    /// The parts of all records, one record after the other, each with the index of its ID.
+    private var parts: [(part: ObservedPart, index: Int)] = []
+    /// Of the record that was decided last, one for each part, and where these stand.
+    private var verdicts: [PartVerdict] = []
+    private var decided = 0..<0
 
     init(recordsExpected: Int) {
         keys.reserveCapacity(recordsExpected)
         indexes.reserveCapacity(recordsExpected)
         known.reserveCapacity(recordsExpected)
         isKnown.reserveCapacity(recordsExpected)
+        parts.reserveCapacity(recordsExpected)
     }
 
     /// Adds the IDs that a record names.
-    mutating func add(_ parts: ObservationParts, writtenAt: Int64? = nil) -> Record {
-        Record(
-            parts: parts,
+    mutating func add(_ observed: ObservationParts, writtenAt: Int64? = nil) -> Record {
+        let first = parts.count
+        for part in observed.parts {
+            parts.append((part, index(of: part.key)))
+        }
+        return Record(
             writtenAt: writtenAt,
-            indexes: parts.parts.map { index(of: $0.key) },
-            notificationIndex: parts.notification.map { index(of: $0) }
+            parts: first..<parts.count,
+            notificationIndex: observed.notification.map { index(of: $0) },
+            hasUnidentified: observed.hasUnidentified
         )
     }
 
@@ -57,41 +68,37 @@ struct DedupeBatch {
         }
     }
 
-    /// What becomes of a record, and the verdict on each of its parts.
-    struct Decided {
-        let decision: DedupeDecision
-        fileprivate let verdicts: [PartVerdict]
-    }
-
     /// Decides on one record by all that is known.
-    func decide(_ record: Record) -> Decided {
-        let verdicts = zip(record.parts.parts, record.indexes).map { part, index in
-            part.verdict(against: known[index])
+    mutating func decide(_ record: Record) -> DedupeDecision {
+        decided = record.parts
+        verdicts.removeAll(keepingCapacity: true)
+        for (part, index) in parts[record.parts] {
+            verdicts.append(part.verdict(against: known[index]))
         }
-        let decision = DedupeDecision(
+        return DedupeDecision(
             verdicts,
             isNotificationKnown: record.notificationIndex.map { isKnown[$0] },
-            hasUnidentified: record.parts.hasUnidentified
+            hasUnidentified: record.hasUnidentified
         )
-        return Decided(decision: decision, verdicts: verdicts)
     }
 
-    /// Adds a record that goes on to what is known, and returns what is to be remembered of it.
+    /// Adds the record that was decided last, and goes on, to what is known.
     ///
-    /// A record that does not go on leaves no trace: of a conflict none of the parts is believed.
-    mutating func add(_ record: Record, _ decided: Decided) -> [DedupeMemory.Mark] {
-        guard decided.decision.goesOn else { return [] }
-        let parts = record.parts.parts
-        var marks: [DedupeMemory.Mark] = []
-        for (index, verdict) in decided.verdicts.enumerated() where verdict.raisesMemory {
-            add(parts[index].revision, at: record.indexes[index])
-            marks.append(DedupeMemory.Mark(key: parts[index].key, revision: parts[index].revision))
+    /// - Parameter remember: gets what is to be remembered of it; of a notification no revision.
+    mutating func addDecided(
+        _ record: Record,
+        remember: (PartKey, PartRevision?) -> Void
+    ) {
+        precondition(decided == record.parts, "another record was decided since")
+        for (place, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
+            let (part, index) = parts[place]
+            add(part.revision, at: index)
+            remember(part.key, part.revision)
         }
         if let index = record.notificationIndex, !isKnown[index] {
             add(nil, at: index)
-            marks.append(DedupeMemory.Mark(key: keys[index], revision: nil))
+            remember(keys[index], nil)
         }
-        return marks
     }
 }
 

@@ -103,7 +103,12 @@ package final class DedupeStage: Stage {
         of records: [ConsumerRecord]
     ) -> [TopicPartition: ClosedRange<Int64>] {
         var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
-        for record in records {
+        for (index, record) in records.enumerated() {
+            // They come in runs of one partition; only the last of a run says more than the first.
+            let isLast =
+                index + 1 == records.count
+                || records[index + 1].topicPartition != record.topicPartition
+            guard isLast || offsets[record.topicPartition] == nil else { continue }
             let first = offsets[record.topicPartition]?.lowerBound ?? record.offset
             offsets[record.topicPartition] = first...record.offset
         }
@@ -186,15 +191,16 @@ extension DedupeStage {
         case .failure(let error):
             return Verdict.observationMalformed(error)
         case .success(let reading):
-            let decided = batch.decide(reading)
-            var verdict = Verdict(decided.decision, on: record, uniqueTopic: uniqueTopic)
+            let decision = batch.decide(reading)
+            var verdict = Verdict(decision, on: record, uniqueTopic: uniqueTopic)
             if let limits { verdict = verdict.within(limits) }
             verdict.bodyWrittenAt = reading.writtenAt
-            guard verdict.refusal == nil else { return verdict }
-            for mark in batch.add(reading, decided) {
+            // What does not go on leaves no trace: of a conflict none of the parts is believed.
+            guard decision.goesOn, verdict.refusal == nil else { return verdict }
+            batch.addDecided(reading) { key, revision in
                 inFlight.append(
-                    mark.revision,
-                    of: mark.key,
+                    revision,
+                    of: key,
                     from: record.topicPartition,
                     at: record.offset
                 )

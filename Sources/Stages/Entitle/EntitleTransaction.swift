@@ -105,8 +105,9 @@ struct EntitleTransaction {
 
     private func scopes() -> [PurchaseScope] {
         var scopes = Set(reprojected)
+        scopes.reserveCapacity(reprojected.count + records.count)
         for record in records {
-            scopes.formUnion(record.scopes)
+            record.insertScopes(into: &scopes)
         }
         return Array(scopes)
     }

@@ -15,24 +15,32 @@ enum LinkSubject {
 
 /// What the observations of one batch say about whose purchases are, newest revision of each.
 struct LinkBatch {
-    struct FactKey: Hashable {
+    private struct FactKey: Hashable {
         let transaction: TransactionKey
         let track: Track
     }
 
-    private(set) var transactions: [FactKey: TransactionFact] = [:]
+    /// One for each transaction and track.
+    private(set) var transactions: [TransactionFact] = []
+    private var places: [FactKey: Int] = [:]
     private(set) var renewals: [RenewalKey: RenewalFact] = [:]
     private(set) var claims: [TransactionKey: OwnershipFactTables.Claim] = [:]
     /// What is locked and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
+    /// Those that an app transaction names, of which no purchase need be at hand.
+    private(set) var accounts: Set<AppTransactionGroup> = []
     /// How often its records name different users beside one transaction.
     private(set) var contradictionCount = 0
     private let trustsIngestUsers: Bool
 
     /// - Parameter trustsIngestUsers: whether users count whom the ingestion service names.
-    init(trustsIngestUsers: Bool) {
+    init(recordsExpected: Int, trustsIngestUsers: Bool) {
         self.trustsIngestUsers = trustsIngestUsers
+        transactions.reserveCapacity(recordsExpected)
+        places.reserveCapacity(recordsExpected)
+        scopes.reserveCapacity(recordsExpected)
+        groups.reserveCapacity(recordsExpected)
     }
 
     /// A batch without facts, for which the owners of these purchases are found again.
@@ -64,12 +72,18 @@ struct LinkBatch {
         }
         guard let group = facts.appTransaction?.group else { return .nothing }
         groups.insert(group)
+        accounts.insert(group)
         return .account(group)
     }
 
     private mutating func add(_ fact: TransactionFact, _ claim: UserClaim?) {
         let key = FactKey(transaction: fact.key, track: fact.track)
-        transactions[key] = transactions[key]?.joined(with: fact) ?? fact
+        if let place = places[key] {
+            transactions[place] = transactions[place].joined(with: fact)
+        } else {
+            places[key] = transactions.count
+            transactions.append(fact)
+        }
         scopes.insert(fact.purchaseKey.scope)
         if trustsIngestUsers, let claim {
             add(claim, of: fact)

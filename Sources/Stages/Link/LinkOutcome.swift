@@ -6,21 +6,28 @@ import Store
 /// What one batch has found out about whose purchases are.
 struct LinkOutcome {
     let purchases: [PurchaseKey: PurchaseOwnership]
+    /// Those that a renewal info of the batch may join, in order.
     private let scopes: [PurchaseScope: [PurchaseKey]]
     let owners: [PurchaseKey: StoredOwner]
     private let accounts: [AppTransactionGroup: ObservedOwner]
     /// How often ingestion named different users beside one transaction.
     let contradictionCount: Int
 
+    /// - Parameter renewed: what the batch has a renewal info of.
     init(
         purchases: [PurchaseKey: PurchaseOwnership] = [:],
+        renewed: Set<PurchaseScope> = [],
         owners: [PurchaseKey: StoredOwner] = [:],
         accounts: [AppTransactionGroup: ObservedOwner] = [:],
         contradictionCount: Int = 0
     ) {
         self.contradictionCount = contradictionCount
         self.purchases = purchases
-        scopes = Dictionary(grouping: purchases.keys, by: \.scope).mapValues { $0.sorted() }
+        scopes = Dictionary(
+            grouping: purchases.keys.lazy.filter { renewed.contains($0.scope) },
+            by: \.scope
+        )
+        .mapValues { $0.sorted() }
         self.owners = owners
         self.accounts = accounts
     }

@@ -31,10 +31,20 @@ struct LinkQuestions {
     private struct Question: Hashable {
         let app: AppScope
         let name: Name
+
+        /// By the name, which hardly ever is asked for in another app too.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+        }
     }
 
     private var asked: Set<Question> = []
     private var questions: [Question] = []
+
+    init(expected: Int) {
+        asked.reserveCapacity(expected)
+        questions.reserveCapacity(expected)
+    }
 
     mutating func ask(_ name: Name, in app: AppScope) {
         let question = Question(app: app, name: name)
@@ -52,8 +62,8 @@ struct LinkQuestions {
             ask(.appTransactionID(id), in: app)
         }
         guard !tokensAreUserIDs else { return }
-        for token in facts.transactions.compactMap(\.token) {
-            ask(.token(token), in: app)
+        for transaction in facts.transactions {
+            if let token = transaction.token { ask(.token(token), in: app) }
         }
         if let token = facts.renewalToken {
             ask(.token(token), in: app)

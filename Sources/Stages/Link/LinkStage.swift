@@ -78,7 +78,10 @@ extension LinkStage {
     private typealias Reading = Result<LinkRecord, ObservationError>
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        var batch = LinkBatch(trustsIngestUsers: linking.rules.trustsIngestion)
+        var batch = LinkBatch(
+            recordsExpected: records.count,
+            trustsIngestUsers: linking.rules.trustsIngestion
+        )
         let readings = try records.map { record in
             try record.observation().map { observation in
                 LinkRecord(

@@ -49,6 +49,7 @@ struct LinkTransaction {
         try await write(owners, ours: ours)
         return LinkOutcome(
             purchases: purchases,
+            renewed: Set(batch.renewals.keys.map(\.scope)),
             owners: owners,
             accounts: accounts(),
             contradictionCount: contradictionCount
@@ -63,7 +64,7 @@ struct LinkTransaction {
         pipeline.add(Locks.ownership, scopes)
         pipeline.add(
             OwnershipFactTables.raiseFacts,
-            unlessEmpty: Array(batch.transactions.values)
+            unlessEmpty: batch.transactions
         )
         pipeline.add(
             OwnershipFactTables.raiseRenewals,
@@ -80,6 +81,7 @@ struct LinkTransaction {
         }
         purchases = reading.purchases(answers)
         facts = purchases.mapValues(\.facts)
+        direct.reserveCapacity(purchases.count)
     }
 
     /// Reads the links and what the accounts' other purchases say, now that the accounts are known.
@@ -113,8 +115,9 @@ struct LinkTransaction {
         facts[key]?.appTransactionID.map { key.group($0) }
     }
 
-    private func questions(about keys: some Sequence<PurchaseKey>) -> LinkQuestions {
-        var questions = LinkQuestions()
+    private func questions(about keys: some Collection<PurchaseKey>) -> LinkQuestions {
+        // Of most purchases the ID, the account and one token.
+        var questions = LinkQuestions(expected: keys.count * 3)
         for key in keys {
             if let facts = facts[key] {
                 questions.ask(
@@ -217,14 +220,17 @@ extension LinkTransaction {
 
     private func owner(of key: PurchaseKey) -> StoredOwner {
         let facts = facts[key] ?? OwnershipFacts(originalTransactionID: key.originalTransactionID)
-        let ownership = rules.ownership(
-            of: facts,
-            links: links[key.app] ?? AccountLinks(),
-            siblings: group(of: key).flatMap { siblings[$0] } ?? .none
-        )
+        let direct = direct[key]
+        let ownership =
+            direct
+            ?? rules.indirectOwnership(
+                of: facts,
+                links: links[key.app] ?? AccountLinks(),
+                siblings: group(of: key).flatMap { siblings[$0] } ?? .none
+            )
         return StoredOwner(
             ownership,
-            directUserID: direct[key]?.userID,
+            directUserID: direct?.userID,
             appTransactionID: facts.appTransactionID
         )
     }
@@ -232,7 +238,7 @@ extension LinkTransaction {
     /// Rule 3 for those who have an account and no purchase at hand.
     private func accounts() -> [AppTransactionGroup: ObservedOwner] {
         var accounts: [AppTransactionGroup: ObservedOwner] = [:]
-        for group in batch.groups {
+        for group in batch.accounts {
             let ownership = rules.ownership(
                 of: OwnershipFacts(
                     originalTransactionID: "",

@@ -31,6 +31,10 @@ struct BatchFold {
     private(set) var stateIndexes: [PurchaseScope: Int] = [:]
 
     init(scopes: [PurchaseScope]) {
+        states.reserveCapacity(scopes.count)
+        stateIndexes.reserveCapacity(scopes.count)
+        touched.reserveCapacity(scopes.count)
+        originals.reserveCapacity(scopes.count)
         for scope in scopes {
             stateIndexes[scope] = states.count
             states.append(ScopeState(scope))
@@ -47,7 +51,9 @@ struct BatchFold {
         guard states.contains(where: { $0.closed != nil }) else { return [] }
         var reopened: Set<PurchaseScope> = []
         for record in records {
-            for scope in record.scopes {
+            var scopes: Set<PurchaseScope> = []
+            record.insertScopes(into: &scopes)
+            for scope in scopes {
                 guard let stateIndex = stateIndexes[scope], let closed = states[stateIndex].closed
                 else {
                     continue
@@ -120,21 +126,15 @@ struct BatchFold {
             touched[key] = touched[key] ?? ChangeCause(record)
             return .unchanged
         }
-        var verdicts: [PartVerdict] = []
-        if let fact = record.transaction {
-            let verdict = add(fact, of: record)
-            if case .conflict(let field) = verdict {
-                return .conflict(field)
-            }
-            verdicts.append(verdict)
+        let transaction = record.transaction.map { add($0, of: record) }
+        if case .conflict(let field) = transaction {
+            return .conflict(field)
         }
-        if let fact = record.renewal {
-            verdicts.append(add(fact, of: record))
-        }
+        let renewal = record.renewal.map { add($0, of: record) }
         addHistory(of: record)
-        guard !verdicts.isEmpty else { return .recorded }
-        if verdicts.contains(.new) { return .applied }
-        return verdicts.contains(.superseded) ? .superseded : .unchanged
+        guard transaction != nil || renewal != nil else { return .recorded }
+        if transaction == .new || renewal == .new { return .applied }
+        return transaction == .superseded || renewal == .superseded ? .superseded : .unchanged
     }
 
     private mutating func add(

@@ -26,6 +26,7 @@ struct BatchProjector {
     init(_ fold: BatchFold, _ projection: Projection) {
         self.projection = projection
         touched = fold.touched
+        purchases.reserveCapacity(touched.count)
         for state in fold.states {
             for bundleID in state.purchases.keys {
                 let key = state.scope.purchase(bundleID)

@@ -27,11 +27,9 @@ final class EntitleRecord: Sendable {
     ///
     /// A transaction and the renewal info that came with it name one purchase; where they do not,
     /// there are two.
-    var scopes: Set<PurchaseScope> {
-        var scopes: Set<PurchaseScope> = []
+    func insertScopes(into scopes: inout Set<PurchaseScope>) {
         if let scope { scopes.insert(scope) }
         if let renewal { scopes.insert(renewal.key.scope) }
-        return scopes
     }
 
     /// The purchase whose owner changed, where that is all that is said.

@@ -5,7 +5,7 @@ import Entitlements
 struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
     /// Positions of the transactions that are to be written.
-    private(set) var changed: Set<Int> = []
+    private(set) var changed: [Int] = []
     var ownership = Ownership(spans: [], rule: .unlinked)
     /// The change of the owner that no projection has followed yet; nil where none is open.
     var ownerChange: Int64?
@@ -43,7 +43,7 @@ struct PurchaseState {
             return verdict
         }
         guard let position else {
-            changed.insert(transactions.count)
+            changed.append(transactions.count)
             transactions.append(fact)
             return verdict
         }
@@ -53,7 +53,7 @@ struct PurchaseState {
         let isRevoking = joined.revoking != before.revoking
         if joined.revision != before.revision || isRevoking {
             transactions[position] = joined
-            changed.insert(position)
+            if !changed.contains(position) { changed.append(position) }
         }
         return verdict == .superseded && isRevoking ? .new : verdict
     }

@@ -78,7 +78,7 @@ struct ScopeState {
         let joined = graces.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
         return PurchaseFacts(
             transactions: purchase.mergedTransactions,
-            graces: Set(joined),
+            graces: Array(Set(joined)),
             closed: closed
         )
     }
