@@ -91,7 +91,7 @@ struct PipelineOptions {
             CommandOption("kafka", argument: "BOOTSTRAP", "The Kafka to measure on (required)."),
             CommandOption("postgres", argument: "URL", "A database to fill; else a private one."),
             CommandOption("broker-pid", argument: "PID", "The broker's process, for its CPU time."),
-            CommandOption("records", argument: "N", "How many records to measure (30000)."),
+            CommandOption("records", argument: "N", "How many records to measure (50000)."),
             CommandOption("warm-up", argument: "N", "How many before them (40000)."),
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
@@ -121,7 +121,7 @@ struct PipelineOptions {
         postgres = options.value("postgres")
         brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304)
             .map { Int32($0) }
-        recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 30_000
+        recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 50_000
         warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         isJSON = options.isSet("json")
