@@ -68,10 +68,12 @@ let package = Package(
         library("Kafka", ["CRDKafka", "Threads"], settings: wrapper),
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
-        library("HTTP", ["CMicroHTTPD"], settings: wrapper),
+        library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
+
+        // Of the C library: threads, and a lock to wait for.
+        library("Threads"),
 
         // Pure: no clock, no I/O, no environment.
-        library("Threads"),
         library("JSON"),
         library("AppStore", ["JSON", "OpenSSL"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
@@ -199,6 +201,7 @@ let package = Package(
             ["JSON", "OpenSSL", "Simulation", "TestSupport"],
             exclude: ["Signatures"]
         ),
+        tests("ThreadsTests", ["Threads"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(

@@ -1,5 +1,6 @@
 import CMicroHTTPD
-import Foundation
+import Glibc
+import Threads
 
 /// The bounds within which a server works for a client it does not trust.
 package struct HTTPLimits: Sendable {
@@ -59,33 +60,33 @@ final class ConnectionLimits: @unchecked Sendable {
         let address: PeerAddress
         /// The order of beginning.
         let number: Int
-        let began: Date
-        var end: Date
+        let began: ContinuousClock.Instant
+        var end: ContinuousClock.Instant
         var hasHead = false
     }
 
-    private let headDurationMax: TimeInterval
-    private let requestDurationMax: TimeInterval
+    private let headDurationMax: Duration
+    private let requestDurationMax: Duration
     private let connectionsMax: Int
     private let connectionsPerAddressMax: Int
-    private let condition = NSCondition()
+    private let condition = Condition()
     /// By descriptor, without those that are shut down.
     private var connections: [Int32: Connection] = [:]
     private var begunCount = 0
     private var isStopped = false
 
     init(_ limits: HTTPLimits) {
-        headDurationMax = limits.headDurationMax / .seconds(1)
-        requestDurationMax = limits.requestDurationMax / .seconds(1)
+        headDurationMax = limits.headDurationMax
+        requestDurationMax = limits.requestDurationMax
         connectionsMax = limits.connectionsMax
         connectionsPerAddressMax = limits.connectionsPerAddressMax
     }
 
     func start() {
-        let thread = Thread { [self] in run() }
-        thread.name = "http-deadlines"
-        thread.stackSize = 256 * 1024
-        thread.start()
+        let isStarted = OwnThread.start(name: "http-deadlines", stackBytes: 256 * 1024) { [self] in
+            run()
+        }
+        precondition(isStarted, "the system starts no more threads")
     }
 
     func stop() {
@@ -104,7 +105,7 @@ final class ConnectionLimits: @unchecked Sendable {
             } else if connections.count >= connectionsMax {
                 endSlowest(of: connections)
             }
-            let now = Date()
+            let now = ContinuousClock.now
             begunCount += 1
             connections[descriptor] = Connection(
                 address: address,
@@ -149,12 +150,12 @@ final class ConnectionLimits: @unchecked Sendable {
     private func run() {
         condition.withLock {
             while !isStopped {
-                let now = Date()
+                let now = ContinuousClock.now
                 for (descriptor, connection) in connections where connection.end <= now {
                     end(descriptor)
                 }
                 if let next = connections.values.map(\.end).min() {
-                    _ = condition.wait(until: next)
+                    condition.wait(atMost: next - now)
                 } else {
                     condition.wait()
                 }

@@ -1,9 +1,9 @@
-import Foundation
+import Threads
 
 /// The tasks that answer suspended connections: bounded, and waited for at the end.
 final class DeferredAnswers: @unchecked Sendable {
     private let countMax: Int
-    private let condition = NSCondition()
+    private let condition = Condition()
     /// Read and written under `condition`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
     private var isStopped = false
@@ -22,17 +22,17 @@ final class DeferredAnswers: @unchecked Sendable {
         _ exchange: HTTPExchange,
         _ answer: @escaping HTTPServer.Answer
     ) -> HTTPResponse? {
-        condition.lock()
-        defer { condition.unlock() }
-        guard !isStopped, tasks.count < countMax else { return Self.busy }
-        let suspended = connection.suspend()
-        let request = exchange.request
-        tasks[ObjectIdentifier(exchange)] = Task {
-            exchange.response = await answer(request)
-            suspended.resume()
-            self.ended(exchange)
+        condition.withLock {
+            guard !isStopped, tasks.count < countMax else { return Self.busy }
+            let suspended = connection.suspend()
+            let request = exchange.request
+            tasks[ObjectIdentifier(exchange)] = Task {
+                exchange.response = await answer(request)
+                suspended.resume()
+                self.ended(exchange)
+            }
+            return nil
         }
-        return nil
     }
 
     /// Cancels all tasks, and returns when none runs and none will.

@@ -1,5 +1,5 @@
 import CMicroHTTPD
-import Foundation
+import Glibc
 
 /// An IPv4 or IPv6 address; an IPv4 address that is mapped into IPv6 is the IPv4 address.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {

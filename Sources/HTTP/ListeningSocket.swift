@@ -1,5 +1,5 @@
 import CMicroHTTPD
-import Foundation
+import Glibc
 
 /// A bound, listening TCP socket; closed at the end unless it was given away.
 struct ListeningSocket: ~Copyable {

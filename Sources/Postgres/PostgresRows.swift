@@ -1,5 +1,5 @@
 import CLibPQ
-import Foundation
+import Glibc
 
 /// What a statement returned: rows in libpq's own memory, read in place.
 ///

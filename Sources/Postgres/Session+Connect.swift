@@ -1,5 +1,5 @@
 import CLibPQ
-import Foundation
+import Glibc
 
 extension Session {
     /// Connects and waits for the server's greeting.

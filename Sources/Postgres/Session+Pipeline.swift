@@ -1,5 +1,5 @@
 import CLibPQ
-import Foundation
+import Glibc
 
 extension Session {
     private enum Step {

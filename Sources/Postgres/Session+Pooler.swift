@@ -1,5 +1,5 @@
 import CLibPQ
-import Foundation
+import Glibc
 
 /// Whether a connection pooler stands between this process and the server, and what it shares out.
 extension Session {

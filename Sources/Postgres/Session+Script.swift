@@ -1,5 +1,5 @@
 import CLibPQ
-import Foundation
+import Glibc
 
 extension Session {
     /// Runs a script of several statements as they stand, with the simple protocol.

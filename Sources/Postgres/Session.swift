@@ -1,5 +1,6 @@
 import CLibPQ
-import Foundation
+import Glibc
+import Threads
 
 /// One connection of libpq, driven without blocking inside of libpq: every wait is a `poll` of ours
 /// that knows a deadline.
@@ -119,10 +120,13 @@ final class Session {
             let request = unsafe PQgetCancel(connection)
         else { return }
         nonisolated(unsafe) let owned = unsafe request
-        Thread.detachNewThread {
+        let isStarted = OwnThread.start(name: "postgres-cancel", stackBytes: 1 << 20) {
             var message = [CChar](repeating: 0, count: 256)
             _ = unsafe PQcancel(owned, &message, Int32(message.count))
             unsafe PQfreeCancel(owned)
+        }
+        if !isStarted {
+            unsafe PQfreeCancel(request)
         }
     }
 }

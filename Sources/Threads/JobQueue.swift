@@ -1,22 +1,22 @@
-import Foundation
-
 /// The jobs of one `ThreadExecutor`, and the thread that runs them.
 ///
 /// Apart from the executor so that the thread does not keep the executor alive: every mutable field
 /// is read and written under `condition`.
 final class JobQueue: @unchecked Sendable {
     private let name: String
-    private let condition = NSCondition()
+    private let condition = Condition()
     private var jobs: [UnownedJob] = []
     private var isStopped = false
-    private var thread: Thread?
+    /// Whether a thread runs the jobs, and which, once it has begun.
+    private var isRunning = false
+    private var thread: UInt?
 
     init(name: String) {
         self.name = name
     }
 
     var isCurrentThread: Bool {
-        condition.withLock { thread === Thread.current }
+        condition.withLock { thread == OwnThread.current }
     }
 
     func startThread(running executor: UnownedSerialExecutor) {
@@ -26,7 +26,7 @@ final class JobQueue: @unchecked Sendable {
     func append(_ job: UnownedJob, runningOn executor: UnownedSerialExecutor) {
         condition.withLock {
             jobs.append(job)
-            if thread == nil {
+            if !isRunning {
                 start(running: executor)
             }
             condition.signal()
@@ -42,16 +42,17 @@ final class JobQueue: @unchecked Sendable {
 
     /// Called with `condition` held.
     private func start(running executor: UnownedSerialExecutor) {
-        let thread = Thread { [self] in run(on: executor) }
-        thread.name = name
-        thread.stackSize = Self.stackBytes
-        self.thread = thread
-        thread.start()
+        isRunning = true
+        let isStarted = OwnThread.start(name: name, stackBytes: Self.stackBytes) { [self] in
+            run(on: executor)
+        }
+        precondition(isStarted, "the system starts no more threads")
     }
 
     private static let stackBytes = 1 << 20
 
     private func run(on executor: UnownedSerialExecutor) {
+        condition.withLock { thread = OwnThread.current }
         while let batch = next() {
             for job in batch {
                 job.runSynchronously(on: executor)
@@ -65,6 +66,7 @@ final class JobQueue: @unchecked Sendable {
             while jobs.isEmpty {
                 if isStopped {
                     thread = nil
+                    isRunning = false
                     return nil
                 }
                 condition.wait()

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A serial executor that owns one thread, for actors that wrap blocking C libraries.
 ///
 /// Jobs run in the order in which they were enqueued, all on the same thread, so a call that blocks

@@ -1,0 +1,62 @@
+import Glibc
+
+/// A thread of the system's, for work that blocks.
+@safe
+package enum OwnThread {
+    /// Starts it; it ends when `body` returns, and nobody waits for that.
+    ///
+    /// - Parameters:
+    ///   - name: shown by debuggers and `ps -L`; the kernel keeps its first 15 bytes.
+    ///   - stackBytes: a multiple of the page size.
+    /// - Returns: false where the system starts no more threads.
+    package static func start(
+        name: String,
+        stackBytes: Int,
+        _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setstacksize(&attributes, stackBytes)
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        var thread = pthread_t()
+        let status = unsafe pthread_create(&thread, &attributes, run, start.toOpaque())
+        if status != 0 {
+            unsafe start.release()
+        }
+        return status == 0
+    }
+
+    /// Of the calling thread, and of no other one that runs.
+    package static var current: UInt { UInt(pthread_self()) }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    private typealias Main = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+
+    private static let run: Main = {
+        guard let argument = unsafe $0 else { return nil }
+        let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+        rename(start.name)
+        start.body()
+        return nil
+    }
+
+    /// Of the calling thread (proc(5)); where /proc is not mounted, it keeps the program's name.
+    private static func rename(_ name: String) {
+        let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        let bytes = Array(name.utf8.prefix(15))
+        _ = unsafe write(file, bytes, bytes.count)
+        close(file)
+    }
+}
