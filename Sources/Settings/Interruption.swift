@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Glibc
 
 /// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
 package enum Interruption {

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
 ///
 /// A line ends with a line feed, which is not part of it; a last line without one counts. A
@@ -70,9 +68,9 @@ extension LineReader {
     private static let chunkBytes = 65_536
 
     /// Reads a file or a pipe to its end.
-    package init(lineBytesMax: Int, of handle: FileHandle) {
+    package init(lineBytesMax: Int, of file: InputFile) {
         self.init(lineBytesMax: lineBytesMax) {
-            try handle.read(upToCount: Self.chunkBytes).map { [UInt8]($0) } ?? []
+            try file.read(upTo: Self.chunkBytes)
         }
     }
 }

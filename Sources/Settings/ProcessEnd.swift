@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// How every executable ends.
 package enum ProcessEnd {

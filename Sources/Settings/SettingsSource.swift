@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import JSON
 
 /// Where a service's settings come from: read at its start, and again at every reload.
@@ -141,9 +141,9 @@ package enum FileBytes {
     static let bytesMax = 4 << 20
 
     static func isReadable(_ path: String) -> Bool {
-        var isDirectory: ObjCBool = false
+        var isDirectory = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            && !isDirectory.boolValue && FileManager.default.isReadableFile(atPath: path)
+            && !isDirectory && FileManager.default.isReadableFile(atPath: path)
     }
 
     /// The first line that is not empty, which may be no line at all; nil where the file cannot be
@@ -157,11 +157,7 @@ package enum FileBytes {
 
     /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.
     package static func read(_ path: String) -> [UInt8]? {
-        guard isReadable(path), let handle = FileHandle(forReadingAtPath: path) else { return nil }
-        defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: bytesMax + 1), data.count <= bytesMax else {
-            return FileManager.default.contents(atPath: path)?.isEmpty == true ? [] : nil
-        }
-        return Array(data)
+        guard isReadable(path), let file = InputFile(path: path) else { return nil }
+        return try? file.readWhole(atMost: bytesMax)
     }
 }

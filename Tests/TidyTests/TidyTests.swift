@@ -45,6 +45,23 @@ import Testing
         }
     }
 
+    @Test func `no worker links the whole of Foundation`() throws {
+        let targets = try Manifest.targets.get()
+        var linked: Set<String> = []
+        var open = targets.keys.filter { $0.hasSuffix("-worker") }
+        #expect(open.count == 4)
+        while let name = open.popLast() {
+            guard let target = targets[name], linked.insert(name).inserted else { continue }
+            open += target.dependencies
+        }
+        #expect(linked.count > 10)
+        for target in targets.values where linked.contains(target.name) {
+            for file in Self.sources where file.path.hasPrefix(target.folder + "/") {
+                #expect(!file.imports.contains("Foundation"), "\(file.path)")
+            }
+        }
+    }
+
     @Test func `what forges certificates is linked by the demo, the benchmarks and tests alone`()
         throws
     {

@@ -97,12 +97,11 @@ enum ExportReading {
         _ manifest: ExportManifest,
         into verifier: inout ChainVerifier
     ) throws -> (records: Int, sha256: SHA256Digest) {
-        guard let handle = FileHandle(forReadingAtPath: file) else {
+        guard let input = InputFile(path: file) else {
             throw CommandError(ExitCode.noInput, "cannot read \(file)")
         }
-        defer { try? handle.close() }
         let hasher = SHA256Hasher()
-        var lines = LineReader(lineBytesMax: ExportedRecord.lineBytesMax, of: handle)
+        var lines = LineReader(lineBytesMax: ExportedRecord.lineBytesMax, of: input)
         var records = 0
         do {
             while let line = try lines.next() {

@@ -17,8 +17,8 @@ struct HistoryRestore {
     /// - Parameter report: called after each transaction with how many rows were read so far.
     /// - Returns: how many rows were not in the database.
     func run(_ path: String, report: (Int) -> Void) async throws -> Int {
-        let handle = try BodySource.open(path)
-        var lines = LineReader(lineBytesMax: Self.lineBytesMax, of: handle)
+        let file = try BodySource.open(path)
+        var lines = LineReader(lineBytesMax: Self.lineBytesMax, of: file)
         let header = try next(&lines, path).flatMap { ArchiveHeader($0) }
         guard let header else {
             throw CommandError(ExitCode.data, "\(path) is no archive of `pipeline history archive`")

@@ -71,9 +71,9 @@ struct ArchiveSearch {
     private static func open(_ path: String) -> LineReader? {
         let url = URL(filePath: path).resolvingSymlinksInPath()
         guard (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
-            let handle = FileHandle(forReadingAtPath: path)
+            let file = InputFile(path: path)
         else { return nil }
-        return LineReader(lineBytesMax: lineBytesMax, of: handle)
+        return LineReader(lineBytesMax: lineBytesMax, of: file)
     }
 
     private func search(

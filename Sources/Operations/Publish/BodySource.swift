@@ -1,4 +1,3 @@
-import Foundation
 import Settings
 
 /// Bodies from files or standard input, one after the other, bounded in memory.
@@ -34,11 +33,11 @@ struct BodySource {
         while true {
             if reader == nil {
                 guard let path = paths.popFirst() else { return nil }
-                let handle = try Self.open(path)
+                let file = try Self.open(path)
                 if division == .whole {
-                    return Body(bytes: try Self.readWhole(handle, path), origin: path)
+                    return Body(bytes: try Self.readWhole(file, path), origin: path)
                 }
-                let lines = LineReader(lineBytesMax: Self.bodyBytesMax, of: handle)
+                let lines = LineReader(lineBytesMax: Self.bodyBytesMax, of: file)
                 reader = (lines, Self.name(of: path))
             }
             if let body = try nextLine() {
@@ -74,36 +73,30 @@ struct BodySource {
         path == "-" ? "standard input" : path
     }
 
-    static func open(_ path: String) throws(CommandError) -> FileHandle {
-        if path == "-" {
-            return .standardInput
-        }
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
-            !isFolder.boolValue, let handle = FileHandle(forReadingAtPath: path)
-        else {
+    static func open(_ path: String) throws(CommandError) -> InputFile {
+        let file = path == "-" ? InputFile.standardInput : InputFile(path: path)
+        guard let file, !file.isFolder else {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
-        return handle
+        return file
     }
 
     private static func readWhole(
-        _ handle: FileHandle,
+        _ file: InputFile,
         _ path: String
     ) throws(CommandError) -> [UInt8] {
-        do {
-            let bytes = try handle.read(upToCount: bodyBytesMax + 1).map { [UInt8]($0) } ?? []
-            guard bytes.count <= bodyBytesMax else {
-                throw CommandError(
-                    ExitCode.data,
-                    "\(path) is larger than \(Quantity.bytes(bodyBytesMax))"
-                )
-            }
-            return bytes
-        } catch let error as CommandError {
-            throw error
+        let read: [UInt8]?
+        do throws(InputFileError) {
+            read = try file.readWhole(atMost: bodyBytesMax)
         } catch {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
+        guard let bytes = read else {
+            throw CommandError(
+                ExitCode.data,
+                "\(path) is larger than \(Quantity.bytes(bodyBytesMax))"
+            )
+        }
+        return bytes
     }
 }

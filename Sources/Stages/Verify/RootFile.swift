@@ -1,5 +1,5 @@
-import Foundation
 package import OpenSSL
+import Settings
 
 /// A file of root certificates that an app entry names: PEM, several allowed, or one in DER.
 package enum RootFile {
@@ -27,16 +27,19 @@ package enum RootFile {
     }
 
     private static func read(_ path: String) throws(RootFileError) -> [UInt8] {
-        guard let handle = FileHandle(forReadingAtPath: path) else {
+        guard let file = InputFile(path: path) else {
             throw RootFileError(message: "cannot be read")
         }
-        defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: bytesMax + 1), !data.isEmpty else {
+        let read: [UInt8]?
+        do throws(InputFileError) {
+            read = try file.readWhole(atMost: bytesMax)
+        } catch {
             throw RootFileError(message: "is empty or cannot be read")
         }
-        guard data.count <= bytesMax else {
+        guard let bytes = read else {
             throw RootFileError(message: "is larger than \(bytesMax) bytes")
         }
-        return Array(data)
+        guard !bytes.isEmpty else { throw RootFileError(message: "is empty or cannot be read") }
+        return bytes
     }
 }

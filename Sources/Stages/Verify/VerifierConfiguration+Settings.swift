@@ -1,5 +1,5 @@
 package import AppStore
-import Foundation
+import FoundationEssentials
 import JSON
 import OpenSSL
 package import Settings

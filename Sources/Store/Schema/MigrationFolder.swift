@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Where the migrations are: `schemas/postgres` of the package or of an installation.
 ///
@@ -47,9 +47,8 @@ package struct MigrationFolder: Sendable {
 
     /// The file that this process runs, with symbolic links resolved.
     package static var runningExecutable: String {
-        let invoked = CommandLine.arguments.first ?? ""
-        let path = Bundle.main.executablePath ?? invoked
-        return URL(filePath: path).resolvingSymlinksInPath().path
+        let running = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return running ?? CommandLine.arguments.first ?? ""
     }
 
     /// Reads all migrations, in order.
@@ -91,17 +90,16 @@ package struct MigrationFolder: Sendable {
 
     private static func foldersAbove(_ file: String) -> [String] {
         var folders: [String] = []
-        var folder = (file as NSString).deletingLastPathComponent
-        while folder.count > 1 {
-            folders.append(folder)
-            folder = (folder as NSString).deletingLastPathComponent
+        var path = file[...]
+        while let end = path.lastIndex(of: "/"), end > path.startIndex {
+            path = path[..<end]
+            folders.append(String(path))
         }
         return folders
     }
 
     private static func exists(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            && isFolder.boolValue
+        var isFolder = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder
     }
 }

@@ -1,6 +1,7 @@
 import CMalloc
 import Dispatch
-import Foundation
+import FoundationEssentials
+import Glibc
 import HTTP
 import Kafka
 package import Settings

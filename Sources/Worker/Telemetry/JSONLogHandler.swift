@@ -1,5 +1,6 @@
 import AppStore
-import Foundation
+import FoundationEssentials
+import Glibc
 import JSON
 import Settings
 import Synchronization
@@ -52,7 +53,7 @@ package final class JSONLogHandler: LogHandler {
         var rest = line[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
-                Foundation.write(descriptor, $0.baseAddress, $0.count)
+                Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
             if count > 0 {
                 rest = rest.dropFirst(count)

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// CPU and memory of this process, asked of the kernel at each exposition.
 package enum ProcessMetrics {
