@@ -219,7 +219,7 @@ struct MessageReader {
 
 /// The names of headers, each kept once, so that a header of a known name costs no array for it.
 struct HeaderNames {
-    private var names: [[UInt8]] = []
+    private(set) var names: [[UInt8]] = []
 
     /// Topics carry a handful of short names; who writes thousands of them, or long ones, pays for
     /// each, and nothing of them is kept.

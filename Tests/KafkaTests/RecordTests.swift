@@ -1,6 +1,7 @@
-import Kafka
-import Testing
 import TestSupport
+import Testing
+
+@testable import Kafka
 
 @Suite(.timeLimit(.minutes(10)))
 struct RecordTests {
@@ -114,5 +115,18 @@ struct HeaderTests {
         #expect(headers[0].value == Array("4".utf8) && headers[2].value == nil)
         headers.set(KafkaHeader(name: "d", value: []))
         #expect(headers.map(\.name) == ["a", "b", "c", "d"] && headers[3].value == [])
+    }
+
+    @Test func `names are kept once, and long ones and too many of them not at all`() {
+        var names = HeaderNames()
+        let long = String(repeating: "x", count: 65)
+        for name in [long, "head", "head", String(long.dropLast())] {
+            #expect(names.bytes(name) == Array(name.utf8))
+        }
+        #expect(names.names.map(\.count) == [4, 64])
+        for number in 0..<1_000 {
+            #expect(names.bytes("name \(number)") == Array("name \(number)".utf8))
+        }
+        #expect(names.names.count == 16)
     }
 }
