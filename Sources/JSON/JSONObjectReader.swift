@@ -3,9 +3,20 @@
 /// Each search begins behind the member that was found last, so that who asks in the order of the
 /// text compares each name once. The result never depends on that order.
 package struct JSONObjectReader: Sendable {
+    /// The index of a member's value, for the reader that gave it.
+    ///
+    /// Unlike a `JSONValue` it refers to nothing, so that a value that is only converted costs no
+    /// counting of references.
+    package struct Index: Sendable {
+        fileprivate let node: Int
+    }
+
     private let storage: JSONStorage
     private let first: Int
     private let end: Int
+    /// One bit for each kind of name that the object has, so that most of those that it has not are
+    /// known without a search.
+    private let filter: UInt64
     private var next: Int
 
     /// Nil where the value is no object.
@@ -15,14 +26,37 @@ package struct JSONObjectReader: Sendable {
         first = value.index + 1
         end = Int(value.node.next)
         next = first
+        filter = Self.filter(of: storage, from: first, to: end)
     }
 
-    /// The value of a member; nil where there is none.
-    package mutating func member(_ name: StaticString) -> JSONValue? {
+    private static func filter(of storage: JSONStorage, from first: Int, to end: Int) -> UInt64 {
+        var filter: UInt64 = 0
+        var key = first
+        while key < end {
+            let node = storage.nodes[key]
+            // An escaped name may be any.
+            guard !node.hasEscapes else { return .max }
+            let content = node.content
+            let initial = content.isEmpty ? 0 : storage.bytes[content.lowerBound]
+            filter |= filterBit(count: content.count, initial: initial)
+            key = Int(storage.nodes[key + 1].next)
+        }
+        return filter
+    }
+
+    private static func filterBit(count: Int, initial: UInt8) -> UInt64 {
+        1 << ((UInt64(truncatingIfNeeded: count) &* 5 &+ UInt64(initial)) & 63)
+    }
+
+    /// The index of a member's value; nil where there is none.
+    package mutating func index(of name: StaticString) -> Index? {
         let expected = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        guard let key = key(expected, next, end) ?? key(expected, first, next) else { return nil }
+        let bit = Self.filterBit(count: expected.count, initial: expected.first ?? 0)
+        guard filter & bit != 0,
+            let key = key(expected, next, end) ?? key(expected, first, next)
+        else { return nil }
         next = Int(storage.nodes[key + 1].next)
-        return JSONValue(storage: storage, index: key + 1)
+        return Index(node: key + 1)
     }
 
     private func key(_ name: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Int? {
@@ -32,5 +66,41 @@ package struct JSONObjectReader: Sendable {
             key = Int(storage.nodes[key + 1].next)
         }
         return nil
+    }
+}
+
+extension JSONObjectReader {
+    package func kind(at index: Index) -> JSONKind { storage.nodes[index.node].kind }
+
+    package func isNull(at index: Index) -> Bool { kind(at: index) == .null }
+
+    /// The value itself, which may outlive the reader.
+    package func value(at index: Index) -> JSONValue {
+        JSONValue(storage: storage, index: index.node)
+    }
+
+    /// As `JSONValue.bool`.
+    package func bool(at index: Index) -> Bool? { value(at: index).bool }
+
+    /// As `JSONValue.int64`.
+    package func int64(at index: Index) -> Int64? { value(at: index).int64 }
+
+    /// As `JSONValue.string`.
+    package func string(at index: Index) -> String? { value(at: index).string }
+
+    /// As `JSONValue.isString`.
+    package func isString(_ text: String, at index: Index) -> Bool {
+        value(at: index).isString(text)
+    }
+
+    /// What `body` makes of a string's content; nil where it is no string, or one with escapes.
+    package func withPlainString<Result>(
+        at index: Index,
+        _ body: (Span<UInt8>) -> Result?
+    ) -> Result? {
+        let node = storage.nodes[index.node]
+        guard node.kind == .string, !node.hasEscapes else { return nil }
+        let bytes = storage.bytes
+        return body(bytes.span.extracting(node.content))
     }
 }

@@ -27,9 +27,9 @@ struct HeadReader {
     mutating func optionalObject(
         _ name: StaticString
     ) throws(ObservationError) -> HeadReader? {
-        guard let member = members.member(name) else { return nil }
-        guard member.kind == .object else { throw missing(name) }
-        return try HeadReader(member, path: (path.outer ?? path.name, name))
+        guard let index = members.index(of: name) else { return nil }
+        guard members.kind(at: index) == .object else { throw missing(name) }
+        return try HeadReader(members.value(at: index), path: (path.outer ?? path.name, name))
     }
 
     mutating func object(_ name: StaticString) throws(ObservationError) -> HeadReader {
@@ -38,12 +38,18 @@ struct HeadReader {
     }
 
     mutating func optionalValue(_ name: StaticString) -> JSONValue? {
-        members.member(name).flatMap { $0.isNull ? nil : $0 }
+        index(of: name).map { members.value(at: $0) }
+    }
+
+    /// Nil where the member is absent or null.
+    private mutating func index(of name: StaticString) -> JSONObjectReader.Index? {
+        guard let index = members.index(of: name), !members.isNull(at: index) else { return nil }
+        return index
     }
 
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String? {
-        guard let member = optionalValue(name) else { return nil }
-        guard let text = member.string else { throw missing(name) }
+        guard let index = index(of: name) else { return nil }
+        guard let text = members.string(at: index) else { throw missing(name) }
         return text
     }
 
@@ -69,7 +75,7 @@ struct HeadReader {
         _ name: StaticString,
         likely other: String
     ) throws(ObservationError) -> String {
-        guard let member = optionalValue(name), member.isString(other) else {
+        guard let index = index(of: name), members.isString(other, at: index) else {
             return try identifier(name)
         }
         return other
@@ -79,8 +85,9 @@ struct HeadReader {
         _ name: StaticString,
         in bounds: ClosedRange<Number>
     ) throws(ObservationError) -> Number? {
-        guard let member = optionalValue(name) else { return nil }
-        guard let number = member.int64.flatMap({ Number(exactly: $0) }), bounds.contains(number)
+        guard let index = index(of: name) else { return nil }
+        guard let value = members.int64(at: index), let number = Number(exactly: value),
+            bounds.contains(number)
         else { throw missing(name) }
         return number
     }
@@ -94,8 +101,8 @@ struct HeadReader {
     }
 
     mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool? {
-        guard let member = optionalValue(name) else { return nil }
-        guard let bool = member.bool else { throw missing(name) }
+        guard let index = index(of: name) else { return nil }
+        guard let bool = members.bool(at: index) else { throw missing(name) }
         return bool
     }
 
@@ -110,16 +117,15 @@ struct HeadReader {
     }
 
     mutating func digest(_ name: StaticString) throws(ObservationError) -> SHA256Digest {
-        guard let value = optionalValue(name), let content = value.plainStringRange,
-            let digest = SHA256Digest(hex: value.documentBytes.span.extracting(content))
+        guard let index = index(of: name),
+            let digest = members.withPlainString(at: index, { SHA256Digest(hex: $0) })
         else { throw missing(name) }
         return digest
     }
 
     mutating func optionalToken(_ name: StaticString) throws(ObservationError) -> AccountToken? {
-        guard let value = optionalValue(name) else { return nil }
-        guard let content = value.plainStringRange,
-            let token = AccountToken(value.documentBytes.span.extracting(content))
+        guard let index = index(of: name) else { return nil }
+        guard let token = members.withPlainString(at: index, { AccountToken($0) })
         else { throw missing(name) }
         return token
     }
@@ -127,12 +133,12 @@ struct HeadReader {
     mutating func optionalProductType(
         _ name: StaticString
     ) throws(ObservationError) -> ProductType? {
-        guard let value = optionalValue(name) else { return nil }
-        guard let content = value.plainStringRange else {
-            return try optionalIdentifier(name).map { ProductType(rawValue: $0) }
+        guard let index = index(of: name) else { return nil }
+        let plain = members.withPlainString(at: index) { text in
+            Self.identifierBytes.contains(text.count) ? ProductType(utf8: text) : nil
         }
-        guard Self.identifierBytes.contains(content.count) else { throw missing(name) }
-        return ProductType(utf8: value.documentBytes.span.extracting(content))
+        if let plain { return plain }
+        return try optionalIdentifier(name).map { ProductType(rawValue: $0) }
     }
 
     func missing(_ member: StaticString) -> ObservationError {
