@@ -8,33 +8,55 @@ import JSON
 /// The head says how long each payload is. So a payload is found without a look at its bytes, and
 /// what a record costs does not grow with them.
 package struct ObservationPayloads: Sendable {
-    private var payloads: InlineArray<4, ArraySlice<UInt8>?> = InlineArray(repeating: nil)
+    /// What the payloads lie in: a record's value, or what the verifier has accepted.
+    private let bytes: [UInt8]
+    /// Where each of them lies, in the order of their kinds; nil for one that is not there.
+    private let ranges: Ranges
 
-    package static let none = ObservationPayloads()
+    private typealias Ranges = InlineArray<4, Range<Int>?>
 
-    private init() {}
+    package static let none = ObservationPayloads(bytes: [], ranges: Ranges(repeating: nil))
+
+    private init(bytes: [UInt8], ranges: Ranges) {
+        self.bytes = bytes
+        self.ranges = ranges
+    }
 
     /// The bytes of what the verifier has accepted.
     init(_ signed: SignedPayloads) {
-        self[.transaction] = signed.transaction?.json.rawBytes
-        self[.renewalInfo] = signed.renewalInfo?.json.rawBytes
-        self[.appTransaction] = signed.appTransaction?.json.rawBytes
-        self[.receipt] = signed.receipt?.rawBytes
+        var joined: [UInt8] = []
+        var ranges = Ranges(repeating: nil)
+        func add(_ payload: ArraySlice<UInt8>?, _ kind: SignedPayloadKind) {
+            guard let payload else { return }
+            ranges[kind.index] = joined.count..<joined.count + payload.count
+            if joined.isEmpty {
+                // The only one, in most observations: an array of it all shares its bytes.
+                joined = Array(payload)
+            } else {
+                joined.append(contentsOf: payload)
+            }
+        }
+        add(signed.transaction?.json.rawBytes, .transaction)
+        add(signed.renewalInfo?.json.rawBytes, .renewalInfo)
+        add(signed.appTransaction?.json.rawBytes, .appTransaction)
+        add(signed.receipt?.rawBytes, .receipt)
+        self.init(bytes: joined, ranges: ranges)
     }
 
     /// The bytes of a payload; nil where there is none.
-    package private(set) subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? {
-        get { payloads[kind.index] }
-        set { payloads[kind.index] = newValue }
+    package subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? {
+        range(of: kind).map { bytes[$0] }
     }
 
-    package var isEmpty: Bool { SignedPayloadKind.allCases.allSatisfy { self[$0] == nil } }
+    package var isEmpty: Bool { SignedPayloadKind.allCases.allSatisfy { range(of: $0) == nil } }
+
+    private func range(of kind: SignedPayloadKind) -> Range<Int>? { ranges[kind.index] }
 
     /// What the bytes from the head's end to the value's are, at most.
     var writtenBytes: Int {
         SignedPayloadKind.allCases.reduce(Self.opening.count + Self.closing.count) {
-            guard let payload = self[$1] else { return $0 }
-            return $0 + payload.count + $1.rawValue.utf8.count + Self.memberBytes
+            guard let range = range(of: $1) else { return $0 }
+            return $0 + range.count + $1.rawValue.utf8.count + Self.memberBytes
         }
     }
 
@@ -46,9 +68,9 @@ package struct ObservationPayloads: Sendable {
         value.append(contentsOf: Self.opening)
         var isFirst = true
         for kind in SignedPayloadKind.allCases {
-            guard let payload = self[kind] else { continue }
+            guard let range = range(of: kind) else { continue }
             value.append(contentsOf: kind.opening(isFirst: isFirst))
-            value.append(contentsOf: payload)
+            value.append(contentsOf: bytes[range])
             isFirst = false
         }
         value.append(contentsOf: Self.closing)
@@ -63,9 +85,9 @@ extension ObservationPayloads {
     func writeLengths(to writer: inout JSONWriter) {
         writer.beginObject()
         for kind in SignedPayloadKind.allCases {
-            if let payload = self[kind] {
+            if let range = range(of: kind) {
                 writer.key(kind.name)
-                writer.int(payload.count)
+                writer.int(range.count)
             }
         }
         writer.endObject()
@@ -84,11 +106,10 @@ extension ObservationPayloads {
                 lengths[kind.index] = try object.optionalInt(kind.name, in: 1...Int.max)
             }
         }
-        func has(_ kind: SignedPayloadKind) -> Bool { lengths[kind.index] != nil }
-        guard has(.transaction) == (facts.transaction != nil),
-            has(.renewalInfo) == (facts.renewal != nil),
-            has(.appTransaction) == (facts.appTransaction != nil)
-        else { throw .payloads }
+        for kind in SignedPayloadKind.allCases {
+            guard let isStated = facts.has(kind) else { continue }
+            guard isStated == (lengths[kind.index] != nil) else { throw .payloads }
+        }
         try self.init(in: value, from: start, lengths: lengths)
     }
 
@@ -102,6 +123,7 @@ extension ObservationPayloads {
         from start: Int,
         lengths: InlineArray<4, Int?>
     ) throws(ObservationError) {
+        var ranges = Ranges(repeating: nil)
         var position = start
         func pass(_ expected: [UInt8]) throws(ObservationError) {
             guard expected.count <= value.count - position else { throw .payloads }
@@ -116,12 +138,13 @@ extension ObservationPayloads {
             guard let length = lengths[kind.index] else { continue }
             try pass(kind.opening(isFirst: isFirst))
             guard length <= value.count - position else { throw .payloads }
-            self[kind] = value[position..<position + length]
+            ranges[kind.index] = position..<position + length
             position += length
             isFirst = false
         }
         try pass(Self.closing)
         guard position == value.count else { throw .payloads }
+        self.init(bytes: value, ranges: ranges)
     }
 }
 
@@ -151,4 +174,18 @@ extension SignedPayloadKind {
 
     private static let firstOpenings = allCases.map { Array("\"\($0.rawValue)\":".utf8) }
     private static let openings = allCases.map { Array(",\"\($0.rawValue)\":".utf8) }
+}
+
+extension SignedFacts {
+    /// Whether it states what a payload of this kind says; nil for a receipt, which becomes no
+    /// fact.
+    fileprivate func has(_ kind: SignedPayloadKind) -> Bool? {
+        // Compared with nil, an optional fact would be copied.
+        switch kind {
+        case .transaction: if case .some = transaction { true } else { false }
+        case .renewalInfo: if case .some = renewal { true } else { false }
+        case .appTransaction: if case .some = appTransaction { true } else { false }
+        case .receipt: nil
+        }
+    }
 }
