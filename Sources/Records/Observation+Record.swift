@@ -117,45 +117,50 @@ extension Observation {
     }
 }
 
-extension Observation {
-    /// The record that it was read from, marked as a duplicate: only the head becomes another.
-    package func marked(_ record: ConsumerRecord, for topic: String) -> ProducerRecord {
-        if !isDuplicate,
-            let record = record.adding(
-                to: topic,
-                { writer in
-                    writer.key("isDuplicate")
-                    writer.bool(true)
-                }
-            )
-        {
-            return record
+extension ConsumerRecord {
+    /// The observation that the record holds, marked as a duplicate: only the head becomes another.
+    ///
+    /// - Throws: where it holds none.
+    package func marked(for topic: String) throws(ObservationError) -> ProducerRecord {
+        let observation = try Observation(self)
+        return try changed(for: topic, adds: !observation.isDuplicate) { writer in
+            writer.key("isDuplicate")
+            writer.bool(true)
+        } or: { observation in
+            observation.isDuplicate = true
         }
-        var marked = self
-        marked.isDuplicate = true
-        return marked.record(for: topic, headers: record.headersBesideHead)
     }
 
-    /// The record that it was read from, with its owner: only the head becomes another.
+    /// The observation that the record holds, with its owner: only the head becomes another.
+    ///
+    /// - Parameter isOwned: whether its head names an owner already, whose place the other takes.
+    /// - Throws: where such a record holds no observation.
     package func owned(
         by owner: ObservedOwner,
-        _ record: ConsumerRecord,
-        for topic: String
-    ) -> ProducerRecord {
-        if self.owner == nil,
-            let record = record.adding(
-                to: topic,
-                { writer in
-                    writer.key("owner")
-                    owner.write(to: &writer)
-                }
-            )
-        {
-            return record
+        for topic: String,
+        isOwned: Bool
+    ) throws(ObservationError) -> ProducerRecord {
+        try changed(for: topic, adds: !isOwned) { writer in
+            writer.key("owner")
+            owner.write(to: &writer)
+        } or: { observation in
+            observation.owner = owner
         }
-        var owned = self
-        owned.owner = owner
-        return owned.record(for: topic, headers: record.headersBesideHead)
+    }
+
+    /// - Parameters:
+    ///   - adds: whether the head lacks the member, so that it is added without reading the head.
+    ///   - change: what makes it the same of an observation that is written anew.
+    private func changed(
+        for topic: String,
+        adds: Bool,
+        _ write: (inout JSONWriter) -> Void,
+        or change: (inout Observation) -> Void
+    ) throws(ObservationError) -> ProducerRecord {
+        if adds, let record = adding(to: topic, write) { return record }
+        var observation = try Observation(self)
+        change(&observation)
+        return observation.record(for: topic, headers: headersBesideHead)
     }
 }
 

@@ -48,12 +48,14 @@ package struct NewerObservation: Error, CustomStringConvertible {
 }
 
 extension ConsumerRecord {
-    /// Reads the observation that the record holds; a failure is the record's own.
+    /// What `body` makes of the observation that the record holds; a failure is the record's own.
     ///
     /// Throws `NewerObservation`, which is none.
-    package func observation() throws(NewerObservation) -> Result<Observation, ObservationError> {
+    package func observation<Reading>(
+        _ body: (consuming Observation) -> Reading
+    ) throws(NewerObservation) -> Result<Reading, ObservationError> {
         do {
-            return .success(try Observation(self))
+            return .success(body(try Observation(self)))
         } catch {
             if let version = error.newerVersion { throw NewerObservation(version: version) }
             return .failure(error)

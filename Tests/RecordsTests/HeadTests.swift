@@ -64,7 +64,8 @@ import Testing
         #expect(read.facts == (try ObservationTests.observation().facts))
         let owner = ObservedOwner(userID: "anna", rule: "account_token")
         for written in [
-            read.marked(record, for: "unique"), read.owned(by: owner, record, for: "linked"),
+            try record.marked(for: "unique"),
+            try record.owned(by: owner, for: "linked", isOwned: false),
         ] {
             let again = try Observation(value: written.value, headers: written.headers)
             #expect(again.payloads[.transaction].map { Array($0) } == noise)

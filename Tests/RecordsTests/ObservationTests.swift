@@ -168,18 +168,12 @@ import TestSupport
             for: "verified",
             headers: [KafkaHeader(name: "traceparent", text: "t")]
         )
-        let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "verified", partition: 0),
-            offset: 0,
-            key: sent.key,
-            value: sent.value,
-            headers: sent.headers
-        )
+        let record = Self.received(sent)
         let received = try Observation(record)
         let owner = ObservedOwner(userID: "anna", rule: "account_token")
         for (written, change) in [
-            (received.marked(record, for: "unique"), { $0.isDuplicate = true }),
-            (received.owned(by: owner, record, for: "linked"), { $0.owner = owner }),
+            (try record.marked(for: "unique"), { $0.isDuplicate = true }),
+            (try record.owned(by: owner, for: "linked", isOwned: false), { $0.owner = owner }),
         ] as [(ProducerRecord, (inout Observation) -> Void)] {
             var expected = received
             change(&expected)
@@ -188,15 +182,21 @@ import TestSupport
             #expect(try Self.read(written).facts == received.facts)
         }
         // What has one already gets another, and none twice.
-        let owned = received.owned(by: owner, record, for: "linked")
-        let again = ConsumerRecord(
-            topicPartition: record.topicPartition,
-            offset: 1,
-            value: owned.value,
-            headers: owned.headers
-        )
         let other = ObservedOwner(userID: nil, rule: "unlinked")
-        let changed = try Observation(again).owned(by: other, again, for: "linked")
+        let owned = try Self.received(record.owned(by: owner, for: "linked", isOwned: false))
+        let changed = try owned.owned(by: other, for: "linked", isOwned: true)
         #expect(try Self.read(changed).owner == other)
+        let marked = try Self.received(record.marked(for: "unique"))
+        #expect(try marked.marked(for: "unique").value == marked.value)
+    }
+
+    private static func received(_ sent: ProducerRecord) -> ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: TopicPartition(topic: sent.topic, partition: 0),
+            offset: 1,
+            key: sent.key,
+            value: sent.value,
+            headers: sent.headers
+        )
     }
 }

@@ -153,7 +153,7 @@ extension DedupeStage {
     private func decide(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
         let readings = try records.map { record in
-            try record.observation().map { observation in
+            try record.observation { observation in
                 batch.add(observation.parts, writtenAt: observation.bodyWrittenAt)
             }
         }

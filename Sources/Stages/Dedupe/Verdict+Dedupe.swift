@@ -15,8 +15,8 @@ extension Verdict {
         case .superseded:
             self.init(.superseded, outputs: [record.forwarded(to: uniqueTopic)])
         case .duplicate:
-            let waiting = record.correlationID != nil ? try? Observation(record) : nil
-            let answered = waiting?.marked(record, for: uniqueTopic)
+            let isAwaited = record.correlationID != nil
+            let answered = isAwaited ? try? record.marked(for: uniqueTopic) : nil
             self.init(.duplicate, outputs: answered.map { [$0] } ?? [])
         case .conflict(let field):
             self = .deadLettered(

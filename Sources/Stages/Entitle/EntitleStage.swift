@@ -108,25 +108,26 @@ package final class EntitleStage: Stage {
 
     private func settle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         let readings = try records.map { record in
-            try record.observation().map { EntitleRecord($0) }
+            try record.observation { EntitleRecord($0) }
         }
         var readable: [EntitleRecord] = []
         var awaited: [Int] = []
-        for (record, reading) in zip(records, readings) {
-            guard let entitling = try? reading.get() else { continue }
-            if record.correlationID != nil {
+        for (offset, reading) in readings.enumerated() {
+            guard case .success(let entitling) = reading else { continue }
+            if records[records.startIndex + offset].correlationID != nil {
                 awaited.append(readable.count)
             }
             readable.append(entitling)
         }
         let settled = try await settle(readable, awaited)
         var index = 0
-        return zip(records, readings).map { record, reading in
+        return readings.enumerated().map { offset, reading in
             switch reading {
             case .failure(let error):
                 return .observationMalformed(error)
             case .success(let entitling):
                 defer { index += 1 }
+                let record = records[records.startIndex + offset]
                 var verdict = verdict(on: record, settled.outcomes[index])
                 verdict.bodyWrittenAt = entitling.observation.bodyWrittenAt
                 verdict.outcome = settled.answers[index]?.outcome(

@@ -13,6 +13,13 @@ enum LinkSubject {
     case nothing
 }
 
+/// What is kept of a record's observation until its owner is known.
+struct LinkReading {
+    let subject: LinkSubject
+    /// Whether the record names an owner already.
+    let isOwned: Bool
+}
+
 /// What the observations of one batch say about whose purchases are, newest revision of each.
 struct LinkBatch {
     private struct FactKey: Hashable {

@@ -75,7 +75,7 @@ package final class LinkStage: Stage {
 }
 
 extension LinkStage {
-    private typealias Reading = Result<LinkRecord, ObservationError>
+    private typealias Reading = Result<LinkReading, ObservationError>
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = LinkBatch(
@@ -83,11 +83,10 @@ extension LinkStage {
             trustsIngestUsers: linking.rules.trustsIngestion
         )
         let readings = try records.map { record in
-            try record.observation().map { observation in
-                LinkRecord(
-                    record: record,
+            try record.observation { observation in
+                LinkReading(
                     subject: batch.add(observation),
-                    observation: observation
+                    isOwned: observation.owner != nil
                 )
             }
         }
@@ -95,19 +94,23 @@ extension LinkStage {
             batch.isEmpty
             ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
         metrics.contradicted(outcome.contradictionCount)
-        return readings.map { verdict(on: $0, outcome) }
+        return readings.indices.map { index in
+            verdict(on: records[records.startIndex + index], readings[index], outcome)
+        }
     }
 
-    private func verdict(on reading: Reading, _ outcome: LinkOutcome) -> Verdict {
-        switch reading {
-        case .failure(let error):
+    private func verdict(
+        on record: ConsumerRecord,
+        _ reading: Reading,
+        _ outcome: LinkOutcome
+    ) -> Verdict {
+        do {
+            let reading = try reading.get()
+            let owner = outcome.owner(of: reading.subject)
+            let owned = try record.owned(by: owner, for: linkedTopic, isOwned: reading.isOwned)
+            return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
+        } catch {
             return .observationMalformed(error)
-        case .success(let linked):
-            let owner = outcome.owner(of: linked.subject)
-            return Verdict(
-                owner.userID == nil ? .unresolved : .resolved,
-                outputs: [linked.forwarded(to: linkedTopic, owner: owner)]
-            )
         }
     }
 }

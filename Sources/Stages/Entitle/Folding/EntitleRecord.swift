@@ -9,14 +9,13 @@ import Store
 /// Large and handed around, so it is referred to and not copied.
 final class EntitleRecord: Sendable {
     let observation: Observation
-    let transaction: TransactionFact?
-    let renewal: RenewalFact?
 
-    init(_ observation: Observation) {
+    init(_ observation: consuming Observation) {
         self.observation = observation
-        transaction = observation.facts.transaction
-        renewal = observation.facts.renewal
     }
+
+    var transaction: TransactionFact? { observation.facts.transaction }
+    var renewal: RenewalFact? { observation.facts.renewal }
 
     /// The purchases it is about; nil for an app transaction, or a notification without a fact.
     var scope: PurchaseScope? {
