@@ -91,6 +91,17 @@ package struct PostgresArray: Sendable {
         elements.reserveCapacity(bytesExpected)
     }
 
+    /// Makes room for so many elements, a little larger than those that are there are on average.
+    package mutating func reserve(_ count: Int) {
+        guard self.count > 0 else { return }
+        let bytes = (elements.count / self.count).multipliedReportingOverflow(by: count)
+        guard !bytes.overflow else { return }
+        // One huge element does not mean that all are.
+        elements.reserveCapacity(min(bytes.partialValue / 8 * 9, Self.bytesReservedMax))
+    }
+
+    private static let bytesReservedMax = 4 << 20
+
     package mutating func appendNull() {
         elements.append(bigEndian: Int32(-1))
         hasNull = true
@@ -126,7 +137,8 @@ package struct PostgresArray: Sendable {
     package mutating func append(_ value: String?) {
         precondition(elementType.isTextual, "a string goes into an array of text or json")
         guard let value else { return appendNull() }
-        append(contents: value.utf8)
+        let utf8 = value.utf8
+        append(utf8: utf8.span)
     }
 
     /// Appends raw bytes: those of a `bytea`, or the UTF-8 of a text or JSON value.
@@ -169,6 +181,9 @@ package struct PostgresArray: Sendable {
         elements.append(contentsOf: contents)
         count += 1
     }
+
+    /// What `encode` writes, in bytes.
+    var encodedBytes: Int { 20 + elements.count }
 
     /// Writes the array as `array_recv` reads it.
     func encode(into bytes: inout [UInt8]) {

@@ -81,6 +81,15 @@ package enum PostgresValue: Sendable {
         }
     }
 
+    /// What the binary form of a large value takes, about; small ones need no reckoning.
+    var bytesExpected: Int {
+        switch self {
+        case .textBytes(let value), .json(let value), .bytea(let value): value.count
+        case .array(let array): array.encodedBytes
+        case .null, .bool, .int8, .float8, .text, .timestamptz, .periods: 64
+        }
+    }
+
     /// Appends the binary form; writes nothing for a null, which has no bytes.
     func encode(into bytes: inout [UInt8]) {
         switch self {
@@ -157,6 +166,7 @@ struct ParameterBuffer {
         offsets.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
         formats = Array(repeating: 1, count: parameters.count)
+        bytes.reserveCapacity(parameters.reduce(0) { $0 + $1.bytesExpected })
         for parameter in parameters {
             if case .null = parameter {
                 offsets.append(-1)

@@ -103,7 +103,7 @@ package struct JSONText: ColumnValue, Hashable, Sendable {
     }
 
     package static var columnType: PostgresType { .json }
-    package func append(to array: inout PostgresArray) { array.append(bytes) }
+    package func append(to array: inout PostgresArray) { array.append(utf8: bytes.span) }
     package var parameter: PostgresValue { .json(Array(bytes)) }
 
     package static func read(_ row: PostgresRow, _ position: Int) -> JSONText {

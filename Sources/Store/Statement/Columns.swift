@@ -106,9 +106,14 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
     ///
     /// Row by row, so that a row and each part of it is copied once, not once for each column.
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
-        var arrays = types.map { PostgresArray(of: $0, bytesExpected: rows.count * 16) }
+        var arrays = types.map { PostgresArray(of: $0) }
+        var isFirst = true
         for row in rows {
             append(row, &arrays, 0)
+            guard isFirst else { continue }
+            isFirst = false
+            // The others are about as large as the first.
+            for index in arrays.indices { arrays[index].reserve(rows.count) }
         }
         return arrays.map { .array($0) }
     }
