@@ -76,8 +76,8 @@ package final class KafkaProducer: Sendable {
         }
         await before?.settled(within: patience)
         let tickets = DeliveryTickets(delivery, count: records.count)
-        for (index, record) in records.enumerated() {
-            if let error = await enqueue(record, tickets, index) {
+        for index in records.indices {
+            if let error = await enqueue(records[index], tickets, index) {
                 delivery.settle(index, offset: -1, error: error)
             }
         }

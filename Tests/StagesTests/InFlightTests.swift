@@ -7,19 +7,32 @@ import Testing
     private let first = TopicPartition(topic: "verified", partition: 0)
     private let second = TopicPartition(topic: "verified", partition: 1)
 
+    private func arrival(
+        _ value: Int,
+        of key: String,
+        at offset: Int64
+    ) -> InFlight<String, Int>.Arrival {
+        InFlight.Arrival(offset: offset, key: key, value: value)
+    }
+
     private func filled() -> InFlight<String, Int> {
         var inFlight = InFlight<String, Int>()
-        inFlight.append(1, of: "a", from: first, at: 10)
-        inFlight.append(2, of: "a", from: second, at: 10)
-        inFlight.append(3, of: "b", from: first, at: 10)
-        inFlight.append(4, of: "a", from: first, at: 12)
+        inFlight.append([arrival(1, of: "a", at: 10)], from: first)
+        inFlight.append([arrival(2, of: "a", at: 10)], from: second)
+        inFlight.append(
+            [arrival(3, of: "b", at: 10), arrival(4, of: "a", at: 12)],
+            from: first
+        )
         return inFlight
     }
 
-    @Test func `all that is in hand of a key is known, in order`() {
+    private func values(_ inFlight: InFlight<String, Int>) -> [Int] {
+        inFlight.all.map(\.value).sorted()
+    }
+
+    @Test func `all that is in hand is known, that of a partition in order`() {
         let inFlight = filled()
-        #expect(inFlight.values(of: "a") == [1, 2, 4])
-        #expect(inFlight.values(of: "c").isEmpty)
+        #expect(values(inFlight) == [1, 2, 3, 4])
         #expect(inFlight.brought(by: first, offsets: 10...10).map(\.value) == [1, 3])
         #expect(inFlight.brought(by: first, offsets: 11...11).isEmpty)
         #expect(inFlight.brought(by: first, offsets: 10...12).map(\.value) == [1, 3, 4])
@@ -28,23 +41,33 @@ import Testing
     @Test func `a record takes its own entries along and no others`() {
         var inFlight = filled()
         inFlight.forget(first, offsets: 10...10)
-        #expect(inFlight.values(of: "a") == [2, 4])
-        #expect(inFlight.values(of: "b").isEmpty)
+        #expect(values(inFlight) == [2, 4])
         #expect(inFlight.brought(by: first, offsets: 12...12).map(\.value) == [4])
     }
 
     @Test func `what is read again is forgotten from there on`() {
         var inFlight = filled()
         inFlight.forget(first, offsets: 11 ... .max)
-        #expect(inFlight.values(of: "a") == [1, 2])
-        inFlight.append(5, of: "a", from: first, at: 11)
-        #expect(inFlight.values(of: "a") == [1, 2, 5])
+        #expect(values(inFlight) == [1, 2, 3])
+        inFlight.append([arrival(5, of: "a", at: 11)], from: first)
+        #expect(inFlight.brought(by: first, offsets: 0...20).map(\.value) == [1, 3, 5])
     }
 
     @Test func `a partition that is given up leaves nothing behind`() {
         var inFlight = filled()
+        inFlight.append([], from: first)
         inFlight.forget(first, offsets: .min ... .max)
+        inFlight.append([], from: first)
         inFlight.forget(second, offsets: .min ... .max)
         #expect(inFlight.isEmpty)
+    }
+
+    @Test func `a batch is parted into the runs of its partitions`() {
+        let records = [first, first, second, first].enumerated().map { index, partition in
+            ConsumerRecord(topicPartition: partition, offset: Int64(index))
+        }
+        #expect(Array(PartitionRuns(of: records[...])) == [0..<2, 2..<3, 3..<4])
+        #expect(Array(PartitionRuns(of: records[1..<3])) == [1..<2, 2..<3])
+        #expect(Array(PartitionRuns(of: [])).isEmpty)
     }
 }

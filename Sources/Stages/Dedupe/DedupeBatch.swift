@@ -60,7 +60,12 @@ struct DedupeBatch {
         return index
     }
 
-    /// Adds what is remembered or in flight of the ID at an index.
+    /// Adds what is in flight of an ID, where the batch names it.
+    mutating func add(_ revision: PartRevision?, of key: PartKey) {
+        if let index = indexes[key] { add(revision, at: index) }
+    }
+
+    /// Adds what is remembered of the ID at an index.
     mutating func add(_ revision: PartRevision?, at index: Int) {
         isKnown[index] = true
         if let revision {

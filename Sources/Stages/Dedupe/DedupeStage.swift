@@ -103,14 +103,10 @@ package final class DedupeStage: Stage {
         of records: [ConsumerRecord]
     ) -> [TopicPartition: ClosedRange<Int64>] {
         var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
-        for (index, record) in records.enumerated() {
-            // They come in runs of one partition; only the last of a run says more than the first.
-            let isLast =
-                index + 1 == records.count
-                || records[index + 1].topicPartition != record.topicPartition
-            guard isLast || offsets[record.topicPartition] == nil else { continue }
-            let first = offsets[record.topicPartition]?.lowerBound ?? record.offset
-            offsets[record.topicPartition] = first...record.offset
+        for run in PartitionRuns(of: records[...]) {
+            let (first, last) = (records[run.lowerBound], records[run.upperBound - 1])
+            let known = offsets[first.topicPartition]?.lowerBound
+            offsets[first.topicPartition] = (known ?? first.offset)...last.offset
         }
         return offsets
     }
@@ -121,8 +117,8 @@ package final class DedupeStage: Stage {
         _ verdicts: [Verdict]
     ) -> [TopicPartition: Set<Int64>] {
         var refused: [TopicPartition: Set<Int64>] = [:]
-        for (record, verdict) in zip(records, verdicts) where verdict.refusal != nil {
-            refused[record.topicPartition, default: []].insert(record.offset)
+        for index in verdicts.indices where verdicts[index].isRefused {
+            refused[records[index].topicPartition, default: []].insert(records[index].offset)
         }
         return refused
     }
@@ -137,13 +133,10 @@ package final class DedupeStage: Stage {
 
     /// A record that is read again was not forwarded, whatever this worker believed of it.
     private func forgetReadAgain(_ records: [ConsumerRecord]) {
-        var first: [TopicPartition: Int64] = [:]
-        for record in records where first[record.topicPartition] == nil {
-            first[record.topicPartition] = record.offset
-        }
+        let offsets = Self.offsets(of: records)
         inFlight.withLock { inFlight in
-            for (partition, offset) in first {
-                inFlight.forget(partition, offsets: offset ... .max)
+            for (partition, offsets) in offsets {
+                inFlight.forget(partition, offsets: offsets.lowerBound ... .max)
             }
         }
     }
@@ -159,33 +152,45 @@ extension DedupeStage {
         }
         // What is in flight is read before PostgreSQL is asked: what is marked in between is no
         // longer in flight and is found there.
-        addInFlight(&batch)
+        inFlight.withLock { inFlight in
+            for arrival in inFlight.all {
+                batch.add(arrival.value, of: arrival.key)
+            }
+        }
         for remembered in try await memory.recall(batch.keys) {
             batch.add(remembered.revision, at: remembered.index)
         }
-        return inFlight.withLock { inFlight in
-            zip(records, readings).map { record, reading in
-                verdict(on: record, reading, in: &batch, &inFlight)
-            }
-        }
+        return decide(records, readings, by: &batch)
     }
 
-    private func addInFlight(_ batch: inout DedupeBatch) {
-        inFlight.withLock { inFlight in
-            guard !inFlight.isEmpty else { return }
-            for (index, key) in batch.keys.enumerated() {
-                for revision in inFlight.values(of: key) {
-                    batch.add(revision, at: index)
-                }
+    /// Decides on records that were read, and keeps in flight what those bring that go on.
+    private func decide(
+        _ records: ArraySlice<ConsumerRecord>,
+        _ readings: [Result<DedupeBatch.Record, ObservationError>],
+        by batch: inout DedupeBatch
+    ) -> [Verdict] {
+        var verdicts: [Verdict] = []
+        verdicts.reserveCapacity(records.count)
+        var limits = limits?.reader()
+        for run in PartitionRuns(of: records) {
+            var brought: [InFlight<PartKey, PartRevision?>.Arrival] = []
+            brought.reserveCapacity(run.count)
+            for index in run {
+                let reading = readings[index - records.startIndex]
+                verdicts.append(verdict(on: records[index], reading, &batch, &limits, &brought))
             }
+            let partition = records[run.lowerBound].topicPartition
+            inFlight.withLock { $0.append(brought, from: partition) }
         }
+        return verdicts
     }
 
     private func verdict(
         on record: ConsumerRecord,
         _ reading: Result<DedupeBatch.Record, ObservationError>,
-        in batch: inout DedupeBatch,
-        _ inFlight: inout InFlight<PartKey, PartRevision?>
+        _ batch: inout DedupeBatch,
+        _ limits: inout OutputLimits.Reader?,
+        _ brought: inout [InFlight<PartKey, PartRevision?>.Arrival]
     ) -> Verdict {
         switch reading {
         case .failure(let error):
@@ -193,16 +198,13 @@ extension DedupeStage {
         case .success(let reading):
             let decision = batch.decide(reading)
             var verdict = Verdict(decision, on: record, uniqueTopic: uniqueTopic)
-            if let limits { verdict = verdict.within(limits) }
+            verdict = limits?.checked(verdict) ?? verdict
             verdict.bodyWrittenAt = reading.writtenAt
             // What does not go on leaves no trace: of a conflict none of the parts is believed.
-            guard decision.goesOn, verdict.refusal == nil else { return verdict }
+            guard decision.goesOn, !verdict.isRefused else { return verdict }
             batch.addDecided(reading) { key, revision in
-                inFlight.append(
-                    revision,
-                    of: key,
-                    from: record.topicPartition,
-                    at: record.offset
+                brought.append(
+                    InFlight.Arrival(offset: record.offset, key: key, value: revision)
                 )
             }
             return verdict

@@ -8,46 +8,37 @@ import Kafka
 /// Batches overlap, so each is compared with the memory in PostgreSQL and with this. An entry
 /// belongs to the record that brought it. It leaves when that record is marked, when its partition
 /// is given up, and when the record is read again, for then it was not forwarded after all: a
-/// record must never be a duplicate of itself. The batches in hand bound its size.
-struct InFlight<Key: Hashable, Value> {
-    private struct Entry {
-        let partition: TopicPartition
-        let offset: Int64
-        let value: Value
-    }
-
+/// record must never be a duplicate of itself. The batches in hand bound its size, so that it is
+/// read whole for each batch and needs no index by key.
+struct InFlight<Key: Sendable, Value: Sendable> {
     /// What one record has brought of one key.
-    struct Arrival {
+    struct Arrival: Sendable {
         let offset: Int64
         let key: Key
         let value: Value
     }
 
-    private var entries: [Key: [Entry]] = [:]
-    /// By ascending offset, as a partition is read in order.
+    /// By ascending offset, as a partition is read in order; no list is empty.
     private var arrivals: [TopicPartition: [Arrival]] = [:]
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { arrivals.isEmpty }
 
-    /// The values of the key from records in flight, in the order in which they were processed.
-    func values(of key: Key) -> [Value] {
-        entries[key]?.map(\.value) ?? []
-    }
+    /// All arrivals; those of one partition in the order in which they were processed.
+    var all: some Sequence<Arrival> { arrivals.values.lazy.joined() }
 
-    /// - Precondition: not below the last offset that was added in the partition; `forget` comes
-    ///   first where a partition is read again.
-    mutating func append(
-        _ value: Value,
-        of key: Key,
-        from partition: TopicPartition,
-        at offset: Int64
-    ) {
-        entries[key, default: []].append(
-            Entry(partition: partition, offset: offset, value: value)
+    /// Adds what records of one partition have brought.
+    ///
+    /// - Precondition: in order, and not below the last offset that was added in the partition;
+    ///   `forget` comes first where a partition is read again.
+    mutating func append(_ brought: [Arrival], from partition: TopicPartition) {
+        guard !brought.isEmpty else { return }
+        var list = arrivals.removeValue(forKey: partition) ?? []
+        precondition(
+            list.last.map { $0.offset <= brought[0].offset } ?? true,
+            "a partition goes back without being forgotten"
         )
-        let last = arrivals[partition]?.last?.offset ?? .min
-        precondition(last <= offset, "a partition goes back without being forgotten")
-        arrivals[partition, default: []].append(Arrival(offset: offset, key: key, value: value))
+        list.append(contentsOf: brought)
+        arrivals[partition] = list
     }
 
     /// What the partition's records in the range have brought, in their order.
@@ -62,21 +53,9 @@ struct InFlight<Key: Hashable, Value> {
     /// Forgets what the partition's records in the range brought.
     mutating func forget(_ partition: TopicPartition, offsets: ClosedRange<Int64>) {
         guard var list = arrivals.removeValue(forKey: partition) else { return }
-        let range = range(of: offsets, in: list)
-        for arrival in list[range] {
-            drop(arrival, of: partition)
-        }
-        list.removeSubrange(range)
+        list.removeSubrange(range(of: offsets, in: list))
         if !list.isEmpty {
             arrivals[partition] = list
-        }
-    }
-
-    private mutating func drop(_ arrival: Arrival, of partition: TopicPartition) {
-        guard var found = entries.removeValue(forKey: arrival.key) else { return }
-        found.removeAll { $0.offset == arrival.offset && $0.partition == partition }
-        if !found.isEmpty {
-            entries[arrival.key] = found
         }
     }
 

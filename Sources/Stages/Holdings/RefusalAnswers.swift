@@ -24,7 +24,8 @@ package struct RefusalAnswers: Sendable {
         of records: [ConsumerRecord]
     ) async throws -> [Verdict] {
         var verdicts = verdicts
-        for (index, record) in records.enumerated() {
+        for index in verdicts.indices where verdicts[index].isRefused {
+            let record = records[index]
             guard let refusal = verdicts[index].refusal, verdicts[index].outcome == nil,
                 record.correlationID != nil
             else { continue }

@@ -109,10 +109,10 @@ struct Batch: Sendable {
     ) -> [TallyIncrement] {
         precondition(verdicts.count == records.count, "one verdict for each record")
         var increments = Array(repeating: TallyIncrement(), count: parts.count)
-        for (index, verdict) in verdicts.enumerated() {
+        for index in verdicts.indices {
             increments[partOfRecord[index]].add(
-                verdict.disposition,
-                forwarded: verdict.outputs.count { $0.topic == nextTopic }
+                verdicts[index].disposition,
+                forwarded: verdicts[index].outputCount(to: nextTopic)
             )
         }
         for (part, head) in chainHeads.enumerated() {

@@ -64,10 +64,10 @@ extension ConsumerSession {
             loop.metrics.settled(increment)
         }
         observeAges(processed)
-        for (record, verdict) in zip(batch.records, processed.verdicts) {
-            guard let refusal = verdict.refusal else { continue }
+        for index in processed.verdicts.indices where processed.verdicts[index].isRefused {
+            guard let refusal = processed.verdicts[index].refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
-            loop.refusals.count(refusal, of: record)
+            loop.refusals.count(refusal, of: batch.records[index])
         }
         commitSignal.send()
     }

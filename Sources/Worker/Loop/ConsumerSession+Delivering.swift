@@ -162,7 +162,7 @@ extension ProcessedBatch {
     /// Whether a dead letter stands in the output's place.
     fileprivate func isReplaced(_ output: Output) -> Bool {
         guard case .forward = output.kind else { return false }
-        return verdicts[output.owner].refusal != nil
+        return verdicts[output.owner].isRefused
     }
 }
 

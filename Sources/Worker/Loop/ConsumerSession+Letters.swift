@@ -21,7 +21,7 @@ extension ConsumerSession {
     /// After all else of the batch, and one batch after the other: only now is it known which of
     /// its records are refused, and each letter names the one before it.
     func deliverLetters(_ processed: inout ProcessedBatch) async -> Bool {
-        guard processed.verdicts.contains(where: { $0.refusal != nil }) else { return true }
+        guard processed.verdicts.contains(where: \.isRefused) else { return true }
         guard await waitForLetterPartitions() else { return false }
         var letters = chained(&processed)
         var backoff = configuration.backoff

@@ -22,12 +22,14 @@ extension ConsumerSession {
         var records: [Double] = []
         var bodies: [Double] = []
         records.reserveCapacity(processed.verdicts.count)
-        for (record, verdict) in zip(processed.batch.records, processed.verdicts) {
-            guard let written = record.timestampMilliseconds else { continue }
+        let verdicts = processed.verdicts
+        for index in verdicts.indices {
+            guard let written = processed.batch.records[index].timestampMilliseconds else {
+                continue
+            }
             records.append(Double(max(0, now - written)) / 1_000)
-            let goesOn = verdict.outputs.contains { $0.topic == configuration.nextTopic }
-            guard !goesOn else { continue }
-            bodies.append(Double(max(0, now - (verdict.bodyWrittenAt ?? written))) / 1_000)
+            guard verdicts[index].outputCount(to: configuration.nextTopic) == 0 else { continue }
+            bodies.append(Double(max(0, now - (verdicts[index].bodyWrittenAt ?? written))) / 1_000)
         }
         loop.metrics.waiting.settled(records: records, bodies: bodies)
     }

@@ -32,10 +32,42 @@ package final class OutputLimits: Sendable {
         state.withLock { $0.topics.merge(limits) { $1 } }
     }
 
-    /// Whether nothing is known that forbids the record.
-    package func allows(_ record: ProducerRecord) -> Bool {
-        let topicBytesMax = state.withLock { $0.topics[record.topic] } ?? .max
-        return record.batchBytesMax <= min(producerBytesMax, topicBytesMax)
+    /// For a batch of records: a topic's limit is looked up once for all that follow each other.
+    package func reader() -> Reader { Reader(limits: self) }
+
+    package struct Reader {
+        fileprivate let limits: OutputLimits
+        private var last: (topic: String, bytesMax: Int)?
+
+        fileprivate init(limits: OutputLimits) {
+            self.limits = limits
+        }
+
+        /// The verdict itself where all its outputs are allowed, else that the record is too large.
+        package mutating func checked(_ verdict: Verdict) -> Verdict {
+            guard let index = firstForbidden(among: verdict.outputs) else { return verdict }
+            return .tooLarge(for: verdict.outputs[index].topic)
+        }
+
+        /// The first output that is larger than its topic accepts.
+        mutating func firstForbidden(among outputs: [ProducerRecord]) -> Int? {
+            for index in outputs.indices where !allows(outputs[index]) { return index }
+            return nil
+        }
+
+        /// Whether nothing is known that forbids the record.
+        private mutating func allows(_ record: ProducerRecord) -> Bool {
+            if let last, last.topic == record.topic {
+                return record.batchBytesMax <= last.bytesMax
+            }
+            let bytesMax = limits.bytesMax(of: record.topic)
+            last = (record.topic, bytesMax)
+            return record.batchBytesMax <= bytesMax
+        }
+    }
+
+    private func bytesMax(of topic: String) -> Int {
+        min(producerBytesMax, state.withLock { $0.topics[topic] } ?? .max)
     }
 
     /// Whether the topic's limit is unknown and the record is larger than any that it accepted.
@@ -55,12 +87,6 @@ package final class OutputLimits: Sendable {
 }
 
 extension Verdict {
-    /// The verdict itself where all its outputs are allowed, else that the record is too large.
-    package func within(_ limits: OutputLimits) -> Verdict {
-        guard let output = outputs.first(where: { !limits.allows($0) }) else { return self }
-        return .tooLarge(for: output.topic)
-    }
-
     /// A record of which an output is larger than its topic accepts: none of its outputs goes on.
     static func tooLarge(for topic: String) -> Verdict {
         .deadLettered(

@@ -56,8 +56,9 @@ struct ProcessedBatch: Sendable {
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
-        for (owner, verdict) in verdicts.enumerated() {
-            for (index, record) in verdict.outputs.enumerated() where tried[owner] != index {
+        for owner in verdicts.indices {
+            for index in verdicts[owner].outputs.indices where tried[owner] != index {
+                let record = verdicts[owner].outputs[index]
                 outputs.append(Output(record: record, owner: owner, kind: .forward))
             }
             if let answer = outcome(of: owner, outcomes) {
@@ -93,10 +94,12 @@ extension ProcessedBatch {
     /// - Returns: the outputs that are too large, one of each such record.
     mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
         var oversized: [ProducerRecord] = []
-        for (owner, verdict) in verdicts.enumerated() {
-            guard let output = verdict.outputs.first(where: { !limits.allows($0) }) else {
+        var limits = limits.reader()
+        for owner in verdicts.indices {
+            guard let index = limits.firstForbidden(among: verdicts[owner].outputs) else {
                 continue
             }
+            let output = verdicts[owner].outputs[index]
             oversized.append(output)
             verdicts[owner] = .tooLarge(for: output.topic)
         }
@@ -106,12 +109,14 @@ extension ProcessedBatch {
     /// The largest output of each record with several, where only the broker knows whether it
     /// accepts it.
     func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
-        verdicts.enumerated().compactMap { owner, verdict in
-            guard verdict.outputs.count > 1,
-                let largest = verdict.outputs.indices.max(by: { left, right in
-                    verdict.outputs[left].batchBytesMax < verdict.outputs[right].batchBytesMax
+        verdicts.indices.compactMap { owner in
+            guard verdicts[owner].outputs.count > 1 else { return nil }
+            let outputs = verdicts[owner].outputs
+            guard
+                let largest = outputs.indices.max(by: { left, right in
+                    outputs[left].batchBytesMax < outputs[right].batchBytesMax
                 }),
-                limits.isUntried(verdict.outputs[largest])
+                limits.isUntried(outputs[largest])
             else { return nil }
             return (owner, largest)
         }

@@ -33,11 +33,11 @@ package struct InputPosition: Hashable, Sendable {
     /// Has the outputs name the record they were made of; a header that an output has copied from
     /// its input is replaced.
     static func mark(_ verdicts: inout [Verdict], of records: [ConsumerRecord]) {
-        for (place, record) in zip(verdicts.indices, records) {
+        for place in verdicts.indices {
             for index in verdicts[place].outputs.indices {
                 let position = InputPosition(
-                    partition: record.topicPartition.partition,
-                    offset: record.offset,
+                    partition: records[place].topicPartition.partition,
+                    offset: records[place].offset,
                     index: index
                 )
                 verdicts[place].outputs[index].headers.set(position.header)

@@ -46,9 +46,19 @@ package struct Verdict: Sendable {
         Verdict(refusal, evidence)
     }
 
+    /// How many outputs go to a topic.
+    func outputCount(to topic: String?) -> Int {
+        var count = 0
+        for index in outputs.indices where outputs[index].topic == topic { count += 1 }
+        return count
+    }
+
+    /// Whether the record ends as a dead letter.
+    package var isRefused: Bool { disposition == .deadLettered }
+
     /// The stage's database will never accept the record, as far as this program knows it.
     package var isNotStorable: Bool {
-        refusal?.reason == .notStorable
+        isRefused && refusal?.reason == .notStorable
     }
 }
 

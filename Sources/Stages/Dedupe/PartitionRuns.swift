@@ -1,0 +1,23 @@
+import Kafka
+
+/// The runs of records of one partition in a batch, each as the range of its indexes.
+///
+/// A batch comes in few of them, so that what is done for each partition is done a few times and
+/// not for each record.
+struct PartitionRuns: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<ConsumerRecord>
+
+    init(of records: ArraySlice<ConsumerRecord>) {
+        rest = records
+    }
+
+    mutating func next() -> Range<Int>? {
+        guard !rest.isEmpty else { return nil }
+        let start = rest.startIndex
+        let partition = rest[start].topicPartition
+        var end = start + 1
+        while end < rest.endIndex, rest[end].topicPartition == partition { end += 1 }
+        rest = rest[end...]
+        return start..<end
+    }
+}
