@@ -32,11 +32,12 @@ package final class OutputLimits: Sendable {
         state.withLock { $0.topics.merge(limits) { $1 } }
     }
 
-    /// For a batch of records: a topic's limit is looked up once for all that follow each other.
     package func reader() -> Reader { Reader(limits: self) }
 
+    /// For one batch: looks a topic's limit up once for all records that follow each other, so that
+    /// a limit that changes meanwhile may count from the next batch on.
     package struct Reader {
-        fileprivate let limits: OutputLimits
+        private let limits: OutputLimits
         private var last: (topic: String, bytesMax: Int)?
 
         fileprivate init(limits: OutputLimits) {
