@@ -37,7 +37,7 @@ extension JSONParser {
     ///
     /// Eight bytes at a time: each term sets the top bit of a byte that it looks for, and what
     /// borrowing could set falsely lies above a bit that is set rightly, so the lowest one counts.
-    private static func endOfPlainText(_ input: Span<UInt8>, from start: Int) -> Int {
+    static func endOfPlainText(_ input: Span<UInt8>, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080
         var index = start

@@ -19,8 +19,7 @@ extension ObservationSource {
         writer.endObject()
     }
 
-    init(reading object: HeadReader) throws(ObservationError) {
-        var object = object
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             topic: object.string("topic"),
             partition: object.int("partition", in: 0...Int32.max),
@@ -51,12 +50,11 @@ extension VerificationFacts {
         writer.endObject()
     }
 
-    init(reading object: HeadReader) throws(ObservationError) {
-        var object = object
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
         let signedDate = try object.date("signedDate")
         let leaf = try object.digest("leaf")
         let root = try object.digest("root")
-        guard let trust = Trust(text: try object.string("trust")) else {
+        guard let trust = try object.optionalText("trust", { Trust(utf8: $0) }) else {
             throw object.missing("trust")
         }
         guard let method = Method(rawValue: try object.string("method")) else {
@@ -85,8 +83,7 @@ extension ObservedNotification {
         writer.endObject()
     }
 
-    init?(reading object: HeadReader?) throws(ObservationError) {
-        guard var object else { return nil }
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             type: object.string("type"),
             subtype: object.optionalString("subtype"),
@@ -106,9 +103,8 @@ extension ObservationClaims {
         writer.endObject()
     }
 
-    init(reading object: HeadReader?) throws(ObservationError) {
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
         self.init()
-        guard var object else { return }
         transactionID = try object.optionalString("transactionID")
         originalTransactionID = try object.optionalString("originalTransactionID")
         productID = try object.optionalString("productID")
@@ -126,8 +122,7 @@ extension ObservedOwner {
         writer.endObject()
     }
 
-    init?(reading object: HeadReader?) throws(ObservationError) {
-        guard var object else { return nil }
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(userID: object.optionalString("userID"), rule: object.string("rule"))
     }
 }

@@ -97,42 +97,62 @@ package struct Observation: Sendable {
         self.owner = owner
     }
 
-    /// What was read of a record's head, with the payloads behind it.
+    /// Reads a record's head, and finds the payloads behind it.
+    ///
+    /// The members are asked for in the order in which `encoded()` writes them.
     init(
-        reading head: inout HeadReader,
+        reading head: inout some HeadMembers,
         _ value: [UInt8],
         payloadsFrom start: Int
     ) throws(ObservationError) {
-        let relinked = try head.optionalIdentifier("relinkedPurchase")
-        let source = try head.optionalObject("source")
+        let version = try head.int("schemaVersion", in: Int64.min...Int64.max)
+        guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
+        relinkedPurchase = try head.optionalIdentifier("relinkedPurchase")
+        source = try head.optionalObject("source", ObservationSource.init(reading:))
         // Only what no body says goes without its source and its signature.
-        let isUnsigned = relinked != nil && source == nil
+        let isUnsigned = relinkedPurchase != nil && source == nil
         guard isUnsigned || source != nil else { throw head.missing("source") }
-        self.source = try source.map { (source) throws(ObservationError) in
-            try ObservationSource(reading: source)
-        }
         environment = Environment(rawValue: try head.identifier("environment"))
         bundleID = try head.optionalIdentifier("bundleID")
-        verification =
-            isUnsigned ? nil : try VerificationFacts(reading: head.object("verification"))
-        facts = try SignedFacts(
-            reading: head.optionalObject("facts"),
-            environment: environment,
-            bundleID: bundleID,
-            verification: verification
+        let verification = try head.optionalObject(
+            "verification",
+            VerificationFacts.init(reading:)
         )
+        guard isUnsigned || verification != nil else { throw head.missing("verification") }
+        self.verification = isUnsigned ? nil : verification
+        facts = try Self.facts(reading: &head, environment, bundleID, self.verification)
         payloads = try ObservationPayloads(
-            reading: head.optionalObject("payloadBytes"),
+            head.optionalObject("payloadBytes", ObservationPayloads.lengths(reading:)),
             of: facts,
             in: value,
             from: start
         )
-        notification = try ObservedNotification(reading: head.optionalObject("notification"))
-        claims = try ObservationClaims(reading: head.optionalObject("claims"))
+        notification = try head.optionalObject(
+            "notification",
+            ObservedNotification.init(reading:)
+        )
+        claims =
+            try head.optionalObject("claims", ObservationClaims.init(reading:))
+            ?? ObservationClaims()
         ingestUserID = try head.optionalIdentifier("ingestUserID")
-        relinkedPurchase = relinked
         isDuplicate = try head.optionalBool("isDuplicate") ?? false
-        owner = try ObservedOwner(reading: head.optionalObject("owner"))
+        owner = try head.optionalObject("owner", ObservedOwner.init(reading:))
+    }
+
+    private static func facts(
+        reading head: inout some HeadMembers,
+        _ environment: Environment,
+        _ bundleID: String?,
+        _ verification: VerificationFacts?
+    ) throws(ObservationError) -> SignedFacts {
+        try head.optionalObject("facts") { (object) throws(ObservationError) in
+            try SignedFacts(
+                reading: &object,
+                environment: environment,
+                bundleID: bundleID,
+                verification: verification
+            )
+        } ?? SignedFacts()
     }
 
     /// The version that is written, of the head and the facts in it.

@@ -93,19 +93,31 @@ extension ObservationPayloads {
         writer.endObject()
     }
 
+    /// How long each payload is, in the order of their kinds; nil for one that is not there.
+    typealias Lengths = InlineArray<4, Int?>
+
+    static func lengths(
+        reading object: inout some HeadMembers
+    ) throws(ObservationError) -> Lengths {
+        var lengths = Lengths(repeating: nil)
+        for kind in SignedPayloadKind.allCases {
+            lengths[kind.index] = try object.optionalInt(kind.name, in: 1...Int.max)
+        }
+        return lengths
+    }
+
     /// Finds the payloads by what the head says: there is one for each of its facts.
+    ///
+    /// - Parameters:
+    ///   - lengths: nil where the head says nothing of payloads.
+    ///   - start: where the head ends.
     init(
-        reading object: HeadReader?,
+        _ lengths: Lengths?,
         of facts: SignedFacts,
         in value: [UInt8],
         from start: Int
     ) throws(ObservationError) {
-        var lengths = InlineArray<4, Int?>(repeating: nil)
-        if var object {
-            for kind in SignedPayloadKind.allCases {
-                lengths[kind.index] = try object.optionalInt(kind.name, in: 1...Int.max)
-            }
-        }
+        let lengths = lengths ?? Lengths(repeating: nil)
         for kind in SignedPayloadKind.allCases {
             guard let isStated = facts.has(kind) else { continue }
             guard isStated == (lengths[kind.index] != nil) else { throw .payloads }
@@ -114,14 +126,10 @@ extension ObservationPayloads {
     }
 
     /// Finds the payloads in a value, by their lengths.
-    ///
-    /// - Parameters:
-    ///   - start: where the head ends.
-    ///   - lengths: in the order of the payloads; nil for one that is not there.
     private init(
         in value: [UInt8],
         from start: Int,
-        lengths: InlineArray<4, Int?>
+        lengths: Lengths
     ) throws(ObservationError) {
         var ranges = Ranges(repeating: nil)
         var position = start

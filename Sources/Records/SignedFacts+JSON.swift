@@ -27,32 +27,29 @@ extension SignedFacts {
     }
 
     init(
-        reading object: HeadReader?,
+        reading object: inout some HeadMembers,
         environment: Environment,
         bundleID: String?,
         verification: VerificationFacts?
     ) throws(ObservationError) {
-        guard var object else {
-            self.init()
-            return
-        }
         guard let verification else { throw .member("verification") }
-        let transaction = try object.optionalObject("transaction")
-        let renewal = try object.optionalObject("renewalInfo")
-        let appTransaction = try object.optionalObject("appTransaction")
-        if (transaction != nil || appTransaction != nil) && bundleID == nil {
-            throw .member("bundleID")
-        }
         let source = FactSource(
             environment: environment,
-            bundleID: bundleID ?? "",
+            bundleID: bundleID,
             track: Track(verification.method),
             trust: verification.trust
         )
-        self.init(
-            transaction: try TransactionFact(reading: transaction, source),
-            renewal: try RenewalFact(reading: renewal, source),
-            appTransaction: try AppTransactionFact(reading: appTransaction, source)
+        try self.init(
+            transaction: object.optionalObject("transaction") { (fact) throws(ObservationError) in
+                try TransactionFact(reading: &fact, source)
+            },
+            renewal: object.optionalObject("renewalInfo") { (fact) throws(ObservationError) in
+                try RenewalFact(reading: &fact, source)
+            },
+            appTransaction: object.optionalObject("appTransaction") {
+                (fact) throws(ObservationError) in
+                try AppTransactionFact(reading: &fact, source)
+            }
         )
     }
 }
@@ -60,10 +57,15 @@ extension SignedFacts {
 /// What the head says of all its facts.
 private struct FactSource {
     let environment: Environment
-    /// Empty where only a renewal info is there, which names no app.
-    let bundleID: String
+    /// Nil where only a renewal info is there, which names no app.
+    let bundleID: String?
     let track: Track
     let trust: Trust
+
+    func app() throws(ObservationError) -> String {
+        guard let bundleID else { throw .member("bundleID") }
+        return bundleID
+    }
 }
 
 extension JSONWriter {
@@ -89,7 +91,7 @@ extension Revision {
         writer.digest(contentHash)
     }
 
-    fileprivate init(reading object: inout HeadReader) throws(ObservationError) {
+    fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             signedDate: object.date("signedDate"),
             contentHash: object.digest("contentHash")
@@ -134,16 +136,16 @@ extension TransactionFact {
         writer.endObject()
     }
 
-    fileprivate init?(
-        reading object: HeadReader?,
+    fileprivate init(
+        reading object: inout some HeadMembers,
         _ source: FactSource
     ) throws(ObservationError) {
-        guard var object else { return nil }
+        let bundleID = try source.app()
         let id = try object.identifier("transactionID")
         try self.init(
             key: TransactionKey(
                 environment: source.environment,
-                bundleID: source.bundleID,
+                bundleID: bundleID,
                 transactionID: id
             ),
             track: source.track,
@@ -151,13 +153,13 @@ extension TransactionFact {
             trust: source.trust,
             identity: TransactionIdentity(reading: &object, of: id),
             expiresDate: object.optionalDate("expiresDate"),
-            revocation: Revocation(reading: object.optionalObject("revocation")),
+            revocation: object.optionalObject("revocation", Revocation.init(reading:)),
             isUpgraded: object.optionalBool("isUpgraded"),
             isFamilyShared: object.optionalBool("isFamilyShared") ?? false,
             subscriptionGroupID: object.optionalIdentifier("subscriptionGroupID"),
             appAccountToken: object.optionalToken("appAccountToken"),
             appTransactionID: object.optionalIdentifier("appTransactionID"),
-            items: object.optionalValue("items").map { CommerceItem.items(list: $0) } ?? []
+            items: object.optionalItems("items") ?? []
         )
     }
 }
@@ -165,7 +167,7 @@ extension TransactionFact {
 extension TransactionIdentity {
     /// - Parameter id: the transaction's, which is the original one until something is renewed.
     fileprivate init(
-        reading object: inout HeadReader,
+        reading object: inout some HeadMembers,
         of id: String
     ) throws(ObservationError) {
         try self.init(
@@ -189,8 +191,7 @@ extension Revocation {
         writer.endObject()
     }
 
-    fileprivate init?(reading object: HeadReader?) throws(ObservationError) {
-        guard var object else { return nil }
+    fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             date: object.date("date"),
             percentage: object.optionalInt("percentage", in: 0...Self.wholePercentage),
@@ -221,11 +222,10 @@ extension RenewalFact {
         writer.endObject()
     }
 
-    fileprivate init?(
-        reading object: HeadReader?,
+    fileprivate init(
+        reading object: inout some HeadMembers,
         _ source: FactSource
     ) throws(ObservationError) {
-        guard var object else { return nil }
         let original = try object.identifier("originalTransactionID")
         try self.init(
             key: RenewalKey(
@@ -260,14 +260,13 @@ extension AppTransactionFact {
         writer.endObject()
     }
 
-    fileprivate init?(
-        reading object: HeadReader?,
+    fileprivate init(
+        reading object: inout some HeadMembers,
         _ source: FactSource
     ) throws(ObservationError) {
-        guard var object else { return nil }
         try self.init(
             environment: source.environment,
-            bundleID: source.bundleID,
+            bundleID: source.app(),
             track: source.track,
             revision: Revision(reading: &object),
             trust: source.trust,

@@ -17,12 +17,24 @@ package enum Trust: Hashable, Sendable {
     }
 
     package init?(text: String) {
-        if text == "apple" {
+        let utf8 = text.utf8
+        self.init(utf8: utf8.span)
+    }
+
+    /// - Parameter text: UTF-8, of which no string is made.
+    package init?(utf8 text: Span<UInt8>) {
+        if Self.isApple(text) {
             self = .apple
         } else if let fingerprint = SHA256Digest(hex: text) {
             self = .configured(fingerprint)
         } else {
             return nil
         }
+    }
+
+    private static func isApple(_ text: Span<UInt8>) -> Bool {
+        let apple = "apple".utf8
+        return text.count == apple.count
+            && zip(text.indices, apple).allSatisfy { text[$0] == $1 }
     }
 }

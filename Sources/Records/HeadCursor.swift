@@ -1,0 +1,100 @@
+import AppStore
+import Entitlements
+import JSON
+
+/// The members of a head in the order in which a stage writes them, at a third of what a document
+/// costs.
+///
+/// Anything that it does not expect ends the reading with an error that says nothing: the head is
+/// then read as a document, by `HeadReader`, which finds out what it is. So a later version's new
+/// member, another order or a name with an umlaut cost time and change nothing, and what is
+/// refused, and why, is decided in one place. What this reads to the end, that one reads as the
+/// same.
+struct HeadCursor: HeadMembers {
+    private var text: JSONCursor
+
+    init(_ value: [UInt8], upTo end: Int) throws(ObservationError) {
+        text = JSONCursor(value, upTo: end)
+        guard text.passOpeningBrace() else { throw Self.unexpected }
+    }
+
+    private static let unexpected = ObservationError.member("")
+
+    /// - Throws: where members are left that nobody has asked for.
+    func finish() throws(ObservationError) {
+        guard text.isAtEnd else { throw Self.unexpected }
+    }
+
+    mutating func optionalObject<Value>(
+        _ name: StaticString,
+        _ read: (inout HeadCursor) throws(ObservationError) -> Value
+    ) throws(ObservationError) -> Value? {
+        guard text.pass(name: name) else { return nil }
+        guard text.passOpeningBrace() else { throw Self.unexpected }
+        let value = try read(&self)
+        guard text.passClosingBrace() else { throw Self.unexpected }
+        return value
+    }
+
+    /// Passes the name of a member that is there and not null.
+    private mutating func pass(_ name: StaticString) -> Bool {
+        text.pass(name: name) && !text.passNull()
+    }
+
+    mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String? {
+        guard pass(name) else { return nil }
+        guard let string = text.string() else { throw Self.unexpected }
+        return string
+    }
+
+    mutating func identifier(
+        _ name: StaticString,
+        likely other: String
+    ) throws(ObservationError) -> String {
+        guard pass(name) else { throw Self.unexpected }
+        if text.pass(string: other) { return other }
+        guard let string = text.string(), headIdentifierBytes.contains(string.utf8.count) else {
+            throw Self.unexpected
+        }
+        return string
+    }
+
+    mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64? {
+        guard pass(name) else { return nil }
+        guard let number = text.int64() else { throw Self.unexpected }
+        return number
+    }
+
+    mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool? {
+        guard pass(name) else { return nil }
+        guard let bool = text.bool() else { throw Self.unexpected }
+        return bool
+    }
+
+    mutating func optionalText<Value>(
+        _ name: StaticString,
+        _ convert: (Span<UInt8>) -> Value?
+    ) throws(ObservationError) -> Value? {
+        guard pass(name) else { return nil }
+        guard let value = text.withString(convert) else { throw Self.unexpected }
+        return value
+    }
+
+    mutating func optionalProductType(
+        _ name: StaticString
+    ) throws(ObservationError) -> ProductType? {
+        try optionalText(name) { text in
+            headIdentifierBytes.contains(text.count) ? ProductType(utf8: text) : nil
+        }
+    }
+
+    /// Read by `HeadReader` alone: they are rare, and have a form of their own.
+    mutating func optionalItems(
+        _ name: StaticString
+    ) throws(ObservationError) -> [CommerceItem]? {
+        guard !text.pass(name: name) else { throw Self.unexpected }
+        return nil
+    }
+
+    func missing(_ member: StaticString) -> ObservationError { Self.unexpected }
+}

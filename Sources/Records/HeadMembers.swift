@@ -1,0 +1,111 @@
+import AppStore
+import Entitlements
+import OpenSSL
+
+/// The members of an object in an observation's head, read by their names.
+///
+/// Strict, unlike the readers of Apple's payloads: what stands here a stage has written, so a value
+/// that no stage writes is a fault of the record. No number that is read here makes a later sum
+/// overflow.
+///
+/// Who reads asks for the members in the order in which they are written, so that `HeadCursor` can
+/// read them too.
+protocol HeadMembers: Sendable {
+    /// Reads an object with `read`; nil where the member is absent. Null is another type.
+    mutating func optionalObject<Value>(
+        _ name: StaticString,
+        _ read: (inout Self) throws(ObservationError) -> Value
+    ) throws(ObservationError) -> Value?
+
+    /// Nil where the member is absent or null, as for all that follow.
+    mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String?
+
+    mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64?
+
+    mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool?
+
+    /// What `convert` makes of a string without escapes; it is malformed where that is nil.
+    mutating func optionalText<Value>(
+        _ name: StaticString,
+        _ convert: (Span<UInt8>) -> Value?
+    ) throws(ObservationError) -> Value?
+
+    mutating func optionalProductType(
+        _ name: StaticString
+    ) throws(ObservationError) -> ProductType?
+
+    mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
+
+    /// As `identifier`, where the text is often that of another member, which is used then.
+    mutating func identifier(
+        _ name: StaticString,
+        likely other: String
+    ) throws(ObservationError) -> String
+
+    /// That the member is missing, or malformed.
+    func missing(_ member: StaticString) -> ObservationError
+}
+
+extension HeadMembers {
+    mutating func string(_ name: StaticString) throws(ObservationError) -> String {
+        guard let text = try optionalString(name) else { throw missing(name) }
+        return text
+    }
+
+    /// Text of 1 to 255 bytes, as the verifier requires of all that stages key by.
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> String? {
+        guard let text = try optionalString(name) else { return nil }
+        guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
+        return text
+    }
+
+    mutating func identifier(_ name: StaticString) throws(ObservationError) -> String {
+        guard let text = try optionalIdentifier(name) else { throw missing(name) }
+        return text
+    }
+
+    mutating func optionalInt<Number: FixedWidthInteger>(
+        _ name: StaticString,
+        in bounds: ClosedRange<Number>
+    ) throws(ObservationError) -> Number? {
+        guard let value = try optionalInt64(name) else { return nil }
+        guard let number = Number(exactly: value), bounds.contains(number) else {
+            throw missing(name)
+        }
+        return number
+    }
+
+    mutating func int<Number: FixedWidthInteger>(
+        _ name: StaticString,
+        in bounds: ClosedRange<Number>
+    ) throws(ObservationError) -> Number {
+        guard let number = try optionalInt(name, in: bounds) else { throw missing(name) }
+        return number
+    }
+
+    /// A date in the years 1 to 9999, as payloads are read.
+    mutating func optionalDate(_ name: StaticString) throws(ObservationError) -> Timestamp? {
+        try optionalInt(name, in: headDates).map { Timestamp(milliseconds: $0) }
+    }
+
+    mutating func date(_ name: StaticString) throws(ObservationError) -> Timestamp {
+        guard let date = try optionalDate(name) else { throw missing(name) }
+        return date
+    }
+
+    mutating func digest(_ name: StaticString) throws(ObservationError) -> SHA256Digest {
+        guard let digest = try optionalText(name, { SHA256Digest(hex: $0) }) else {
+            throw missing(name)
+        }
+        return digest
+    }
+
+    mutating func optionalToken(_ name: StaticString) throws(ObservationError) -> AccountToken? {
+        try optionalText(name) { AccountToken($0) }
+    }
+}
+
+/// The length of a text that stages key by.
+let headIdentifierBytes = 1...255
+
+private let headDates = Timestamp.earliest.milliseconds...Timestamp.latest.milliseconds

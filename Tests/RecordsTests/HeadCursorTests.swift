@@ -1,0 +1,146 @@
+import AppStore
+import Entitlements
+import Kafka
+import OpenSSL
+import Records
+import TestSupport
+import Testing
+
+/// A head that is read in order, without a document, is read as the document would be.
+@Suite struct HeadCursorTests {
+    @Test(arguments: Scenario.names)
+    func `heads are read in order as stages write them`(name: String) throws {
+        for sent in try Scenario.load(name).observations {
+            var sent = sent
+            try Self.expectReadInOrder(sent)
+            sent.isDuplicate = true
+            sent.owner = ObservedOwner(userID: "anna", rule: "account_token")
+            try Self.expectReadInOrder(sent)
+        }
+        let relinking = Observation(
+            relinking: PurchaseKey(
+                environment: .production,
+                bundleID: "com.example",
+                originalTransactionID: "7"
+            ),
+            owner: ObservedOwner(userID: nil, rule: "unlinked")
+        )
+        try Self.expectReadInOrder(relinking)
+    }
+
+    /// All that can stand in a head but commerce items.
+    private static func fullest() throws -> Observation {
+        let transaction = """
+            {"transactionId":"2000000900000007","originalTransactionId":"5","productId":"gold",
+            "purchaseDate":10,"signedDate":4,"type":"Auto-Renewable Subscription","quantity":1,
+            "expiresDate":20,"revocationDate":15,"revocationReason":1,"isUpgraded":true,
+            "inAppOwnershipType":"FAMILY_SHARED","subscriptionGroupIdentifier":"21000001",
+            "appAccountToken":"7e3fb204-2a0c-4a5e-8f1e-6b1d6f0f3c11","appTransactionId":"704"}
+            """
+        var observation = try ObservationTests.observation(
+            transaction: transaction,
+            renewalInfo: ObservationTests.renewalInfo,
+            appTransaction: ObservationTests.appTransaction,
+            receipt: ObservationTests.receipt
+        )
+        observation.claims = ObservationClaims(
+            transactionID: "7",
+            originalTransactionID: "5",
+            productID: "gold",
+            offerID: "spring"
+        )
+        observation.ingestUserID = "anna"
+        observation.isDuplicate = true
+        observation.owner = ObservedOwner(userID: nil, rule: "unlinked")
+        return observation
+    }
+
+    @Test func `all members are read in order`() throws {
+        try Self.expectReadInOrder(Self.fullest())
+    }
+
+    /// Each changed byte, each lost one and each doubled one: what is read in order, if anything,
+    /// is what a document says.
+    @Test func `whatever a head is, what is read in order is what its document says`() throws {
+        let (value, headBytes) = try Self.written(Self.fullest())
+        let bytes = [0x00, 0x20, 0x22, 0x2C, 0x2D, 0x30, 0x39, 0x5C, 0x6E, 0x7B, 0x7D, 0xC3]
+        var readCount = 0
+        for index in 0..<headBytes {
+            for byte in bytes {
+                var changed = value
+                changed[index] = UInt8(byte)
+                readCount += Self.expectSame(changed, headBytes) ? 1 : 0
+            }
+            var shorter = value
+            shorter.remove(at: index)
+            readCount += Self.expectSame(shorter, headBytes - 1) ? 1 : 0
+            var longer = value
+            longer.insert(value[index], at: index)
+            readCount += Self.expectSame(longer, headBytes + 1) ? 1 : 0
+        }
+        #expect(readCount > 100, "hardly a changed head was read in order")
+    }
+
+    @Test(arguments: [
+        (#"{"schemaVersion":1"#, #"{ "schemaVersion":1"#),
+        (#""partition":3"#, #""later":{"a":[1,null]},"partition":3"#),
+        (#""topic":"storekit.raw","partition":3"#, #""partition":3,"topic":"storekit.raw""#),
+        (#""userID":null"#, #""userID":"anna""#),
+        (#""userID":null"#, #""userID":"zo\u00eb""#),
+        (#""userID":null"#, #""userID":"zoë""#),
+        (#""quantity":1"#, #""quantity":-1"#),
+        (#""quantity":1"#, #""quantity":1.0"#),
+        (#""quantity":1"#, #""quantity":null"#),
+        (#""quantity":1,"#, ""),
+        (#""rule":"unlinked"}"#, #""rule":"unlinked","since":1}"#),
+        (#""appTransactionID":"704"}"#, #""appTransactionID":"704","items":[{"SKU":"a"}]}"#),
+        (#""isDuplicate":true,"owner""#, #""later":0,"isDuplicate":true,"owner""#),
+    ])
+    func `a head of another form is read as well`(former: String, other: String) throws {
+        let (value, headBytes) = try Self.written(Self.fullest())
+        let head = String(decoding: value[..<headBytes], as: UTF8.self)
+        try #require(head.contains(former), "\(head)")
+        let changed = Array(head.replacing(former, with: other).utf8)
+        let record = changed + value[headBytes...]
+        _ = Self.expectSame(record, changed.count)
+        let parsed = try Observation(parsing: record, payloadsFrom: changed.count)
+        let read = try Observation(
+            value: record,
+            headers: [KafkaHeader(name: "head", text: "\(changed.count)")]
+        )
+        #expect(read.record(for: "unique") == parsed.record(for: "unique"))
+        #expect(read.facts == parsed.facts)
+    }
+
+    private static func written(_ observation: Observation) throws -> ([UInt8], Int) {
+        let record = observation.record(for: "verified")
+        let text = try #require(record.headers.first { $0.name == "head" }?.value)
+        let headBytes = try #require(Int(String(decoding: text, as: UTF8.self)))
+        return (try #require(record.value), headBytes)
+    }
+
+    private static func expectReadInOrder(_ sent: Observation) throws {
+        let (value, headBytes) = try written(sent)
+        let head = String(decoding: value[..<headBytes], as: UTF8.self)
+        let isPlain = value[..<headBytes].allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "\\") }
+        let isExpected = isPlain && !head.contains(#""items":"#)
+        let read = expectSame(value, headBytes)
+        #expect(read == isExpected, "\(head)")
+    }
+
+    /// Whether the head is read in order, and then also what a document says of it.
+    private static func expectSame(_ value: [UInt8], _ headBytes: Int) -> Bool {
+        guard let read = try? Observation(inOrder: value, payloadsFrom: headBytes) else {
+            return false
+        }
+        let head = String(decoding: value[..<headBytes], as: UTF8.self)
+        do {
+            let parsed = try Observation(parsing: value, payloadsFrom: headBytes)
+            #expect(read.facts == parsed.facts, "\(head)")
+            #expect(read.record(for: "unique") == parsed.record(for: "unique"), "\(head)")
+        } catch {
+            Issue.record("read in order, and refused as a document: \(error): \(head)")
+        }
+        return true
+    }
+}
