@@ -145,10 +145,13 @@ package final class DedupeStage: Stage {
 extension DedupeStage {
     private func decide(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         var batch = DedupeBatch(recordsExpected: records.count)
-        let readings = try records.map { record in
-            try record.observation { observation in
+        var readings: [Result<DedupeBatch.Record, ObservationError>] = []
+        readings.reserveCapacity(records.count)
+        for index in records.indices {
+            let reading = try records[index].observation { observation in
                 batch.add(observation.parts, writtenAt: observation.bodyWrittenAt)
             }
+            readings.append(reading)
         }
         // What is in flight is read before PostgreSQL is asked: what is marked in between is no
         // longer in flight and is found there.

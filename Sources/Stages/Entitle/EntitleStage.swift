@@ -107,14 +107,16 @@ package final class EntitleStage: Stage {
     }
 
     private func settle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        let readings = try records.map { record in
-            try record.observation { EntitleRecord($0) }
-        }
+        var readings: [Result<EntitleRecord, ObservationError>] = []
         var readable: [EntitleRecord] = []
+        readings.reserveCapacity(records.count)
+        readable.reserveCapacity(records.count)
         var awaited: [Int] = []
-        for (offset, reading) in readings.enumerated() {
+        for index in records.indices {
+            let reading = try records[index].observation { EntitleRecord($0) }
+            readings.append(reading)
             guard case .success(let entitling) = reading else { continue }
-            if records[records.startIndex + offset].correlationID != nil {
+            if records[index].correlationID != nil {
                 awaited.append(readable.count)
             }
             readable.append(entitling)
@@ -127,8 +129,10 @@ package final class EntitleStage: Stage {
                 return .observationMalformed(error)
             case .success(let entitling):
                 defer { index += 1 }
-                let record = records[records.startIndex + offset]
-                var verdict = verdict(on: record, settled.outcomes[index])
+                var verdict = verdict(
+                    on: records[records.startIndex + offset],
+                    settled.outcomes[index]
+                )
                 verdict.bodyWrittenAt = entitling.observation.bodyWrittenAt
                 verdict.outcome = settled.answers[index]?.outcome(
                     settled.outcomes[index],

@@ -82,13 +82,16 @@ extension LinkStage {
             recordsExpected: records.count,
             trustsIngestUsers: linking.rules.trustsIngestion
         )
-        let readings = try records.map { record in
-            try record.observation { observation in
+        var readings: [Reading] = []
+        readings.reserveCapacity(records.count)
+        for index in records.indices {
+            let reading = try records[index].observation { observation in
                 LinkReading(
                     subject: batch.add(observation),
                     isOwned: observation.owner != nil
                 )
             }
+            readings.append(reading)
         }
         let outcome =
             batch.isEmpty

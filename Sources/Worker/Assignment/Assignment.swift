@@ -93,30 +93,29 @@ extension Assignment {
         var rewound: [TopicPartition] = []
         var current: TopicPartition?
         var state: PartitionState?
-        for record in records {
-            if record.topicPartition != current {
+        for index in records.indices {
+            let partition = records[index].topicPartition
+            let offset = records[index].offset
+            if partition != current {
                 if let current { partitions[current] = state }
-                current = record.topicPartition
-                state = partitions[record.topicPartition]
+                current = partition
+                state = partitions[partition]
             }
             guard state?.phase == .active else { continue }
-            if let next = state?.next, record.offset < next {
-                rewound.append(record.topicPartition)
-                builder.drop(record.topicPartition)
-                state = restarted(record.topicPartition, state, at: record.offset)
+            if let next = state?.next, offset < next {
+                rewound.append(partition)
+                builder.drop(partition)
+                state = restarted(partition, state, at: offset)
             }
             let isWatched = state?.pinnedAt != nil
             let skipped =
                 state?.add(
-                    record.offset,
+                    offset,
                     batch: lastBatch,
-                    writtenAt: record.timestampMilliseconds
+                    writtenAt: records[index].timestampMilliseconds
                 ) ?? 0
-            let claim = PartitionClaim(
-                partition: record.topicPartition,
-                epoch: state?.epoch ?? lastEpoch
-            )
-            builder.append(record, claim, skipped: skipped, isWatched: isWatched)
+            let claim = PartitionClaim(partition: partition, epoch: state?.epoch ?? lastEpoch)
+            builder.append(records[index], claim, skipped: skipped, isWatched: isWatched)
         }
         if let current { partitions[current] = state }
         return PolledBatch(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
