@@ -59,7 +59,10 @@ package struct DedupeMemory: Sendable {
     ///
     /// What is remembered only ever rises, whichever worker comes last.
     package func raise(to marks: [Mark]) async throws {
-        var newest: [RememberedRevision.TrackKey: PartRevision] = [:]
+        var newest: [RememberedRevision.Row] = []
+        var indexes: [RememberedRevision.TrackKey: Int] = [:]
+        newest.reserveCapacity(marks.count)
+        indexes.reserveCapacity(marks.count)
         var notifications: Set<RememberedNotification.Key> = []
         for mark in marks {
             if let key = RememberedNotification.Key(mark.key) {
@@ -69,12 +72,18 @@ package struct DedupeMemory: Sendable {
                     key: RememberedRevision.Key(mark.key),
                     track: revision.track
                 )
-                if let other = newest[key], other.revision >= revision.revision { continue }
-                newest[key] = revision
+                if let index = indexes[key] {
+                    if newest[index].revision.revision < revision.revision {
+                        newest[index].revision = revision
+                    }
+                } else {
+                    indexes[key] = newest.count
+                    newest.append((key, revision))
+                }
             }
         }
         var pipeline = Pipeline()
-        pipeline.add(RememberedRevision.raise, unlessEmpty: newest.map { ($0.key, $0.value) })
+        pipeline.add(RememberedRevision.raise, unlessEmpty: newest)
         pipeline.add(RememberedNotification.add, unlessEmpty: Array(notifications))
         guard !pipeline.isEmpty else { return }
         _ = try await client.run(pipeline)
