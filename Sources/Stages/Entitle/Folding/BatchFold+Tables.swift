@@ -64,25 +64,33 @@ extension BatchFold {
 extension BatchFold {
     /// The facts that have a newer revision than the tables.
     var changedTransactions: [TransactionFact] {
-        states.flatMap { state in
-            state.purchases.values.flatMap { purchase in
-                purchase.changed.map { purchase.transactions[$0] }
+        var changed: [TransactionFact] = []
+        changed.reserveCapacity(outcomes.count)
+        forEachPurchase { state, purchase in
+            for index in state.purchases[purchase].state.changed {
+                changed.append(state.purchases[purchase].state.transactions[index])
             }
         }
+        return changed
     }
 
     fileprivate var changedRenewals: [RenewalFact] {
-        states.flatMap { state in
-            state.renewals.filter { state.changedRenewals.contains($0.key) }
+        var changed: [RenewalFact] = []
+        for index in states.indices where !states[index].changedRenewals.isEmpty {
+            let state = states[index]
+            changed += state.renewals.filter { state.changedRenewals.contains($0.key) }
         }
+        return changed
     }
 
     fileprivate var newGraces: [RenewalTable.Grace] {
-        states.flatMap { state in
-            state.newGraces.flatMap { key, graces in
-                graces.map { RenewalTable.Grace(key: key, grace: $0) }
+        var added: [RenewalTable.Grace] = []
+        for index in states.indices {
+            for (key, graces) in states[index].newGraces {
+                added += graces.map { RenewalTable.Grace(key: key, grace: $0) }
             }
         }
+        return added
     }
 }
 

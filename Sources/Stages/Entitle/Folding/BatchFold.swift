@@ -46,6 +46,15 @@ struct BatchFold {
         body(&states[stateIndex])
     }
 
+    /// Hands out each purchase: its scope's state and its index there, not copied.
+    func forEachPurchase(_ body: (borrowing ScopeState, _ purchase: Int) -> Void) {
+        for index in states.indices {
+            for purchase in states[index].purchases.indices {
+                body(states[index], purchase)
+            }
+        }
+    }
+
     /// The scopes whose closed periods some record may change.
     func scopes(reopenedBy records: [EntitleRecord]) -> [PurchaseScope] {
         guard states.contains(where: { $0.closed != nil }) else { return [] }
@@ -84,8 +93,8 @@ struct BatchFold {
     /// Has all purchases projected, whatever the records say.
     mutating func touchAll(_ cause: ChangeCause) {
         for state in states {
-            for bundleID in state.purchases.keys {
-                touched[state.scope.purchase(bundleID)] = cause
+            for purchase in state.purchases {
+                touched[state.scope.purchase(purchase.bundleID)] = cause
             }
         }
     }
@@ -94,8 +103,8 @@ struct BatchFold {
     mutating func touch(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
-            for bundleID in states[stateIndex].purchases.keys {
-                touched[scope.purchase(bundleID)] = cause
+            for purchase in states[stateIndex].purchases {
+                touched[scope.purchase(purchase.bundleID)] = cause
             }
         }
     }
@@ -103,13 +112,14 @@ struct BatchFold {
     /// Has the purchases projected whose owner has changed since they were, whatever the records
     /// say: a record may be a repetition, or be refused, and the owner another one all the same.
     mutating func touchThoseOfOtherOwners() {
-        for state in states {
-            for (bundleID, purchase) in state.purchases where purchase.ownerChange != nil {
-                let key = state.scope.purchase(bundleID)
-                let cause = ChangeCause(.link, id: purchase.ownership.rule.rawValue)
-                touched[key] = touched[key] ?? cause
-            }
+        var others: [(PurchaseKey, ChangeCause)] = []
+        forEachPurchase { state, index in
+            guard state.purchases[index].state.ownerChange != nil else { return }
+            let rule = state.purchases[index].state.ownership.rule
+            let key = state.scope.purchase(state.purchases[index].bundleID)
+            others.append((key, ChangeCause(.link, id: rule.rawValue)))
         }
+        touched.merge(others) { known, _ in known }
     }
 
     /// Says of the records that only name a purchase whether that changed anything.

@@ -15,25 +15,39 @@ struct BatchProjector {
     private(set) var unknownTypes = 0
 
     /// One purchase: its facts as they are now, and the rows that the tables hold.
-    private struct Subject {
-        var facts: PurchaseFacts
+    ///
+    /// Large and looked at many times, so it is referred to and not copied.
+    private final class Subject {
+        let facts: PurchaseFacts
         var state: PurchaseState
-        var stacked: [StackedPurchase]
+        let stacked: [StackedPurchase]
         /// To be written, where more of the purchase can be closed than is.
-        var closed: ClosedPurchase?
+        let closed: ClosedPurchase?
+
+        init(
+            facts: PurchaseFacts,
+            state: PurchaseState,
+            stacked: [StackedPurchase],
+            closed: ClosedPurchase?
+        ) {
+            self.facts = facts
+            self.state = state
+            self.stacked = stacked
+            self.closed = closed
+        }
     }
 
     init(_ fold: BatchFold, _ projection: Projection) {
         self.projection = projection
         touched = fold.touched
-        purchases.reserveCapacity(touched.count)
-        for state in fold.states {
-            for bundleID in state.purchases.keys {
-                let key = state.scope.purchase(bundleID)
-                guard touched[key] != nil else { continue }
-                purchases[key] = subject(key, state)
-            }
+        var touchedPurchases: [PurchaseKey: Subject] = [:]
+        touchedPurchases.reserveCapacity(touched.count)
+        fold.forEachPurchase { [touched] state, index in
+            let key = state.scope.purchase(state.purchases[index].bundleID)
+            guard touched[key] != nil else { return }
+            touchedPurchases[key] = Self.subject(key, state, projection)
         }
+        purchases = touchedPurchases
         count()
     }
 
@@ -42,7 +56,11 @@ struct BatchProjector {
         purchases.values.contains { !$0.stacked.isEmpty || !$0.state.stacked.isEmpty }
     }
 
-    private func subject(_ key: PurchaseKey, _ state: ScopeState) -> Subject {
+    private static func subject(
+        _ key: PurchaseKey,
+        _ state: borrowing ScopeState,
+        _ projection: Projection
+    ) -> Subject {
         let purchase = state[key.bundleID]
         let facts = state.facts(of: key.bundleID)
         return Subject(
@@ -202,12 +220,12 @@ extension BatchProjector {
         var fold = BatchFold(scopes: scopes)
         fold.add(reading, try await connection.run(pipeline))
         for state in fold.states {
-            for bundleID in state.purchases.keys {
-                let key = state.scope.purchase(bundleID)
+            for purchase in state.purchases {
+                let key = state.scope.purchase(purchase.bundleID)
                 if own[key] != nil {
-                    purchases[key]?.state.rows = state[bundleID].rows
+                    purchases[key]?.state.rows = purchase.state.rows
                 } else if keys.contains(key) {
-                    neighbours[key] = subject(key, state)
+                    neighbours[key] = Self.subject(key, state, projection)
                 }
             }
         }

@@ -45,9 +45,9 @@ extension ScopeState {
     /// More of what is known now, closed; nil where it is not worth it, or not safe.
     func newlyClosed(_ facts: PurchaseFacts, of bundleID: String) -> ClosedPurchase? {
         guard facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
-            let purchase = purchases[bundleID], purchase.trusts.count == 1,
-            let trust = purchase.trusts.first,
-            purchase.transactions.allSatisfy({ $0.track == .jws }),
+            let purchase = purchases.first, purchase.bundleID == bundleID,
+            purchase.state.trusts.count == 1, let trust = purchase.state.trusts.first,
+            purchase.state.transactions.allSatisfy({ $0.track == .jws }),
             let periods = facts.closed(keeping: ClosedPurchase.openMin)
         else { return nil }
         return ClosedPurchase(bundleID: bundleID, trust: trust, periods: periods)

@@ -13,6 +13,8 @@ struct PurchaseState {
     var credits: [LedgerCredit] = []
     var stacked: [StackedPurchase] = []
 
+    private static let transactionsExpected = 4
+
     var trusts: Set<Trust> {
         var trusts: Set<Trust> = []
         for fact in transactions {
@@ -43,6 +45,11 @@ struct PurchaseState {
             return verdict
         }
         guard let position else {
+            if transactions.isEmpty {
+                // A subscription's transactions come by several, and each is large to move.
+                transactions.reserveCapacity(Self.transactionsExpected)
+                changed.reserveCapacity(Self.transactionsExpected)
+            }
             changed.append(transactions.count)
             transactions.append(fact)
             return verdict

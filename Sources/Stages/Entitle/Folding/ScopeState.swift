@@ -5,8 +5,8 @@ import Store
 /// What is known of one scope: what the tables held, and what the batch has added to it.
 struct ScopeState {
     let scope: PurchaseScope
-    /// By app; one in practice.
-    private(set) var purchases: [String: PurchaseState] = [:]
+    /// One of each app; one in practice, so that they are searched and not looked up.
+    private(set) var purchases: [(bundleID: String, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
     private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
     /// What older transactions add up to that are not in `purchases`.
@@ -19,10 +19,25 @@ struct ScopeState {
         self.scope = scope
     }
 
+    /// What is known of an app's purchase: nothing where the scope has none of it yet.
     subscript(bundleID: String) -> PurchaseState {
-        get { purchases[bundleID] ?? PurchaseState() }
-        set { purchases[bundleID] = newValue }
-        _modify { yield &purchases[bundleID, default: PurchaseState()] }
+        get {
+            index(of: bundleID).map { purchases[$0].state } ?? PurchaseState()
+        }
+        _modify {
+            let index = index(of: bundleID) ?? purchases.count
+            if index == purchases.count {
+                purchases.append((bundleID, PurchaseState()))
+            }
+            yield &purchases[index].state
+        }
+    }
+
+    private func index(of bundleID: String) -> Int? {
+        for index in purchases.indices where purchases[index].bundleID == bundleID {
+            return index
+        }
+        return nil
     }
 
     mutating func add(_ row: ClosedPeriodTable.Row) {
@@ -64,7 +79,7 @@ struct ScopeState {
 
     /// The apps whose purchases a renewal info of this trust joins.
     func bundleIDs(joinedBy key: RenewalKey) -> [String] {
-        purchases.filter { $0.value.trusts.contains(key.trust) }.map(\.key)
+        purchases.filter { $0.state.trusts.contains(key.trust) }.map(\.bundleID)
     }
 
     /// All that the rows of a purchase follow from.
