@@ -2,8 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 
-/// The members of a head in the order in which a stage writes them, at a third of what a document
-/// costs.
+/// The members of a head in the order in which a stage writes them, read without a document.
 ///
 /// Anything that it does not expect ends the reading with an error that says nothing: the head is
 /// then read as a document, by `HeadReader`, which finds out what it is. So a later version's new

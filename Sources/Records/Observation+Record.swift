@@ -111,7 +111,7 @@ extension Observation {
         }
     }
 
-    /// Reads a value whose head is as stages mostly write it, at a third of the cost.
+    /// Reads a value whose head is as stages mostly write it, which costs less than any other.
     ///
     /// - Throws: an error that says nothing wherever the head is any other; it may be good.
     package init(inOrder value: [UInt8], payloadsFrom headBytes: Int) throws(ObservationError) {
