@@ -87,13 +87,11 @@ struct HeadCursor: HeadMembers {
         }
     }
 
-    /// Read by `HeadReader` alone: they are rare, and have a form of their own.
+    /// Not passed, so that where there are any the object does not end: they are rare, and have a
+    /// form of their own, which `HeadReader` reads.
     mutating func optionalItems(
         _ name: StaticString
-    ) throws(ObservationError) -> [CommerceItem]? {
-        guard !text.pass(name: name) else { throw Self.unexpected }
-        return nil
-    }
+    ) throws(ObservationError) -> [CommerceItem]? { nil }
 
     func missing(_ member: StaticString) -> ObservationError { Self.unexpected }
 }

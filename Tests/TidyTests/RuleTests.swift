@@ -23,7 +23,11 @@ struct RuleTests {
         let verifier = ["Sources/AppStore/", "Sources/OpenSSL/", "Sources/JSON/"]
         let mutations = try Mutation.all()
         let names = Set(mutations.map(\.name))
-        let ofVerifier = mutations.filter { verifier.contains(where: $0.path.hasPrefix) }
+        // It reads the heads that stages have written, and nothing that a body holds.
+        let cursor = "Sources/JSON/JSONCursor.swift"
+        let ofVerifier = mutations.filter { mutation in
+            verifier.contains(where: mutation.path.hasPrefix) && mutation.path != cursor
+        }
         let named = Rule.all.flatMap(\.checks)
         #expect(ofVerifier.count > 150)
         #expect(Set(ofVerifier.map(\.name)).subtracting(named) == [], "no rule names them")
