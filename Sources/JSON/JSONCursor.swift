@@ -86,7 +86,10 @@ extension JSONCursor {
         return true
     }
 
-    /// As `JSONValue.int64`; nil also for what is written otherwise than as digits.
+    /// As `JSONValue.int64`; nil also where no digit stands.
+    ///
+    /// Of a number that goes on, with a fraction or more digits, only the beginning is passed:
+    /// behind it no member stands, so that nothing more is passed.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0
         var index = position
@@ -97,7 +100,7 @@ extension JSONCursor {
             number = number &* 10 &+ Int64(digit)
             index += 1
         }
-        // JSON has no leading zeros. A longer number ends where no member does.
+        // JSON has no leading zeros.
         guard index > position, index == position + 1 || bytes[position] != UInt8(ascii: "0")
         else { return nil }
         position = index
@@ -113,6 +116,8 @@ extension JSONCursor {
     }
 
     /// What `body` makes of a string's content; nil as for `string()`.
+    ///
+    /// What `body` makes nothing of is passed all the same.
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))

@@ -14,9 +14,6 @@ package struct JSONObjectReader: Sendable {
     private let storage: JSONStorage
     private let first: Int
     private let end: Int
-    /// One bit for each kind of name that the object has, so that most of those that it has not are
-    /// known without a search.
-    private let filter: UInt64
     private var next: Int
 
     /// Nil where the value is no object.
@@ -26,35 +23,12 @@ package struct JSONObjectReader: Sendable {
         first = value.index + 1
         end = Int(value.node.next)
         next = first
-        filter = Self.filter(of: storage, from: first, to: end)
-    }
-
-    private static func filter(of storage: JSONStorage, from first: Int, to end: Int) -> UInt64 {
-        var filter: UInt64 = 0
-        var key = first
-        while key < end {
-            let node = storage.nodes[key]
-            // An escaped name may be any.
-            guard !node.hasEscapes else { return .max }
-            let content = node.content
-            let initial = content.isEmpty ? 0 : storage.bytes[content.lowerBound]
-            filter |= filterBit(count: content.count, initial: initial)
-            key = Int(storage.nodes[key + 1].next)
-        }
-        return filter
-    }
-
-    private static func filterBit(count: Int, initial: UInt8) -> UInt64 {
-        1 << ((UInt64(truncatingIfNeeded: count) &* 5 &+ UInt64(initial)) & 63)
     }
 
     /// The index of a member's value; nil where there is none.
     package mutating func index(of name: StaticString) -> Index? {
         let expected = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        let bit = Self.filterBit(count: expected.count, initial: expected.first ?? 0)
-        guard filter & bit != 0,
-            let key = key(expected, next, end) ?? key(expected, first, next)
-        else { return nil }
+        guard let key = key(expected, next, end) ?? key(expected, first, next) else { return nil }
         next = Int(storage.nodes[key + 1].next)
         return Index(node: key + 1)
     }

@@ -108,8 +108,8 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
         var arrays = types.map { PostgresArray(of: $0) }
         var isFirst = true
-        for index in rows.indices {
-            append(rows[index], &arrays, 0)
+        for row in rows.indices {
+            append(rows[row], &arrays, 0)
             guard isFirst else { continue }
             isFirst = false
             // The others are about as large as the first.
