@@ -8,18 +8,15 @@
 /// member that stands twice, or is unknown, is one at which it stands still.
 package struct JSONCursor: Sendable {
     private let bytes: [UInt8]
+    /// What was passed ends here.
+    package private(set) var position = 0
     private let end: Int
-    private var position = 0
 
-    /// - Parameter end: where the text ends, of which more bytes may follow.
-    package init(_ bytes: [UInt8], upTo end: Int) {
-        precondition(end <= bytes.count, "the text ends within its bytes")
+    /// - Parameter bytes: of which the object need not be all.
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        self.end = end
+        end = bytes.count
     }
-
-    /// Whether everything was passed.
-    package var isAtEnd: Bool { position == end }
 
     package mutating func passOpeningBrace() -> Bool { pass(UInt8(ascii: "{")) }
 
@@ -142,7 +139,7 @@ extension JSONCursor {
     private mutating func passString() -> Range<Int>? {
         guard position < end, bytes[position] == UInt8(ascii: "\"") else { return nil }
         let start = position + 1
-        let close = JSONParser.endOfPlainText(bytes.span.extracting(..<end), from: start)
+        let close = JSONParser.endOfPlainText(bytes.span, from: start)
         guard close < end, bytes[close] == UInt8(ascii: "\"") else { return nil }
         position = close + 1
         return start..<close

@@ -19,18 +19,19 @@ package struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 
-    /// Reads an object of which more members follow, without a copy of it.
+    /// Reads the members of an object that stand before this one, and looks at nothing behind.
     ///
-    /// - Parameter end: where the members end that are read; the comma behind them, or the closing
-    ///   brace, is not looked at. The root's `range` ends there too.
-    /// - Throws: as for a whole document, and where that is not the end of an object's member.
+    /// - Parameter member: its name, which is found only as `JSONWriter` writes it, with no space
+    ///   before or behind it, and where it is not the first. The root's `range` ends before its
+    ///   comma; where it is not found, everything is read.
+    /// - Throws: as for a whole document.
     package init(
-        parsingObjectBegunIn bytes: [UInt8],
-        upTo end: Int,
+        parsing bytes: [UInt8],
+        upToMember member: StaticString,
         limits: JSONLimits = .standard
     ) throws(JSONError) {
-        var parser = JSONParser(limits: limits, policy: .strict, readsBegunObject: true)
-        try parser.parse(bytes.span.extracting(..<end))
+        var parser = JSONParser(limits: limits, policy: .strict, lastMember: member)
+        try parser.parse(bytes.span)
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 

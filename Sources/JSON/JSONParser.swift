@@ -23,16 +23,16 @@ struct JSONParser {
 
     let limits: JSONLimits
     let policy: JSONPolicy
-    /// Whether the input ends behind a member of the outermost object, and not behind that.
-    let readsBegunObject: Bool
+    /// The member of the outermost object before whose comma the reading ends.
+    let lastMember: StaticString?
     var nodes: [JSONNode] = []
     var open: [OpenContainer] = []
     var position = 0
 
-    init(limits: JSONLimits, policy: JSONPolicy, readsBegunObject: Bool = false) {
+    init(limits: JSONLimits, policy: JSONPolicy, lastMember: StaticString? = nil) {
         self.limits = limits
         self.policy = policy
-        self.readsBegunObject = readsBegunObject
+        self.lastMember = lastMember
     }
 
     mutating func parse(_ input: Span<UInt8>) throws(JSONError) {
@@ -44,10 +44,11 @@ struct JSONParser {
         while true {
             skipWhitespace(input)
             guard position < input.count else {
-                if readsBegunObject {
-                    expected = try closeBegunObject(input, expected)
-                }
                 guard expected == .end else { throw fault(.unexpectedEnd) }
+                return
+            }
+            if let lastMember, open.count == 1, isBefore(lastMember, input, expected) {
+                _ = try close(input)
                 return
             }
             expected = try step(input, expected)
@@ -141,16 +142,19 @@ struct JSONParser {
         position += 1
     }
 
-    /// Closes the innermost container at the input's end, as if a closing brace stood there.
-    private mutating func closeBegunObject(
+    /// Whether the comma and the name of this member of an object stand next.
+    private func isBefore(
+        _ member: StaticString,
         _ input: Span<UInt8>,
         _ expected: Expectation
-    ) throws(JSONError) -> Expectation {
-        guard expected != .end else { throw fault(.trailingBytes) }
-        guard
-            expected == .keyOrEnd || (expected == .commaOrEnd && open[open.count - 1].isObject)
-        else { throw fault(.unexpectedByte) }
-        return try close(input)
+    ) -> Bool {
+        guard expected == .commaOrEnd, open[open.count - 1].isObject else { return false }
+        let name = position + 2
+        let end = name + member.utf8CodeUnitCount
+        return end + 1 < input.count
+            && input[position] == UInt8(ascii: ",") && input[position + 1] == UInt8(ascii: "\"")
+            && (name..<end).allSatisfy { input[$0] == member.utf8Start[$0 - name] }
+            && input[end] == UInt8(ascii: "\"") && input[end + 1] == UInt8(ascii: ":")
     }
 
     /// Passes the bracket that closes the innermost container.

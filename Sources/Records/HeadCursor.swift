@@ -12,17 +12,17 @@ import JSON
 struct HeadCursor: HeadMembers {
     private var text: JSONCursor
 
-    init(_ value: [UInt8], upTo end: Int) throws(ObservationError) {
-        text = JSONCursor(value, upTo: end)
+    init(_ value: [UInt8]) throws(ObservationError) {
+        text = JSONCursor(value)
         guard text.passOpeningBrace() else { throw Self.unexpected }
     }
 
     private static let unexpected = ObservationError.member("")
 
-    /// - Throws: where members are left that nobody has asked for.
-    func finish() throws(ObservationError) {
-        guard text.isAtEnd else { throw Self.unexpected }
-    }
+    var passedBytes: Int? { text.position }
+
+    /// Where the next member stands, be it one that nobody has asked for.
+    var end: Int { text.position }
 
     mutating func optionalObject<Value>(
         _ name: StaticString,

@@ -42,6 +42,12 @@ protocol HeadMembers: Sendable {
         likely other: String
     ) throws(ObservationError) -> String
 
+    /// Where the members that were asked for so far end; nil where others may stand among them.
+    var passedBytes: Int? { get }
+
+    /// Where the payloads lie once all members were asked for, if the text is an observation.
+    var end: Int { get }
+
     /// That the member is missing, or malformed.
     func missing(_ member: StaticString) -> ObservationError
 }

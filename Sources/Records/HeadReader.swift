@@ -9,6 +9,8 @@ import OpenSSL
 /// fault names the member.
 struct HeadReader: HeadMembers {
     private var members: JSONObjectReader
+    var passedBytes: Int? { nil }
+    let end: Int
     /// Where the object stands in the head: at most two names, put together for a fault alone.
     private let path: (outer: StaticString?, name: StaticString?)
 
@@ -18,6 +20,7 @@ struct HeadReader: HeadMembers {
     ) throws(ObservationError) {
         guard let members = JSONObjectReader(value) else { throw .member("") }
         self.members = members
+        end = value.range.upperBound
         self.path = path
     }
 

@@ -28,7 +28,7 @@ package struct EncodedObservation: Sendable {
             topic: topic,
             key: observation.partitionKey,
             value: value,
-            headers: headers + [.head(head.count)]
+            headers: headers
         )
     }
 }
@@ -78,6 +78,10 @@ extension Observation {
             writer.key("owner")
             owner.write(to: &writer)
         }
+        if let input {
+            writer.key("input")
+            input.write(to: &writer)
+        }
         writer.endObject()
         var head = writer.takeBytes()
         head.removeLast()
@@ -96,50 +100,59 @@ extension Observation {
     ///
     /// - Throws: `ObservationError`, whose detail holds none of the record's content.
     package init(_ record: ConsumerRecord) throws(ObservationError) {
-        try self.init(value: record.value, headers: record.headers)
+        try self.init(value: record.value)
     }
 
-    package init(value: [UInt8]?, headers: [KafkaHeader]) throws(ObservationError) {
+    package init(value: [UInt8]?) throws(ObservationError) {
         guard let value, !value.isEmpty else { throw .noValue }
-        guard let headBytes = headers.headBytes, headBytes < value.count else {
-            throw .headLength
-        }
         do {
-            try self.init(inOrder: value, payloadsFrom: headBytes)
+            try self.init(inOrder: value)
         } catch {
-            try self.init(parsing: value, payloadsFrom: headBytes)
+            try self.init(parsing: value)
         }
     }
 
     /// Reads a value whose head is as stages mostly write it, which costs less than any other.
     ///
     /// - Throws: an error that says nothing wherever the head is any other; it may be good.
-    package init(inOrder value: [UInt8], payloadsFrom headBytes: Int) throws(ObservationError) {
-        var head = try HeadCursor(value, upTo: headBytes)
-        try self.init(reading: &head, value, payloadsFrom: headBytes)
-        try head.finish()
+    package init(inOrder value: [UInt8]) throws(ObservationError) {
+        var head = try HeadCursor(value)
+        try self.init(reading: &head, value)
     }
 
     /// Reads a value whose head is a JSON object of any form.
-    package init(parsing value: [UInt8], payloadsFrom headBytes: Int) throws(ObservationError) {
+    package init(parsing value: [UInt8]) throws(ObservationError) {
         let document: JSONDocument
         do {
-            document = try JSONDocument(parsingObjectBegunIn: value, upTo: headBytes)
+            document = try JSONDocument(parsing: value, upToMember: ObservationPayloads.member)
         } catch {
             throw .notJSON(error)
         }
         var head = try HeadReader(document.root)
-        try self.init(reading: &head, value, payloadsFrom: headBytes)
+        try self.init(reading: &head, value)
     }
 }
 
 extension ConsumerRecord {
-    /// The observation that the record holds, marked as a duplicate: only the head becomes another.
+    /// The observation that the record holds, made of this record.
     ///
-    /// - Throws: where it holds none.
-    package func marked(for topic: String) throws(ObservationError) -> ProducerRecord {
-        let observation = try Observation(self)
-        return try changed(for: topic, adds: !observation.isDuplicate) { writer in
+    /// - Parameter inputRange: that of the observation, as it was read; nil has it written anew.
+    /// - Throws: where it is nil and the record holds no observation, as for all that follow.
+    package func forwarded(
+        to topic: String,
+        _ inputRange: Range<Int>?
+    ) throws(ObservationError) -> ProducerRecord {
+        try changed(for: topic, inputRange) { _ in
+        } or: { _ in
+        }
+    }
+
+    /// The observation that the record holds, marked as a duplicate.
+    package func marked(
+        for topic: String,
+        _ inputRange: Range<Int>?
+    ) throws(ObservationError) -> ProducerRecord {
+        try changed(for: topic, inputRange) { writer in
             writer.key("isDuplicate")
             writer.bool(true)
         } or: { observation in
@@ -147,16 +160,13 @@ extension ConsumerRecord {
         }
     }
 
-    /// The observation that the record holds, with its owner: only the head becomes another.
-    ///
-    /// - Parameter isOwned: whether its head names an owner already, whose place the other takes.
-    /// - Throws: where such a record holds no observation.
+    /// The observation that the record holds, with its owner.
     package func owned(
         by owner: ObservedOwner,
         for topic: String,
-        isOwned: Bool
+        _ inputRange: Range<Int>?
     ) throws(ObservationError) -> ProducerRecord {
-        try changed(for: topic, adds: !isOwned) { writer in
+        try changed(for: topic, inputRange) { writer in
             writer.key("owner")
             owner.write(to: &writer)
         } or: { observation in
@@ -165,77 +175,35 @@ extension ConsumerRecord {
     }
 
     /// - Parameters:
-    ///   - adds: whether the head lacks the member, so that it is added without reading the head.
+    ///   - inputRange: what is replaced by what `write` writes and the input.
     ///   - change: what makes it the same of an observation that is written anew.
     private func changed(
         for topic: String,
-        adds: Bool,
+        _ inputRange: Range<Int>?,
         _ write: (inout JSONWriter) -> Void,
         or change: (inout Observation) -> Void
     ) throws(ObservationError) -> ProducerRecord {
-        if adds, let record = adding(to: topic, write) { return record }
-        var observation = try Observation(self)
-        change(&observation)
-        return observation.record(for: topic, headers: headersBesideHead)
-    }
-}
-
-extension ConsumerRecord {
-    fileprivate var headersBesideHead: [KafkaHeader] {
-        headers.filter { $0.nameBytes != RecordHeader.head }
-    }
-
-    /// The observation with one more member at the end of its head; nil where there is no head.
-    fileprivate func adding(
-        to topic: String,
-        _ write: (inout JSONWriter) -> Void
-    ) -> ProducerRecord? {
-        guard let headBytes = headers.headBytes, let former = value else { return nil }
+        let input = InputPosition(self)
+        guard let former = value, let inputRange else {
+            var observation = try Observation(self)
+            change(&observation)
+            observation.input = input
+            return observation.record(for: topic, headers: headers)
+        }
         var head: [UInt8] = []
         head.reserveCapacity(former.count + Self.memberBytesExpected)
-        head.append(contentsOf: former[..<headBytes])
+        head.append(contentsOf: former[..<inputRange.lowerBound])
         var writer = JSONWriter(continuing: consume head)
         write(&writer)
+        writer.key("input")
+        input.write(to: &writer)
         var value = writer.takeBytes()
-        var headers = headers
-        headers.set(.head(value.count))
-        value.append(contentsOf: former[headBytes...])
+        value.append(contentsOf: former[inputRange.upperBound...])
         return ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
 
-    /// An owner takes that much: a user ID and the name of a rule.
-    private static let memberBytesExpected = 128
-}
-
-extension KafkaHeader {
-    fileprivate static func head(_ bytes: Int) -> KafkaHeader {
-        var digits: [UInt8] = []
-        DecimalDigits.append(UInt64(bytes), to: &digits)
-        return KafkaHeader(nameBytes: RecordHeader.head, value: digits)
-    }
-}
-
-extension [KafkaHeader] {
-    /// How long the head is; nil where not exactly one header says it, in decimal digits.
-    fileprivate var headBytes: Int? {
-        var found: [UInt8]?
-        for index in indices where self[index].nameBytes == RecordHeader.head {
-            guard found == nil, let value = self[index].value else { return nil }
-            found = value
-        }
-        guard let digits = found, (1...Self.headDigitsMax).contains(digits.count) else {
-            return nil
-        }
-        var bytes = 0
-        for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-            bytes = bytes * 10 + Int(digit - UInt8(ascii: "0"))
-        }
-        return bytes
-    }
-
-    /// More than any record has bytes.
-    private static var headDigitsMax: Int { 9 }
+    /// An owner takes that much, with a user ID, the name of a rule and the input.
+    private static let memberBytesExpected = 192
 }
 
 extension Observation {

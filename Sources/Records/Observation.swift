@@ -33,6 +33,14 @@ package struct Observation: Sendable {
     package var isDuplicate: Bool
     /// Set from `link-worker` on.
     package var owner: ObservedOwner?
+    /// Which record a later stage than `verify-worker` has made it of.
+    package var input: InputPosition?
+    /// Where `input`, the head's last member, stands or could stand in the value that this was read
+    /// from, with its comma.
+    ///
+    /// Nil where it was not read, where the head is of another form, and where it has a member
+    /// already that a stage adds before `input`.
+    package let inputRange: Range<Int>?
 
     /// What the verifier has accepted.
     ///
@@ -63,6 +71,7 @@ package struct Observation: Sendable {
         self.ingestUserID = ingestUserID
         relinkedPurchase = nil
         isDuplicate = false
+        inputRange = nil
     }
 
     /// What a verified body's item becomes on `verified`.
@@ -95,6 +104,7 @@ package struct Observation: Sendable {
         relinkedPurchase = purchase.originalTransactionID
         isDuplicate = false
         self.owner = owner
+        inputRange = nil
     }
 
     /// Reads a record's head, and finds the payloads behind it.
@@ -102,8 +112,7 @@ package struct Observation: Sendable {
     /// The members are asked for in the order in which `encoded()` writes them.
     init(
         reading head: inout some HeadMembers,
-        _ value: [UInt8],
-        payloadsFrom start: Int
+        _ value: [UInt8]
     ) throws(ObservationError) {
         let version = try head.int("schemaVersion", in: Int64.min...Int64.max)
         guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
@@ -121,11 +130,9 @@ package struct Observation: Sendable {
         guard isUnsigned || verification != nil else { throw head.missing("verification") }
         self.verification = isUnsigned ? nil : verification
         facts = try Self.facts(reading: &head, environment, bundleID, self.verification)
-        payloads = try ObservationPayloads(
-            head.optionalObject("payloadBytes", ObservationPayloads.lengths(reading:)),
-            of: facts,
-            in: value,
-            from: start
+        let payloadBytes = try head.optionalObject(
+            "payloadBytes",
+            ObservationPayloads.lengths(reading:)
         )
         notification = try head.optionalObject(
             "notification",
@@ -137,6 +144,11 @@ package struct Observation: Sendable {
         ingestUserID = try head.optionalIdentifier("ingestUserID")
         isDuplicate = try head.optionalBool("isDuplicate") ?? false
         owner = try head.optionalObject("owner", ObservedOwner.init(reading:))
+        let membersEnd = head.passedBytes
+        input = try head.optionalObject("input", InputPosition.init(reading:))
+        payloads = try ObservationPayloads(payloadBytes, of: facts, in: value, from: head.end)
+        let isOpen = !isDuplicate && owner == nil
+        inputRange = isOpen ? membersEnd.map { $0..<head.end } : nil
     }
 
     private static func facts(

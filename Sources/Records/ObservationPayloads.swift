@@ -15,6 +15,9 @@ package struct ObservationPayloads: Sendable {
 
     private typealias Ranges = InlineArray<4, Range<Int>?>
 
+    /// The name of the member that they lie in.
+    static let member: StaticString = "payloads"
+
     package static let none = ObservationPayloads(bytes: [], ranges: Ranges(repeating: nil))
 
     private init(bytes: [UInt8], ranges: Ranges) {
@@ -76,7 +79,7 @@ package struct ObservationPayloads: Sendable {
         value.append(contentsOf: Self.closing)
     }
 
-    private static let opening = Array(#","payloads":{"#.utf8)
+    private static let opening = Array(",\"\(member)\":{".utf8)
     private static let closing = Array("}}".utf8)
 }
 

@@ -33,10 +33,6 @@ package enum RecordHeader {
     package static let traceparent = Array("traceparent".utf8)
     /// The user whom the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
-    /// How many bytes of an observation's value lie before the comma that leads to `payloads`.
-    package static let head = Array("head".utf8)
-    /// Which record an output was made of: see `InputPosition`.
-    package static let input = Array("input".utf8)
     /// By which producers name themselves.
     ///
     /// `ce_source` is that of CloudEvents (Kafka Protocol Binding 1.0.2, section 3.2.3.1).

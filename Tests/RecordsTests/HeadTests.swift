@@ -18,14 +18,12 @@ import Testing
         let examples = try #require(schema.root["examples"]).elements
         for example in examples {
             let value = Self.compact(example)
-            let head = try #require(Self.headBytes(value))
-            let header = KafkaHeader(name: "head", text: "\(head)")
-            let read = try Observation(value: value, headers: [header])
+            let read = try Observation(value: value)
             let remade = read.relinkedPurchase == nil ? try read.with { _ in } : read
             let record = remade.record(for: topic)
             let written = String(decoding: record.value ?? [], as: UTF8.self)
             #expect(written == String(decoding: value, as: UTF8.self))
-            #expect(record.headers == [header])
+            #expect(record.headers.isEmpty)
         }
     }
 
@@ -35,19 +33,26 @@ import Testing
     ) throws {
         for sent in try Scenario.load(name).observations {
             let record = sent.record(for: "verified")
-            let read = try Observation(value: record.value, headers: record.headers)
+            let read = try Observation(value: record.value)
             #expect(read.facts == sent.facts)
             #expect(try read.with { _ in }.facts == read.facts)
             #expect(read.record(for: "verified") == record)
         }
     }
 
-    @Test(arguments: [1, 10, 1_000])
-    func `no stage looks at a payload, so that its size costs nothing`(factor: Int) throws {
-        let sent = try ObservationTests.observation().record(for: "verified")
-        let text = try #require(sent.headers.first { $0.name == "head" }?.value)
-        let headBytes = try #require(Int(String(decoding: text, as: UTF8.self)))
+    @Test(arguments: [1, 10, 1_000], [true, false])
+    func `no stage looks at a payload, so that its size costs nothing`(
+        factor: Int,
+        isUsual: Bool
+    ) throws {
+        var observation = try ObservationTests.observation()
+        if isUsual {
+            observation.claims.offerID = "spring"
+            observation.ingestUserID = "zoe"
+        }
+        let sent = observation.record(for: "verified")
         let value = try #require(sent.value)
+        let headBytes = try #require(value.headBytes)
         // What is no JSON at all, of a length that the head names.
         let payload = ObservationTests.transaction.utf8.count
         let noise = [UInt8](repeating: 0xFF, count: payload * factor)
@@ -57,17 +62,18 @@ import Testing
             topicPartition: TopicPartition(topic: "verified", partition: 0),
             offset: 0,
             key: sent.key,
-            value: Array("\(head),\"payloads\":{\"transaction\":".utf8) + noise + Array("}}".utf8),
-            headers: [KafkaHeader(name: "head", text: "\(head.utf8.count)")]
+            value: Array("\(head),\"payloads\":{\"transaction\":".utf8) + noise + Array("}}".utf8)
         )
         let read = try Observation(record)
+        #expect((read.inputRange != nil) == isUsual)
         #expect(read.facts == (try ObservationTests.observation().facts))
         let owner = ObservedOwner(userID: "anna", rule: "account_token")
         for written in [
-            try record.marked(for: "unique"),
-            try record.owned(by: owner, for: "linked", isOwned: false),
+            try record.forwarded(to: "unique", read.inputRange),
+            try record.marked(for: "unique", read.inputRange),
+            try record.owned(by: owner, for: "linked", read.inputRange),
         ] {
-            let again = try Observation(value: written.value, headers: written.headers)
+            let again = try Observation(value: written.value)
             #expect(again.payloads[.transaction].map { Array($0) } == noise)
         }
     }
@@ -98,9 +104,11 @@ import Testing
             writer.raw(value.rawBytes)
         }
     }
+}
 
-    private static func headBytes(_ value: [UInt8]) -> Int? {
-        let opening = Array(#","payloads":"#.utf8)
-        return value.indices.last { value[$0...].starts(with: opening) }
+extension [UInt8] {
+    /// How many bytes of an observation stand before the comma that leads to its payloads.
+    var headBytes: Int? {
+        indices.last { self[$0...].starts(with: #","payloads":{"#.utf8) }
     }
 }

@@ -8,25 +8,25 @@ import TestSupport
 
 /// What no stage has written is a fault of the record: said in our own words, never a crash.
 @Suite struct MalformedObservationTests {
-    private static let written = Result {
-        try ObservationTests.observation(
-            renewalInfo: ObservationTests.renewalInfo,
-            receipt: ObservationTests.receipt
-        ).record(for: "verified")
+    private static var observation: Observation {
+        get throws {
+            try ObservationTests.observation(
+                renewalInfo: ObservationTests.renewalInfo,
+                receipt: ObservationTests.receipt
+            )
+        }
     }
-
-    private static func head(_ text: String) -> KafkaHeader {
-        KafkaHeader(name: "head", text: text)
-    }
+    private static let written = Result { try observation.record(for: "verified") }
 
     /// A head alone, with no payloads behind it.
-    private static func value(_ head: String) -> ([UInt8], [KafkaHeader]) {
-        (Array("\(head),\"payloads\":{}}".utf8), [self.head("\(head.utf8.count)")])
+    private static func value(_ head: String) -> [UInt8] {
+        Array("\(head),\"payloads\":{}}".utf8)
     }
 
     @Test(arguments: [
         ("[", ObservationError.notJSON(JSONError(code: .unexpectedByte, offset: 1))),
-        ("{", .member("schemaVersion")),
+        ("{", .notJSON(JSONError(code: .unexpectedByte, offset: 1))),
+        (#"{"a":1"#, .member("schemaVersion")),
         (#"{"schemaVersion":2"#, .schemaVersion(2)),
         (#"{"schemaVersion":1"#, .member("source")),
         (#"{"schemaVersion":1,"source":{"partition":0}"#, .member("source.topic")),
@@ -43,46 +43,35 @@ import TestSupport
         head: String,
         expected: ObservationError
     ) {
-        let (value, headers) = Self.value(head)
-        #expect(throws: expected) { try Observation(value: value, headers: headers) }
+        #expect(throws: expected) { try Observation(value: Self.value(head)) }
     }
 
     @Test func `no value is refused, empty or null`() {
-        #expect(throws: ObservationError.noValue) { try Observation(value: nil, headers: []) }
+        #expect(throws: ObservationError.noValue) { try Observation(value: nil) }
         #expect(throws: ObservationError.noValue) {
-            try Observation(value: [], headers: [Self.head("0")])
+            try Observation(value: [])
         }
     }
 
-    @Test func `a header that says no length is refused`() throws {
-        let record = try Self.written.get()
-        let value = try #require(record.value)
-        let good = try #require(record.headers.first { $0.name == "head" })
-        let headers: [[KafkaHeader]] = [
-            [], [good, good], [KafkaHeader(name: "head", value: nil)], [Self.head("")],
-            [Self.head("-1")], [Self.head("+1")], [Self.head("1.0")], [Self.head("0x10")],
-            [Self.head(" 12")], [Self.head("\(value.count)")], [Self.head("999999999")],
-            [Self.head("99999999999999999999999999")], [Self.head(String(Int.max))],
-            [Self.head("twelve")], [KafkaHeader(name: "head", value: [0xFF, 0x00])],
-        ]
-        for headers in headers {
-            #expect(throws: ObservationError.headLength) {
-                try Observation(value: value, headers: headers)
-            }
-        }
+    @Test(arguments: [
+        #","payloads" :{"#, #", "payloads":{"#, #","payload":{"#, #","Payloads":{"#,
+        #","payloads":["#, #"}"payloads":{"#, #",,"payloads":{"#, #","payloads":{},"payloads":{"#,
+        #","later":1,"payload":{"#,
+    ])
+    func `payloads that no stage has written so are not found`(opening: String) throws {
+        let value = try #require(Self.written.get().value)
+        let text = String(decoding: value, as: UTF8.self)
+        let changed = text.replacing(#","payloads":{"#, with: opening)
+        #expect(changed != text)
+        #expect(throws: ObservationError.self) { try Observation(value: Array(changed.utf8)) }
     }
 
-    @Test func `no other length reads the record, wherever it points`() throws {
-        let record = try Self.written.get()
-        let value = try #require(record.value)
-        let good = try #require(record.headers.first { $0.name == "head" })
-        for length in 0..<value.count {
-            let header = Self.head("\(length)")
-            guard header != good else { continue }
-            #expect(throws: ObservationError.self) {
-                try Observation(value: value, headers: [header])
-            }
-        }
+    @Test func `a head that looks like the payloads' beginning is read to its own end`() throws {
+        var sent = try Self.observation
+        sent.ingestUserID = #"zo","payloads":{"transaction":{"#
+        let read = try Observation(value: sent.record(for: "verified").value)
+        #expect(read.ingestUserID == sent.ingestUserID)
+        #expect(read.record(for: "verified") == sent.record(for: "verified"))
     }
 
     @Test func `every truncation is refused, and everything that follows`() throws {
@@ -90,27 +79,23 @@ import TestSupport
         let value = try #require(record.value)
         for length in 0..<value.count {
             #expect(throws: ObservationError.self) {
-                try Observation(value: Array(value[..<length]), headers: record.headers)
+                try Observation(value: Array(value[..<length]))
             }
         }
         #expect(throws: ObservationError.payloads) {
-            try Observation(value: value + [0x20], headers: record.headers)
+            try Observation(value: value + [0x20])
         }
     }
 
-    /// The head's text with something else in it, and its length.
-    private static func changed(
-        _ change: (inout String) -> Void
-    ) throws -> ([UInt8], [KafkaHeader]) {
-        let record = try written.get()
-        let value = try #require(record.value)
-        let text = try #require(record.headers.first { $0.name == "head" }?.value)
-        let length = try #require(Int(String(decoding: text, as: UTF8.self)))
+    /// The value with something else in its head.
+    private static func changed(_ change: (inout String) -> Void) throws -> [UInt8] {
+        let value = try #require(written.get().value)
+        let length = try #require(value.headBytes)
         var head = String(decoding: value[..<length], as: UTF8.self)
         let before = head
         change(&head)
         #expect(head != before, "nothing was changed")
-        return (Array(head.utf8) + value[length...], [self.head("\(head.utf8.count)")])
+        return Array(head.utf8) + value[length...]
     }
 
     @Test(arguments: [
@@ -121,7 +106,7 @@ import TestSupport
     ])
     func `lengths that do not add up are refused`(former: String, other: String) throws {
         let count = ObservationTests.transaction.utf8.count
-        let (value, headers) = try Self.changed { head in
+        let value = try Self.changed { head in
             head = head.replacing(
                 former.replacing("147", with: "\(count)"),
                 with: other.replacing("146", with: "\(count - 1)")
@@ -129,7 +114,7 @@ import TestSupport
             )
         }
         #expect(throws: ObservationError.payloads) {
-            try Observation(value: value, headers: headers)
+            try Observation(value: value)
         }
     }
 
@@ -165,19 +150,19 @@ import TestSupport
         other: String,
         path: String
     ) throws {
-        let (value, headers) = try Self.changed { $0 = $0.replacing(former, with: other) }
+        let value = try Self.changed { $0 = $0.replacing(former, with: other) }
         #expect(throws: ObservationError.member(path)) {
-            try Observation(value: value, headers: headers)
+            try Observation(value: value)
         }
     }
 
     @Test func `of a newer version nothing is read but the version`() throws {
-        let (value, headers) = try Self.changed { head in
+        let value = try Self.changed { head in
             head = head.replacing(#""schemaVersion":1"#, with: #""schemaVersion":2"#)
                 .replacing(#""facts""#, with: #""findings""#)
         }
         let error = #expect(throws: ObservationError.self) {
-            try Observation(value: value, headers: headers)
+            try Observation(value: value)
         }
         #expect(error?.newerVersion == 2)
     }
@@ -189,7 +174,7 @@ import TestSupport
             for byte in [UInt8(ascii: "0"), UInt8(ascii: "9"), UInt8(ascii: "\""), 0x7B, 0xFF] {
                 var changed = value
                 changed[index] = byte
-                _ = try? Observation(value: changed, headers: record.headers)
+                _ = try? Observation(value: changed)
             }
         }
     }

@@ -72,7 +72,7 @@ import TestSupport
     static let receipt = #"{"bundleId":"com.example", "opaque":{}}"#
 
     static func read(_ record: ProducerRecord) throws(ObservationError) -> Observation {
-        try Observation(value: record.value, headers: record.headers)
+        try Observation(value: record.value)
     }
 
     @Test func `what is read is what was written`() throws {
@@ -105,7 +105,7 @@ import TestSupport
         #expect(received.payloads[.appTransaction] == nil)
     }
 
-    @Test func `a reader without the header reads one object, the payloads last`() throws {
+    @Test func `another reader reads one object, the payloads last`() throws {
         let record = try Self.observation(renewalInfo: Self.renewalInfo).record(for: "verified")
         let value = try #require(record.value)
         let whole = try JSONDocument(parsing: value).root
@@ -114,11 +114,10 @@ import TestSupport
         #expect(price.rawBytes.elementsEqual("1e200000".utf8))
     }
 
-    @Test func `the header says where the comma stands that leads to the payloads`() throws {
-        let record = try Self.observation().record(for: "verified")
-        let text = try #require(record.headers.last { $0.name == "head" }?.value)
-        let head = try #require(Int(String(decoding: text, as: UTF8.self)))
-        let rest = try #require(record.value?[head...])
+    @Test func `the head ends at the comma that leads to the payloads`() throws {
+        let value = try #require(Self.observation().record(for: "verified").value)
+        let head = try #require(value.headBytes)
+        let rest = value[head...]
         #expect(rest.starts(with: #","payloads":{"transaction":{"#.utf8))
     }
 
@@ -163,37 +162,72 @@ import TestSupport
         #expect(observation.partitionKey == Array(expected.utf8))
     }
 
-    @Test func `a mark and an owner change the head alone`() throws {
-        let sent = try Self.observation().record(
+    /// A head of the usual form gets the member where it ends, and any other is written anew: that
+    /// makes no difference.
+    @Test(arguments: [true, false], [nil, InputPosition(partition: 7, offset: 3, index: 0)])
+    func `what a stage adds to the head changes nothing else`(
+        isUsual: Bool,
+        input: InputPosition?
+    ) throws {
+        var observation = try Self.observation()
+        if isUsual {
+            observation.claims.offerID = "spring"
+            observation.ingestUserID = "zoe"
+        }
+        observation.input = input
+        let sent = observation.record(
             for: "verified",
             headers: [KafkaHeader(name: "traceparent", text: "t")]
         )
-        let record = Self.received(sent)
+        let record = Self.received(sent, at: 12)
         let received = try Observation(record)
+        let range = received.inputRange
+        #expect((range != nil) == isUsual)
         let owner = ObservedOwner(userID: "anna", rule: "account_token")
         for (written, change) in [
-            (try record.marked(for: "unique"), { $0.isDuplicate = true }),
-            (try record.owned(by: owner, for: "linked", isOwned: false), { $0.owner = owner }),
+            (try record.forwarded(to: "unique", range), { _ in }),
+            (try record.marked(for: "unique", range), { $0.isDuplicate = true }),
+            (try record.owned(by: owner, for: "linked", range), { $0.owner = owner }),
         ] as [(ProducerRecord, (inout Observation) -> Void)] {
             var expected = received
             change(&expected)
-            let whole = expected.record(for: written.topic, headers: [sent.headers[0]])
-            #expect(written == whole)
-            #expect(try Self.read(written).facts == received.facts)
+            expected.input = InputPosition(partition: 4, offset: 12, index: 0)
+            #expect(written == expected.record(for: written.topic, headers: sent.headers))
+            let read = try Self.read(written)
+            #expect(read.facts == received.facts)
+            #expect(read.inputPosition == expected.input)
         }
-        // What has one already gets another, and none twice.
-        let other = ObservedOwner(userID: nil, rule: "unlinked")
-        let owned = try Self.received(record.owned(by: owner, for: "linked", isOwned: false))
-        let changed = try owned.owned(by: other, for: "linked", isOwned: true)
-        #expect(try Self.read(changed).owner == other)
-        let marked = try Self.received(record.marked(for: "unique"))
-        #expect(try marked.marked(for: "unique").value == marked.value)
+        // What has such a member already gets another, and none twice.
+        for written in [
+            try record.marked(for: "unique", range),
+            try record.owned(by: owner, for: "linked", range),
+        ] {
+            let again = Self.received(written, at: 13)
+            let range = try Observation(again).inputRange
+            let other = ObservedOwner(userID: nil, rule: "unlinked")
+            let read = try Self.read(again.owned(by: other, for: "linked", range))
+            #expect(read.owner == other && read.inputPosition?.offset == 13)
+            #expect(try Self.read(again.marked(for: "unique", range)).isDuplicate)
+        }
     }
 
-    private static func received(_ sent: ProducerRecord) -> ConsumerRecord {
+    @Test func `what was made of no record has no input, and a body's is its place`() throws {
+        let observation = try Self.observation()
+        let position = InputPosition(partition: 3, offset: 1 << 40, index: 1)
+        #expect(observation.inputPosition == position)
+        let purchase = PurchaseKey(
+            environment: .production,
+            bundleID: "com.example",
+            originalTransactionID: "9"
+        )
+        let nobody = ObservedOwner(userID: nil, rule: "unlinked")
+        #expect(Observation(relinking: purchase, owner: nobody).inputPosition == nil)
+    }
+
+    private static func received(_ sent: ProducerRecord, at offset: Int64) -> ConsumerRecord {
         ConsumerRecord(
-            topicPartition: TopicPartition(topic: sent.topic, partition: 0),
-            offset: 1,
+            topicPartition: TopicPartition(topic: sent.topic, partition: 4),
+            offset: offset,
             key: sent.key,
             value: sent.value,
             headers: sent.headers

@@ -64,7 +64,7 @@ struct EntitleStageConcurrencyTests {
             let verdicts = try await link.process([record])
             try await link.acknowledged([record], verdicts)
             let linked = try verdicts.flatMap(\.outputs).map { output in
-                try Observation(value: output.value, headers: output.headers)
+                try Observation(value: output.value)
             }
             _ = try await worker.process(linked)
         }
@@ -112,7 +112,7 @@ extension Outbox {
         let written = Mutex<[ProducerRecord]>([])
         try await empty { records in written.withLock { $0 += records } }
         return try written.withLock { $0 }.map { record in
-            try Observation(value: record.value, headers: record.headers)
+            try Observation(value: record.value)
         }
     }
 }

@@ -20,8 +20,7 @@ import Worker
         return ConsumerRecord(
             topicPartition: TopicPartition(topic: "storekit.verified", partition: 0),
             offset: offset,
-            value: value,
-            headers: [KafkaHeader(name: "head", text: "\(value.count - 1)")]
+            value: value
         )
     }
 

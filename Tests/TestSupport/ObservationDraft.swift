@@ -47,6 +47,7 @@ extension Observation {
         )
         observation.isDuplicate = isDuplicate
         observation.owner = owner
+        observation.input = input
         return observation
     }
 

@@ -22,7 +22,7 @@ struct ExactCounter {
         _ topic: String,
         by stages: [StageAccount],
         counted: (StageTally) -> Int64,
-        position: (ConsumerRecord) -> (stage: StageDescription, input: InputPosition)?
+        position: (ConsumerRecord) throws -> (stage: StageDescription, input: InputPosition)?
     ) async throws -> [ExactCount] {
         var sets: [StageDescription: [Int32: PositionSet]] = [:]
         for stage in stages {
@@ -34,7 +34,7 @@ struct ExactCounter {
         }
         var repeated: [StageDescription: Int64] = [:]
         let removed = try await reader.visit(topic, deadline: Self.deadline) { record in
-            guard let (stage, input) = position(record),
+            guard let (stage, input) = try position(record),
                 sets[stage]?[input.partition]?.contains(offset: input.offset) == true
             else { return }
             let isNew = try sets[stage]?[input.partition]?.insert(
@@ -71,7 +71,7 @@ extension ExactCounter {
             if stages.count == 1, let stage = stages.first?.stage {
                 flow.exact = try await count(flow.topic, by: stages, counted: { $0.forwarded }) {
                     record in
-                    InputPosition(record).map { (stage, $0) }
+                    try Self.observed(record).map { (stage, $0) }
                 }
             } else {
                 flow.exact = try await count(flow.topic, by: stages, counted: { $0.deadLettered }) {
@@ -82,6 +82,25 @@ extension ExactCounter {
             flows.append(flow)
         }
         return Reconciliation(stages: quick.stages, flows: flows)
+    }
+
+    /// Where the record stands that an observation was made of; nil for one of none, and for what
+    /// no stage has written.
+    ///
+    /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
+    private static func observed(
+        _ record: ConsumerRecord
+    ) throws(CommandError) -> InputPosition? {
+        do {
+            return try Observation(record).inputPosition
+        } catch {
+            guard let version = error.newerVersion else { return nil }
+            throw CommandError(
+                ExitCode.data,
+                "\(RecordPosition(record)) is an observation of version \(version), which this "
+                    + "program cannot read: reconcile with the newest one"
+            )
+        }
     }
 
     /// The stage that refused a record, and where it read it.

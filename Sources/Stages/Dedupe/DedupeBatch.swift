@@ -9,6 +9,8 @@ import Store
 struct DedupeBatch {
     /// One record of the batch.
     struct Record {
+        /// That of its observation.
+        let inputRange: Range<Int>?
         /// When its body was written to the first topic, in UNIX milliseconds.
         let writtenAt: Int64?
         /// Where its parts stand among those of the batch.
@@ -37,12 +39,17 @@ struct DedupeBatch {
     }
 
     /// Adds the IDs that a record names.
-    mutating func add(_ observed: ObservationParts, writtenAt: Int64? = nil) -> Record {
+    mutating func add(
+        _ observed: ObservationParts,
+        inputRange: Range<Int>? = nil,
+        writtenAt: Int64? = nil
+    ) -> Record {
         let first = parts.count
         for part in observed.parts {
             parts.append((part, index(of: part.key)))
         }
         return Record(
+            inputRange: inputRange,
             writtenAt: writtenAt,
             parts: first..<parts.count,
             notificationIndex: observed.notification.map { index(of: $0) },

@@ -11,9 +11,10 @@ package import Worker
 
 /// Drops what says nothing new about a transaction, a subscription's renewal or an app transaction.
 ///
-/// What goes on goes on as it came, byte for byte. An ID is remembered only after the forward was
-/// acknowledged, so a crash between the two forwards twice and loses nothing. Of what ends as a
-/// dead letter nothing is remembered, so that it goes on when it is published again.
+/// What goes on goes on as it came, but for `input`, which says where it stood. An ID is remembered
+/// only after the forward was acknowledged, so a crash between the two forwards twice and loses
+/// nothing. Of what ends as a dead letter nothing is remembered, so that it goes on when it is
+/// published again.
 package final class DedupeStage: Stage {
     private let memory: DedupeMemory
     private let pruning: RevisionPruning
@@ -149,7 +150,11 @@ extension DedupeStage {
         readings.reserveCapacity(records.count)
         for index in records.indices {
             let reading = try records[index].observation { observation in
-                batch.add(observation.parts, writtenAt: observation.bodyWrittenAt)
+                batch.add(
+                    observation.parts,
+                    inputRange: observation.inputRange,
+                    writtenAt: observation.bodyWrittenAt
+                )
             }
             readings.append(reading)
         }
@@ -195,12 +200,10 @@ extension DedupeStage {
         _ limits: inout OutputLimits.Reader?,
         _ brought: inout [InFlight<PartKey, PartRevision?>.Arrival]
     ) -> Verdict {
-        switch reading {
-        case .failure(let error):
-            return Verdict.observationMalformed(error)
-        case .success(let reading):
+        do {
+            let reading = try reading.get()
             let decision = batch.decide(reading)
-            var verdict = Verdict(decision, on: record, uniqueTopic: uniqueTopic)
+            var verdict = try Verdict(decision, on: record, reading.inputRange, uniqueTopic)
             verdict = limits?.checked(verdict) ?? verdict
             verdict.bodyWrittenAt = reading.writtenAt
             // What does not go on leaves no trace: of a conflict none of the parts is believed.
@@ -211,6 +214,8 @@ extension DedupeStage {
                 )
             }
             return verdict
+        } catch {
+            return .observationMalformed(error)
         }
     }
 }

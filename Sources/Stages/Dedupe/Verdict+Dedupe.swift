@@ -6,18 +6,29 @@ import Topology
 import Worker
 
 extension Verdict {
-    init(_ decision: DedupeDecision, on record: ConsumerRecord, uniqueTopic: String) {
+    /// - Parameter inputRange: that of the observation that the record holds.
+    init(
+        _ decision: DedupeDecision,
+        on record: ConsumerRecord,
+        _ inputRange: Range<Int>?,
+        _ uniqueTopic: String
+    ) throws(ObservationError) {
+        func forwarded() throws(ObservationError) -> [ProducerRecord] {
+            [try record.forwarded(to: uniqueTopic, inputRange)]
+        }
         switch decision {
         case .forwarded:
-            self.init(.forwarded, outputs: [record.forwarded(to: uniqueTopic)])
+            self.init(.forwarded, outputs: try forwarded())
         case .refreshed:
-            self.init(.refreshed, outputs: [record.forwarded(to: uniqueTopic)])
+            self.init(.refreshed, outputs: try forwarded())
         case .superseded:
-            self.init(.superseded, outputs: [record.forwarded(to: uniqueTopic)])
+            self.init(.superseded, outputs: try forwarded())
         case .duplicate:
             let isAwaited = record.correlationID != nil
-            let answered = isAwaited ? try? record.marked(for: uniqueTopic) : nil
-            self.init(.duplicate, outputs: answered.map { [$0] } ?? [])
+            self.init(
+                .duplicate,
+                outputs: isAwaited ? [try record.marked(for: uniqueTopic, inputRange)] : []
+            )
         case .conflict(let field):
             self = .deadLettered(
                 record,
@@ -25,12 +36,5 @@ extension Verdict {
                 "\(field.rawValue) differs from what is known of this transaction"
             )
         }
-    }
-}
-
-extension ConsumerRecord {
-    /// The same record, byte for byte.
-    fileprivate func forwarded(to topic: String) -> ProducerRecord {
-        ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
 }

@@ -16,8 +16,8 @@ enum LinkSubject {
 /// What is kept of a record's observation until its owner is known.
 struct LinkReading {
     let subject: LinkSubject
-    /// Whether the record names an owner already.
-    let isOwned: Bool
+    /// That of the observation.
+    let inputRange: Range<Int>?
 }
 
 /// What the observations of one batch say about whose purchases are, newest revision of each.

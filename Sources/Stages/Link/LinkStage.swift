@@ -88,7 +88,7 @@ extension LinkStage {
             let reading = try records[index].observation { observation in
                 LinkReading(
                     subject: batch.add(observation),
-                    isOwned: observation.owner != nil
+                    inputRange: observation.inputRange
                 )
             }
             readings.append(reading)
@@ -110,7 +110,7 @@ extension LinkStage {
         do {
             let reading = try reading.get()
             let owner = outcome.owner(of: reading.subject)
-            let owned = try record.owned(by: owner, for: linkedTopic, isOwned: reading.isOwned)
+            let owned = try record.owned(by: owner, for: linkedTopic, reading.inputRange)
             return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
         } catch {
             return .observationMalformed(error)

@@ -65,7 +65,7 @@ extension ConsumerSession {
             }
             do {
                 let start = ContinuousClock.now
-                var verdicts = try await loop.time.measureBatch {
+                let verdicts = try await loop.time.measureBatch {
                     try await loop.stage.process(rest.records)
                 }
                 precondition(
@@ -75,7 +75,6 @@ extension ConsumerSession {
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
-                InputPosition.mark(&verdicts, of: rest.records)
                 return processed(rest, verdicts)
             } catch {
                 loop.faults.failed(.process, error)

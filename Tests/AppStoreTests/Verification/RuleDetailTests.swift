@@ -74,7 +74,7 @@ struct RuleDetailTests {
             )
         )
         let record = sent.record(for: "verified")
-        return try Observation(value: record.value, headers: record.headers)
+        return try Observation(value: record.value)
     }
 
     @Test func `unknown fields are no fault, and key order and whitespace are free`() throws {

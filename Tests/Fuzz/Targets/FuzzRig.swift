@@ -89,8 +89,8 @@ final class FuzzRig {
                 count: items.count
             )
             guard let sent = try? Observation(item, source: source).record(for: "verified"),
-                let read = try? Observation(value: sent.value, headers: sent.headers),
-                let parsed = try? Self.parsed(sent)
+                let read = try? Observation(value: sent.value),
+                let parsed = try? Observation(parsing: sent.value ?? [])
             else {
                 preconditionFailure("an accepted body makes an observation that nobody reads")
             }
@@ -100,16 +100,6 @@ final class FuzzRig {
                 "an observation is another when its head is read as a document"
             )
         }
-    }
-}
-
-extension FuzzRig {
-    private static func parsed(_ record: ProducerRecord) throws -> Observation? {
-        guard let value = record.value,
-            let text = record.headers.first(where: { $0.name == "head" })?.value,
-            let headBytes = Int(String(decoding: text, as: UTF8.self))
-        else { return nil }
-        return try Observation(parsing: value, payloadsFrom: headBytes)
     }
 }
 

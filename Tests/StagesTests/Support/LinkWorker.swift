@@ -88,7 +88,7 @@ final class LinkWorker {
 
     static func owners(_ outputs: [ProducerRecord]) throws -> [String?] {
         try outputs.map { output in
-            let observation = try Observation(value: output.value, headers: output.headers)
+            let observation = try Observation(value: output.value)
             let user = observation.owner?.userID
             return observation.relinkedPurchase.map { "\($0)=\(user ?? "nobody")" } ?? user
         }

@@ -1,0 +1,64 @@
+import JSON
+package import Kafka
+
+/// Where the record stands that a stage made an observation of, and which of what it brought out
+/// the observation is.
+///
+/// A record that is written again after a crash has the same position, so that repetitions can be
+/// distinguished from losses.
+package struct InputPosition: Hashable, Sendable {
+    package let partition: Int32
+    package let offset: Int64
+    package let index: Int
+
+    package init(partition: Int32, offset: Int64, index: Int) {
+        self.partition = partition
+        self.offset = offset
+        self.index = index
+    }
+
+    /// Of what a stage makes of a whole record.
+    package init(_ record: ConsumerRecord) {
+        self.init(
+            partition: record.topicPartition.partition,
+            offset: record.offset,
+            index: 0
+        )
+    }
+}
+
+extension Observation {
+    /// Nil where no record is its input: a purchase whose owner changed.
+    ///
+    /// On `verified` that is the place of its body, which it keeps from there on.
+    package var inputPosition: InputPosition? {
+        input
+            ?? source.map { source in
+                InputPosition(
+                    partition: source.partition,
+                    offset: source.offset,
+                    index: source.index
+                )
+            }
+    }
+}
+
+extension InputPosition {
+    /// The index is that of the body's observation, which `source` holds, or 0.
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("partition")
+        writer.int(Int64(partition))
+        writer.key("offset")
+        writer.int(offset)
+        writer.endObject()
+    }
+
+    init(reading object: inout some HeadMembers) throws(ObservationError) {
+        try self.init(
+            partition: object.int("partition", in: 0...Int32.max),
+            offset: object.int("offset", in: 0...Int64.max),
+            index: 0
+        )
+    }
+}
