@@ -26,7 +26,7 @@ extension SignedFacts {
         writer.endObject()
     }
 
-    init(
+    convenience init(
         reading object: inout some HeadMembers,
         environment: Environment,
         bundleID: String?,

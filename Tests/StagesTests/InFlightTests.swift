@@ -7,26 +7,22 @@ import Testing
     private let first = TopicPartition(topic: "verified", partition: 0)
     private let second = TopicPartition(topic: "verified", partition: 1)
 
-    private func arrival(
-        _ value: Int,
-        of key: String,
-        at offset: Int64
-    ) -> InFlight<String, Int>.Arrival {
-        InFlight.Arrival(offset: offset, key: key, value: value)
+    private func arrival(_ value: Int, at offset: Int64) -> InFlight<Int>.Arrival {
+        InFlight.Arrival(offset: offset, value: value)
     }
 
-    private func filled() -> InFlight<String, Int> {
-        var inFlight = InFlight<String, Int>()
-        inFlight.append([arrival(1, of: "a", at: 10)], from: first)
-        inFlight.append([arrival(2, of: "a", at: 10)], from: second)
+    private func filled() -> InFlight<Int> {
+        var inFlight = InFlight<Int>()
+        inFlight.append([arrival(1, at: 10)], from: first)
+        inFlight.append([arrival(2, at: 10)], from: second)
         inFlight.append(
-            [arrival(3, of: "b", at: 10), arrival(4, of: "a", at: 12)],
+            [arrival(3, at: 10), arrival(4, at: 12)],
             from: first
         )
         return inFlight
     }
 
-    private func values(_ inFlight: InFlight<String, Int>) -> [Int] {
+    private func values(_ inFlight: InFlight<Int>) -> [Int] {
         inFlight.all.map(\.value).sorted()
     }
 
@@ -49,7 +45,7 @@ import Testing
         var inFlight = filled()
         inFlight.forget(first, offsets: 11 ... .max)
         #expect(values(inFlight) == [1, 2, 3])
-        inFlight.append([arrival(5, of: "a", at: 11)], from: first)
+        inFlight.append([arrival(5, at: 11)], from: first)
         #expect(inFlight.brought(by: first, offsets: 0...20).map(\.value) == [1, 3, 5])
     }
 

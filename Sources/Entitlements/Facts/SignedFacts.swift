@@ -6,7 +6,9 @@ import JSON
 /// `init(of:environment:bundleID:verification:)` is the one place where Apple's bytes become facts:
 /// `verify-worker` calls it when it writes an observation's head. The other initializer is for
 /// those who read facts that were written so.
-package struct SignedFacts: Hashable, Sendable {
+///
+/// Large and handed around, so it is referred to and not copied.
+package final class SignedFacts: Sendable {
     package let transaction: TransactionFact?
     package let renewal: RenewalFact?
     package let appTransaction: AppTransactionFact?
@@ -59,6 +61,13 @@ package struct SignedFacts: Hashable, Sendable {
     /// The purchase that the facts are about; nil where they name none.
     package var originalTransactionID: String? {
         transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
+    }
+}
+
+extension SignedFacts: Equatable {
+    package static func == (left: SignedFacts, right: SignedFacts) -> Bool {
+        left.transaction == right.transaction && left.renewal == right.renewal
+            && left.appTransaction == right.appTransaction
     }
 }
 

@@ -23,7 +23,7 @@ package final class DedupeStage: Stage {
     private let limits: OutputLimits?
     private let size: TransactionSize
     private let marksSize: TransactionSize
-    private let inFlight = Mutex(InFlight<PartKey, PartRevision?>())
+    private let inFlight = Mutex(InFlight<DedupeMemory.Mark>())
 
     /// - Parameters:
     ///   - uniqueTopic: the topic of the observations that go on.
@@ -81,7 +81,7 @@ package final class DedupeStage: Stage {
             settled.flatMap { partition, offsets in
                 inFlight.brought(by: partition, offsets: offsets)
                     .filter { refused[partition]?.contains($0.offset) != true }
-                    .map { DedupeMemory.Mark(key: $0.key, revision: $0.value) }
+                    .map(\.value)
             }
         }
         // What PostgreSQL cannot remember goes on whenever it comes; the sink decides about it.
@@ -162,7 +162,7 @@ extension DedupeStage {
         // longer in flight and is found there.
         inFlight.withLock { inFlight in
             for arrival in inFlight.all {
-                batch.add(arrival.value, of: arrival.key)
+                batch.add(arrival.value.revision, of: arrival.value.key)
             }
         }
         for remembered in try await memory.recall(batch.keys) {
@@ -181,7 +181,7 @@ extension DedupeStage {
         verdicts.reserveCapacity(records.count)
         var limits = limits?.reader()
         for run in PartitionRuns(of: records) {
-            var brought: [InFlight<PartKey, PartRevision?>.Arrival] = []
+            var brought: [InFlight<DedupeMemory.Mark>.Arrival] = []
             brought.reserveCapacity(run.count)
             for index in run {
                 let reading = readings[index - records.startIndex]
@@ -198,7 +198,7 @@ extension DedupeStage {
         _ reading: Result<DedupeBatch.Record, ObservationError>,
         _ batch: inout DedupeBatch,
         _ limits: inout OutputLimits.Reader?,
-        _ brought: inout [InFlight<PartKey, PartRevision?>.Arrival]
+        _ brought: inout [InFlight<DedupeMemory.Mark>.Arrival]
     ) -> Verdict {
         do {
             let reading = try reading.get()
@@ -209,9 +209,8 @@ extension DedupeStage {
             // What does not go on leaves no trace: of a conflict none of the parts is believed.
             guard decision.goesOn, !verdict.isRefused else { return verdict }
             batch.addDecided(reading) { key, revision in
-                brought.append(
-                    InFlight.Arrival(offset: record.offset, key: key, value: revision)
-                )
+                let mark = DedupeMemory.Mark(key: key, revision: revision)
+                brought.append(InFlight.Arrival(offset: record.offset, value: mark))
             }
             return verdict
         } catch {

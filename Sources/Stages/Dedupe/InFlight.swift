@@ -10,11 +10,10 @@ import Kafka
 /// is given up, and when the record is read again, for then it was not forwarded after all: a
 /// record must never be a duplicate of itself. The batches in hand bound its size, so that it is
 /// read whole for each batch and needs no index by key.
-struct InFlight<Key: Sendable, Value: Sendable> {
-    /// What one record has brought of one key.
+struct InFlight<Value: Sendable> {
+    /// Something that one record has brought.
     struct Arrival: Sendable {
         let offset: Int64
-        let key: Key
         let value: Value
     }
 

@@ -9,7 +9,9 @@ package import Postgres
 /// has no end, adds nothing by it.
 package struct DedupeMemory: Sendable {
     /// Something to be remembered.
-    package struct Mark: Sendable {
+    ///
+    /// It waits for its record to be acknowledged and is handed on until then, not copied.
+    package final class Mark: Sendable {
         package let key: PartKey
         /// Nil for a notification, of which nothing but its UUID is remembered.
         package let revision: PartRevision?
