@@ -5,36 +5,42 @@ import Store
 
 /// What one batch has found out about whose purchases are.
 struct LinkOutcome {
-    let purchases: [PurchaseKey: PurchaseOwnership]
-    /// Those that a renewal info of the batch may join, in order.
-    private let scopes: [PurchaseScope: [PurchaseKey]]
-    let owners: [PurchaseKey: StoredOwner]
+    /// All purchases that were looked at, each once.
+    let purchases: [LinkedPurchase]
+    /// Where each of them stands.
+    private let indexes: [PurchaseKey: Int]
+    /// Those that a renewal info of the batch may join, in the order of their keys.
+    private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
     /// How often ingestion named different users beside one transaction.
     let contradictionCount: Int
 
     /// - Parameter renewed: what the batch has a renewal info of.
     init(
-        purchases: [PurchaseKey: PurchaseOwnership] = [:],
+        purchases: [LinkedPurchase] = [],
         renewed: Set<PurchaseScope> = [],
-        owners: [PurchaseKey: StoredOwner] = [:],
         accounts: [AppTransactionGroup: ObservedOwner] = [:],
         contradictionCount: Int = 0
     ) {
-        self.contradictionCount = contradictionCount
         self.purchases = purchases
-        scopes = Dictionary(
-            grouping: purchases.keys.lazy.filter { renewed.contains($0.scope) },
-            by: \.scope
-        )
-        .mapValues { $0.sorted() }
-        self.owners = owners
         self.accounts = accounts
+        self.contradictionCount = contradictionCount
+        var indexes: [PurchaseKey: Int] = [:]
+        indexes.reserveCapacity(purchases.count)
+        for index in purchases.indices {
+            indexes[purchases[index].state.key] = index
+        }
+        self.indexes = indexes
+        let joined = purchases.indices.filter { index in
+            !renewed.isEmpty && renewed.contains(purchases[index].state.key.scope)
+        }
+        self.renewed = Dictionary(grouping: joined) { purchases[$0].state.key.scope }
+            .mapValues { $0.sorted { purchases[$0].state.key < purchases[$1].state.key } }
     }
 
     func owner(of subject: LinkSubject) -> ObservedOwner {
         switch subject {
-        case .purchase(let key): ObservedOwner(owners[key])
+        case .purchase(let key): ObservedOwner(indexes[key].flatMap { purchases[$0].owner })
         case .renewal(let key): owner(ofPurchasesJoinedBy: key)
         case .account(let group): accounts[group] ?? .nobody
         case .nothing: .nobody
@@ -42,11 +48,11 @@ struct LinkOutcome {
     }
 
     private func owner(ofPurchasesJoinedBy renewal: RenewalKey) -> ObservedOwner {
-        let joined = (scopes[renewal.scope] ?? []).filter {
-            purchases[$0]?.isVouchedFor(by: renewal.trust) ?? false
+        let joined = (renewed[renewal.scope] ?? []).filter {
+            purchases[$0].state.isVouchedFor(by: renewal.trust)
         }
-        let known = joined.first { owners[$0]?.userID != nil } ?? joined.first
-        return ObservedOwner(known.flatMap { owners[$0] })
+        let known = joined.first { purchases[$0].owner?.userID != nil } ?? joined.first
+        return ObservedOwner(known.flatMap { purchases[$0].owner })
     }
 }
 

@@ -17,9 +17,8 @@ struct LinkTransaction {
     private let hasRecords: Bool
 
     private var locked: Set<AppTransactionGroup>
-    private var purchases: [PurchaseKey: PurchaseOwnership] = [:]
-    private var facts: [PurchaseKey: OwnershipFacts] = [:]
-    private var direct: [PurchaseKey: Ownership] = [:]
+    /// The batch's, and behind these the others that depend on them.
+    private var purchases: [LinkedPurchase] = []
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
     private var contradictionCount: Int
@@ -42,15 +41,16 @@ struct LinkTransaction {
     mutating func run() async throws -> LinkOutcome {
         try await lockAndRead()
         try await readLinksAndGroups()
-        let ours = hasRecords ? Set(purchases.keys) : []
+        let oursCount = hasRecords ? purchases.count : 0
         let changed = try await settleGroups()
         try await readDependants(of: changed)
-        let owners = purchases.mapValues { owner(of: $0.key) }
-        try await write(owners, ours: ours)
+        for index in purchases.indices {
+            purchases[index].owner = owner(of: purchases[index])
+        }
+        try await write(oursCount)
         return LinkOutcome(
             purchases: purchases,
             renewed: Set(batch.renewals.keys.map(\.scope)),
-            owners: owners,
             accounts: accounts(),
             contradictionCount: contradictionCount
         )
@@ -79,9 +79,7 @@ struct LinkTransaction {
         if let contradictions {
             contradictionCount += answers[contradictions][0]
         }
-        purchases = reading.purchases(answers)
-        facts = purchases.mapValues(\.facts)
-        direct.reserveCapacity(purchases.count)
+        purchases = reading.purchases(answers).map { LinkedPurchase($0) }
     }
 
     /// Reads the links and what the accounts' other purchases say, now that the accounts are known.
@@ -91,41 +89,35 @@ struct LinkTransaction {
         if !missing.isEmpty {
             throw LocksMissing(groups: missing)
         }
-        let questions = questions(about: purchases.keys)
+        let questions = questions(about: purchases.indices)
         var pipeline = Pipeline()
         let found = pipeline.add(AccountLinkTable.find, questions.rows)
         let owners = pipeline.add(AppTransactionGroupTable.owners, groups)
         let answers = try await connection.run(pipeline)
         links = questions.links(answers[found])
         siblings = Self.siblings(answers[owners])
-        decideDirectly(purchases.keys)
+        decideDirectly(purchases.indices)
     }
 
     /// The accounts of the batch, of its purchases as they are now, and as they were.
     private var touchedGroups: Set<AppTransactionGroup> {
         var groups = batch.groups
-        for (key, state) in purchases {
-            if let group = group(of: key) { groups.insert(group) }
-            if let group = state.storedGroup { groups.insert(group) }
+        for index in purchases.indices {
+            if let group = purchases[index].group { groups.insert(group) }
+            if let group = purchases[index].state.storedGroup { groups.insert(group) }
         }
         return groups
     }
 
-    private func group(of key: PurchaseKey) -> AppTransactionGroup? {
-        facts[key]?.appTransactionID.map { key.group($0) }
-    }
-
-    private func questions(about keys: some Collection<PurchaseKey>) -> LinkQuestions {
+    private func questions(about indices: Range<Int>) -> LinkQuestions {
         // Of most purchases the ID, the account and one token.
-        var questions = LinkQuestions(expected: keys.count * 3)
-        for key in keys {
-            if let facts = facts[key] {
-                questions.ask(
-                    about: facts,
-                    in: key.app,
-                    tokensAreUserIDs: rules.tokensAreUserIDs
-                )
-            }
+        var questions = LinkQuestions(expected: indices.count * 3)
+        for index in indices {
+            questions.ask(
+                about: purchases[index].facts,
+                in: purchases[index].state.key.app,
+                tokensAreUserIDs: rules.tokensAreUserIDs
+            )
         }
         for group in batch.groups {
             questions.ask(.appTransactionID(group.appTransactionID), in: group.app)
@@ -133,10 +125,12 @@ struct LinkTransaction {
         return questions
     }
 
-    private mutating func decideDirectly(_ keys: some Sequence<PurchaseKey>) {
-        for key in keys {
-            guard let facts = facts[key] else { continue }
-            direct[key] = rules.directOwnership(of: facts, links: links[key.app] ?? AccountLinks())
+    private mutating func decideDirectly(_ indices: Range<Int>) {
+        for index in indices {
+            purchases[index].direct = rules.directOwnership(
+                of: purchases[index].facts,
+                links: links[purchases[index].state.key.app] ?? AccountLinks()
+            )
         }
     }
 }
@@ -147,29 +141,21 @@ extension LinkTransaction {
     /// - Returns: the accounts of which something else is known now.
     private mutating func settleGroups() async throws -> [AppTransactionGroup] {
         let before = siblings
-        if purchases.values.contains(where: withdrawsUser) {
+        if purchases.contains(where: \.withdrawsUser) {
             try await removeWithdrawn()
         }
-        join(purchases.keys)
+        join(purchases.indices)
         return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
-    }
-
-    /// Whether a purchase no longer names the user to its account whom it named before.
-    private func withdrawsUser(_ state: PurchaseOwnership) -> Bool {
-        guard let group = state.storedGroup, let user = state.stored?.directUserID else {
-            return false
-        }
-        return self.group(of: state.key) != group || direct[state.key]?.userID != user
     }
 
     /// Removes these purchases' users: only PostgreSQL knows whom the others name without them.
     private mutating func removeWithdrawn() async throws {
-        let rows = purchases.values.filter(withdrawsUser).compactMap { state in
-            state.stored.map { stored in
+        let rows = purchases.filter(\.withdrawsUser).compactMap { purchase in
+            purchase.state.stored.map { stored in
                 var owner = stored
                 owner.directUserID = nil
                 owner.appTransactionID = nil
-                return OwnerTable.Row(key: state.key, owner: owner)
+                return OwnerTable.Row(key: purchase.state.key, owner: owner)
             }
         }
         let groups = Array(touchedGroups)
@@ -188,9 +174,10 @@ extension LinkTransaction {
         )
     }
 
-    private mutating func join(_ keys: some Sequence<PurchaseKey>) {
-        for key in keys {
-            guard let group = group(of: key), let user = direct[key]?.userID else { continue }
+    private mutating func join(_ indices: Range<Int>) {
+        for index in indices {
+            guard let group = purchases[index].group, let user = purchases[index].direct?.userID
+            else { continue }
             siblings[group, default: .none].join(user)
         }
     }
@@ -198,40 +185,37 @@ extension LinkTransaction {
     /// Reads the purchases outside of the batch whose owner depends on what has changed.
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
-        let keys = try await connection.run(AppTransactionGroupTable.dependants, groups)
-            .filter { purchases[$0] == nil }
-        guard !keys.isEmpty else { return }
+        let known = Set(purchases.map(\.state.key))
+        let wanted = Set(try await connection.run(AppTransactionGroupTable.dependants, groups))
+            .subtracting(known)
+        guard !wanted.isEmpty else { return }
         var pipeline = Pipeline()
-        let reading = OwnershipReading(Array(Set(keys.map(\.scope))), in: &pipeline)
+        let reading = OwnershipReading(Array(Set(wanted.map(\.scope))), in: &pipeline)
         let read = reading.purchases(try await connection.run(pipeline))
-        let wanted = Set(keys)
-        for (key, state) in read where wanted.contains(key) {
-            purchases[key] = state
-            facts[key] = state.facts
-        }
-        let questions = questions(about: keys)
+        let first = purchases.count
+        purchases += read.filter { wanted.contains($0.key) }.map { LinkedPurchase($0) }
+        let added = first..<purchases.count
+        let questions = questions(about: added)
         let found = try await connection.run(AccountLinkTable.find, questions.rows)
         for (app, more) in questions.links(found) {
             links[app, default: AccountLinks()].merge(more)
         }
-        decideDirectly(keys)
-        join(keys)
+        decideDirectly(added)
+        join(added)
     }
 
-    private func owner(of key: PurchaseKey) -> StoredOwner {
-        let facts = facts[key] ?? OwnershipFacts(originalTransactionID: key.originalTransactionID)
-        let direct = direct[key]
+    private func owner(of purchase: LinkedPurchase) -> StoredOwner {
         let ownership =
-            direct
+            purchase.direct
             ?? rules.indirectOwnership(
-                of: facts,
-                links: links[key.app] ?? AccountLinks(),
-                siblings: group(of: key).flatMap { siblings[$0] } ?? .none
+                of: purchase.facts,
+                links: links[purchase.state.key.app] ?? AccountLinks(),
+                siblings: purchase.group.flatMap { siblings[$0] } ?? .none
             )
         return StoredOwner(
             ownership,
-            directUserID: direct?.userID,
-            appTransactionID: facts.appTransactionID
+            directUserID: purchase.direct?.userID,
+            appTransactionID: purchase.facts.appTransactionID
         )
     }
 
@@ -257,23 +241,19 @@ extension LinkTransaction {
 
     /// Writes the owners that are others than before, and that their purchases are to be projected.
     ///
-    /// - Parameter ours: the purchases of which a record is in hand.
-    private func write(
-        _ owners: [PurchaseKey: StoredOwner],
-        ours: Set<PurchaseKey>
-    ) async throws {
-        let rows = owners.compactMap { key, owner -> OwnerTable.Row? in
-            let stored = purchases[key]?.stored
-            return stored == owner ? nil : OwnerTable.Row(key: key, owner: owner)
+    /// - Parameter oursCount: of how many of the purchases, the first, a record is in hand.
+    private func write(_ oursCount: Int) async throws {
+        var rows: [OwnerTable.Row] = []
+        var changes: [OwnerChangeTable.Change] = []
+        for index in purchases.indices {
+            let (key, stored) = (purchases[index].state.key, purchases[index].state.stored)
+            guard let owner = purchases[index].owner, owner != stored else { continue }
+            rows.append(OwnerTable.Row(key: key, owner: owner))
+            if !owner.isSameOwnership(as: stored) {
+                changes.append(OwnerChangeTable.Change(purchase: key, hasRecord: index < oursCount))
+            }
         }
         guard !rows.isEmpty else { return }
-        let changes = rows.compactMap { row -> OwnerChangeTable.Change? in
-            guard !row.owner.isSameOwnership(as: purchases[row.key]?.stored) else { return nil }
-            return OwnerChangeTable.Change(
-                purchase: row.key,
-                hasRecord: ours.contains(row.key)
-            )
-        }
         var pipeline = Pipeline()
         pipeline.add(OwnerTable.write, rows)
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)

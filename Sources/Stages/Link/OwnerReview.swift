@@ -68,8 +68,14 @@ package struct OwnerReview: Sendable {
 
 extension LinkOutcome {
     fileprivate var differences: [OwnerDifference] {
-        owners.compactMap { key, owner in
-            OwnerDifference(key, found: purchases[key]?.stored, expected: owner)
+        purchases.compactMap { purchase in
+            purchase.owner.flatMap { owner in
+                OwnerDifference(
+                    purchase.state.key,
+                    found: purchase.state.stored,
+                    expected: owner
+                )
+            }
         }
         .sorted { $0.purchase < $1.purchase }
     }

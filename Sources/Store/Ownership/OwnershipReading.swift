@@ -47,27 +47,36 @@ package struct OwnershipReading {
         scopesCount = scopes.count
     }
 
-    /// The purchases of the scopes: those that have a transaction.
+    /// The purchases of the scopes, each once: those that have a transaction.
     ///
     /// Renewal info can add to a purchase, never make one.
-    package func purchases(_ answers: PipelineAnswers) -> [PurchaseKey: PurchaseOwnership] {
-        var purchases: [PurchaseKey: PurchaseOwnership] = [:]
+    package func purchases(_ answers: PipelineAnswers) -> [PurchaseOwnership] {
+        var purchases: [PurchaseOwnership] = []
+        var indexes: [PurchaseKey: Int] = [:]
         purchases.reserveCapacity(scopesCount)
+        indexes.reserveCapacity(scopesCount)
         for fact in answers[facts] {
             let key = fact.purchaseKey
-            purchases[key, default: PurchaseOwnership(key: key)].transactions.append(fact)
+            if let index = indexes[key] {
+                purchases[index].transactions.append(fact)
+            } else {
+                indexes[key] = purchases.count
+                purchases.append(PurchaseOwnership(key: key, transactions: [fact]))
+            }
         }
         let renewals = Dictionary(grouping: answers[renewals], by: \.key.scope)
         if !renewals.isEmpty {
-            for key in Array(purchases.keys) {
-                purchases[key]?.renewals = renewals[key.scope] ?? []
+            for index in purchases.indices {
+                purchases[index].renewals = renewals[purchases[index].key.scope] ?? []
             }
         }
         for claim in answers[claims] {
-            purchases[claim.purchase]?.claims.append(claim.claim)
+            if let index = indexes[claim.purchase] {
+                purchases[index].claims.append(claim.claim)
+            }
         }
         for row in answers[owners] {
-            purchases[row.key]?.stored = row.owner
+            if let index = indexes[row.key] { purchases[index].stored = row.owner }
         }
         return purchases
     }
