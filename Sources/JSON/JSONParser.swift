@@ -47,7 +47,7 @@ struct JSONParser {
                 guard expected == .end else { throw fault(.unexpectedEnd) }
                 return
             }
-            if let lastMember, open.count == 1, isBefore(lastMember, input, expected) {
+            if let lastMember, isBefore(lastMember, input, expected) {
                 _ = try close(input)
                 return
             }
@@ -140,21 +140,6 @@ struct JSONParser {
         open.append(OpenContainer(node: nodes.count, isObject: kind == .object))
         try append(kind, from: position, to: position + 1)
         position += 1
-    }
-
-    /// Whether the comma and the name of this member of an object stand next.
-    private func isBefore(
-        _ member: StaticString,
-        _ input: Span<UInt8>,
-        _ expected: Expectation
-    ) -> Bool {
-        guard expected == .commaOrEnd, open[open.count - 1].isObject else { return false }
-        let name = position + 2
-        let end = name + member.utf8CodeUnitCount
-        return end + 1 < input.count
-            && input[position] == UInt8(ascii: ",") && input[position + 1] == UInt8(ascii: "\"")
-            && (name..<end).allSatisfy { input[$0] == member.utf8Start[$0 - name] }
-            && input[end] == UInt8(ascii: "\"") && input[end + 1] == UInt8(ascii: ":")
     }
 
     /// Passes the bracket that closes the innermost container.

@@ -38,7 +38,7 @@ struct MembersBeforeTests {
         "", " ", "[", "{", "{\"a\":", "{\"a\":1,", "{\"a\":[1", "{\"a\":\"x", "{\"a\":tru",
         "{\"a\":1,\"a\":2,\"rest\":3}", "{\"\u{1}\":1,\"rest\":2}", "{\"a\":1}}",
         "{\"a\":1,\"rest\"",
-        "{\"a\":1,\"rest", "{\"a\":[1,\"rest\":2]}", "{\"a\":{\"b\":1,\"rest\":2",
+        "{\"a\":1,\"rest", "{\"a\":[1,\"rest\":2]}", "[1,\"rest\":2]", "{\"a\":{\"b\":1,\"rest\":2",
     ])
     func `faults before it are those of a whole document`(_ text: String) {
         #expect(Self.code { try Self.members(text) } != nil)

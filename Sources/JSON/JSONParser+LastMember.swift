@@ -1,0 +1,18 @@
+/// The end of a reading that is to look at the first members of an object alone.
+extension JSONParser {
+    /// Whether the comma and the name of this member of the outermost object stand next, as
+    /// `JSONWriter` writes them.
+    func isBefore(
+        _ member: StaticString,
+        _ input: Span<UInt8>,
+        _ expected: Expectation
+    ) -> Bool {
+        guard open.count == 1, open[0].isObject, expected == .commaOrEnd else { return false }
+        let name = position + 2
+        let end = name + member.utf8CodeUnitCount
+        return end + 1 < input.count
+            && input[position] == UInt8(ascii: ",") && input[position + 1] == UInt8(ascii: "\"")
+            && (name..<end).allSatisfy { input[$0] == member.utf8Start[$0 - name] }
+            && input[end] == UInt8(ascii: "\"") && input[end + 1] == UInt8(ascii: ":")
+    }
+}
