@@ -1,6 +1,6 @@
 /// Numbers as decimal digits, written where they are wanted instead of into a string of their own.
-package enum DecimalDigits {
-    package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+enum DecimalDigits {
+    static func append(_ number: UInt64, to bytes: inout [UInt8]) {
         // The most that 64 bits hold has twenty digits.
         var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "0"))
         var first = digits.count

@@ -133,21 +133,3 @@ package struct KafkaHeader: Sendable, Equatable {
     /// The name as text; bytes that are not UTF-8 are repaired.
     package var name: String { String(decoding: nameBytes, as: UTF8.self) }
 }
-
-extension [KafkaHeader] {
-    /// Leaves one header of this name: this one, in the place of the first, else at the end.
-    package mutating func set(_ header: KafkaHeader) {
-        guard let place = firstIndex(where: { $0.nameBytes == header.nameBytes }) else {
-            append(header)
-            return
-        }
-        self[place] = header
-        let rest = self[(place + 1)...]
-        if rest.contains(where: { $0.nameBytes == header.nameBytes }) {
-            replaceSubrange(
-                (place + 1)...,
-                with: rest.filter { $0.nameBytes != header.nameBytes }
-            )
-        }
-    }
-}

@@ -105,18 +105,6 @@ struct RecordTests {
 }
 
 struct HeaderTests {
-    @Test func `a header that is set stands once, where the first of its name stood`() {
-        var headers = [
-            KafkaHeader(name: "a", text: "1"), KafkaHeader(name: "b", text: "2"),
-            KafkaHeader(name: "a", text: "3"), KafkaHeader(name: "c", value: nil),
-        ]
-        headers.set(KafkaHeader(name: "a", text: "4"))
-        #expect(headers.map(\.name) == ["a", "b", "c"])
-        #expect(headers[0].value == Array("4".utf8) && headers[2].value == nil)
-        headers.set(KafkaHeader(name: "d", value: []))
-        #expect(headers.map(\.name) == ["a", "b", "c", "d"] && headers[3].value == [])
-    }
-
     @Test func `names are kept once, and long ones and too many of them not at all`() {
         var names = HeaderNames()
         let long = String(repeating: "x", count: 65)
