@@ -118,7 +118,9 @@ import Worker
         ]
         let (records, verdicts) = try await reader.process([sample, sample, sample])
         #expect(verdicts.map(\.disposition) == [.forwarded, .duplicate, .duplicate])
+        #expect(verdicts[0].outputs.count == 1)
         let output = try #require(verdicts[0].outputs.first)
+        #expect(output.topic == "storekit.unique" && output.partition == nil)
         #expect(output.key == records[0].key && output.headers == records[0].headers)
         var observation = try Observation(value: output.value)
         #expect(observation.input == InputPosition(records[0]))

@@ -39,6 +39,7 @@ import Worker
         #expect(output.key == records[0].key)
         #expect(output.headers == sample.headers)
         let observation = try Observation(value: output.value)
+        #expect(observation.input == InputPosition(records[0]))
         #expect(observation.owner == ObservedOwner(userID: nil, rule: "unlinked"))
         #expect(try await worker.owners() == ["1 nobody unlinked"])
     }
