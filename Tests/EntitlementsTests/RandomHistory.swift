@@ -102,7 +102,7 @@ struct RandomHistory {
         }
         fact.revision = Sample.revision(
             signedDate: Int64.random(in: 1...4, using: &random),
-            content: "\(fact)"
+            content: "\(fact.members)"
         )
         return fact
     }

@@ -2,22 +2,11 @@ package import AppStore
 
 /// What the newest revision of a transaction says, in one of its tracks; of receipts, a revocation
 /// is what the newest of those says that brought one.
+///
+/// A value that stages hand from list to list: its copies share one storage, and a change makes a
+/// new one.
 package struct TransactionFact: Hashable, Sendable {
-    package var key: TransactionKey
-    package var track: Track
-    package var revision: Revision
-    package var trust: Trust
-    package var identity: TransactionIdentity
-    package var expiresDate: Timestamp?
-    package var revocation: Revocation?
-    /// The older receipt that brought the revocation; nil where the newest revision did.
-    package var olderRevoking: Revision?
-    package var isUpgraded: Bool?
-    package var isFamilyShared: Bool
-    package var subscriptionGroupID: String?
-    package var appAccountToken: AccountToken?
-    package var appTransactionID: String?
-    package var items: [CommerceItem]
+    @usableFromInline package private(set) var storage: Storage
 
     package init(
         key: TransactionKey,
@@ -35,20 +24,24 @@ package struct TransactionFact: Hashable, Sendable {
         appTransactionID: String? = nil,
         items: [CommerceItem] = []
     ) {
-        self.key = key
-        self.track = track
-        self.revision = revision
-        self.trust = trust
-        self.identity = identity
-        self.expiresDate = expiresDate
-        self.revocation = revocation
-        self.olderRevoking = olderRevoking
-        self.isUpgraded = isUpgraded
-        self.isFamilyShared = isFamilyShared
-        self.subscriptionGroupID = subscriptionGroupID
-        self.appAccountToken = appAccountToken
-        self.appTransactionID = appTransactionID
-        self.items = items
+        storage = Storage(
+            Members(
+                key: key,
+                track: track,
+                revision: revision,
+                trust: trust,
+                identity: identity,
+                expiresDate: expiresDate,
+                revocation: revocation,
+                olderRevoking: olderRevoking,
+                isUpgraded: isUpgraded,
+                isFamilyShared: isFamilyShared,
+                subscriptionGroupID: subscriptionGroupID,
+                appAccountToken: appAccountToken,
+                appTransactionID: appTransactionID,
+                items: items
+            )
+        )
     }
 
     package var purchaseKey: PurchaseKey {
@@ -57,6 +50,123 @@ package struct TransactionFact: Hashable, Sendable {
             bundleID: key.bundleID,
             originalTransactionID: identity.originalTransactionID
         )
+    }
+
+    package static func == (left: TransactionFact, right: TransactionFact) -> Bool {
+        left.storage === right.storage || left.storage.members == right.storage.members
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        hasher.combine(revision)
+    }
+}
+
+extension TransactionFact {
+    package struct Members: Hashable, Sendable {
+        package var key: TransactionKey
+        package var track: Track
+        package var revision: Revision
+        package var trust: Trust
+        package var identity: TransactionIdentity
+        package var expiresDate: Timestamp?
+        package var revocation: Revocation?
+        package var olderRevoking: Revision?
+        package var isUpgraded: Bool?
+        package var isFamilyShared: Bool
+        package var subscriptionGroupID: String?
+        package var appAccountToken: AccountToken?
+        package var appTransactionID: String?
+        package var items: [CommerceItem]
+    }
+
+    @usableFromInline
+    package final class Storage: Sendable {
+        @usableFromInline package let members: Members
+
+        init(_ members: Members) {
+            self.members = members
+        }
+    }
+
+    package var members: Members { storage.members }
+
+    /// Changes several members at once, into one new storage.
+    package mutating func change(_ change: (inout Members) -> Void) {
+        var members = storage.members
+        change(&members)
+        storage = Storage(members)
+    }
+
+    package var key: TransactionKey {
+        @inlinable get { storage.members.key }
+        set { change { $0.key = newValue } }
+    }
+
+    package var track: Track {
+        @inlinable get { storage.members.track }
+        set { change { $0.track = newValue } }
+    }
+
+    package var revision: Revision {
+        @inlinable get { storage.members.revision }
+        set { change { $0.revision = newValue } }
+    }
+
+    package var trust: Trust {
+        @inlinable get { storage.members.trust }
+        set { change { $0.trust = newValue } }
+    }
+
+    package var identity: TransactionIdentity {
+        @inlinable get { storage.members.identity }
+        set { change { $0.identity = newValue } }
+    }
+
+    package var expiresDate: Timestamp? {
+        @inlinable get { storage.members.expiresDate }
+        set { change { $0.expiresDate = newValue } }
+    }
+
+    package var revocation: Revocation? {
+        @inlinable get { storage.members.revocation }
+        set { change { $0.revocation = newValue } }
+    }
+
+    /// The older receipt that brought the revocation; nil where the newest revision did.
+    package var olderRevoking: Revision? {
+        @inlinable get { storage.members.olderRevoking }
+        set { change { $0.olderRevoking = newValue } }
+    }
+
+    package var isUpgraded: Bool? {
+        @inlinable get { storage.members.isUpgraded }
+        set { change { $0.isUpgraded = newValue } }
+    }
+
+    package var isFamilyShared: Bool {
+        @inlinable get { storage.members.isFamilyShared }
+        set { change { $0.isFamilyShared = newValue } }
+    }
+
+    package var subscriptionGroupID: String? {
+        @inlinable get { storage.members.subscriptionGroupID }
+        set { change { $0.subscriptionGroupID = newValue } }
+    }
+
+    package var appAccountToken: AccountToken? {
+        @inlinable get { storage.members.appAccountToken }
+        set { change { $0.appAccountToken = newValue } }
+    }
+
+    package var appTransactionID: String? {
+        @inlinable get { storage.members.appTransactionID }
+        set { change { $0.appTransactionID = newValue } }
+    }
+
+    package var items: [CommerceItem] {
+        @inlinable get { storage.members.items }
+        set { change { $0.items = newValue } }
     }
 }
 
@@ -99,8 +209,10 @@ extension TransactionFact {
         guard track == .receipt, let (revocation, revoking) = newestRevocation(or: other) else {
             return newest
         }
-        newest.revocation = revocation
-        newest.olderRevoking = revoking == newest.revision ? nil : revoking
+        newest.change {
+            $0.revocation = revocation
+            $0.olderRevoking = revoking == $0.revision ? nil : revoking
+        }
         return newest
     }
 

@@ -151,15 +151,17 @@ package enum TransactionTable {
         let items = columns("items", JSONText?.self)
         return { row in
             var fact = common(row)
-            fact.identity.productID = row[productID]
-            fact.identity.quantity = row[quantity]
-            fact.revocation?.percentage = row[percentage]
-            fact.revocation?.reason = row[reason]
-            fact.revocation?.type = row[revocationType]
-            fact.isUpgraded = row[isUpgraded]
-            fact.isFamilyShared = row[isFamilyShared]
-            fact.subscriptionGroupID = row[group]
-            fact.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
+            fact.change {
+                $0.identity.productID = row[productID]
+                $0.identity.quantity = row[quantity]
+                $0.revocation?.percentage = row[percentage]
+                $0.revocation?.reason = row[reason]
+                $0.revocation?.type = row[revocationType]
+                $0.isUpgraded = row[isUpgraded]
+                $0.isFamilyShared = row[isFamilyShared]
+                $0.subscriptionGroupID = row[group]
+                $0.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
+            }
             return fact
         }
     }
