@@ -26,7 +26,9 @@ extension TopicPartition: CustomStringConvertible {
 ///
 /// A null key or value is `nil` and an empty one is `[]`: a tombstone and an empty body are
 /// different things.
-package struct ConsumerRecord: Sendable, Equatable {
+///
+/// Referred to, and not copied from list to list.
+package final class ConsumerRecord: Sendable {
     package let topicPartition: TopicPartition
     package let offset: Int64
     /// Milliseconds since 1970 in UTC, where the broker gave a timestamp.
@@ -58,6 +60,15 @@ package struct ConsumerRecord: Sendable, Equatable {
             bytes += header.nameBytes.count + (header.value?.count ?? 0)
         }
         return bytes
+    }
+}
+
+extension ConsumerRecord: Equatable {
+    package static func == (left: ConsumerRecord, right: ConsumerRecord) -> Bool {
+        left.topicPartition == right.topicPartition && left.offset == right.offset
+            && left.timestampMilliseconds == right.timestampMilliseconds
+            && left.key == right.key && left.value == right.value
+            && left.headers == right.headers
     }
 }
 
