@@ -111,8 +111,7 @@ package struct PostgresArray: Sendable {
     package mutating func append(_ value: Int64?) {
         precondition(elementType == .int8, "an integer goes into an array of int8")
         guard let value else { return appendNull() }
-        elements.append(bigEndian: Int32(8))
-        elements.append(bigEndian: value)
+        elements.appendLengthPrefixed(bigEndian: value)
         count += 1
     }
 
@@ -127,8 +126,7 @@ package struct PostgresArray: Sendable {
     package mutating func append(timestampMilliseconds value: Int64?) {
         precondition(elementType == .timestamptz, "a time goes into an array of timestamptz")
         guard let value else { return appendNull() }
-        elements.append(bigEndian: Int32(8))
-        elements.append(
+        elements.appendLengthPrefixed(
             bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: value)
         )
         count += 1
@@ -154,18 +152,14 @@ package struct PostgresArray: Sendable {
     /// Appends a text's UTF-8 where it lies.
     package mutating func append(utf8 text: Span<UInt8>) {
         precondition(elementType.isTextual, "a string goes into an array of text or json")
-        elements.append(bigEndian: Int32(truncatingIfNeeded: text.count))
-        unsafe text.withUnsafeBufferPointer { unsafe elements.append(contentsOf: $0) }
+        unsafe elements.appendLengthPrefixed(text.bytes)
         count += 1
     }
 
     /// Appends raw bytes where they lie.
     package mutating func append(raw value: RawSpan) {
         precondition(elementType == .bytea, "bytes go into an array of bytea")
-        elements.append(bigEndian: Int32(truncatingIfNeeded: value.byteCount))
-        unsafe value.withUnsafeBytes { bytes in
-            unsafe elements.append(contentsOf: bytes)
-        }
+        elements.appendLengthPrefixed(value)
         count += 1
     }
 

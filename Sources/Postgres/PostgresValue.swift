@@ -116,6 +116,41 @@ extension [UInt8] {
         }
     }
 
+    /// Appends an integer behind its length.
+    ///
+    /// At once, as the next one: a batch has some forty of them a record.
+    mutating func appendLengthPrefixed(bigEndian value: Int64) {
+        unsafe appendLengthPrefixed(byteCount: 8) { room in
+            unsafe room.storeBytes(of: value.bigEndian, as: Int64.self)
+        }
+    }
+
+    /// Appends bytes behind their length.
+    mutating func appendLengthPrefixed(_ value: RawSpan) {
+        unsafe appendLengthPrefixed(byteCount: value.byteCount) { room in
+            unsafe value.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+        }
+    }
+
+    /// - Parameter write: writes all of the room that it is given.
+    private mutating func appendLengthPrefixed(
+        byteCount: Int,
+        _ write: (UnsafeMutableRawBufferPointer) -> Void
+    ) {
+        let prefixed = 4 + byteCount
+        append(addingCapacity: prefixed) { output in
+            unsafe output.withUnsafeMutableBufferPointer { elements, initializedCount in
+                let room = unsafe UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(elements)[initializedCount...]
+                )
+                let length = UInt32(truncatingIfNeeded: byteCount).bigEndian
+                unsafe room.storeBytes(of: length, as: UInt32.self)
+                unsafe write(UnsafeMutableRawBufferPointer(rebasing: room[4..<prefixed]))
+                initializedCount += prefixed
+            }
+        }
+    }
+
     /// Appends what `body` writes, preceded by its length in bytes.
     mutating func appendLengthPrefixed(_ body: (inout [UInt8]) -> Void) {
         let start = count
@@ -144,8 +179,7 @@ extension [UInt8] {
     }
 
     private mutating func append(timestamp milliseconds: Int64) {
-        append(bigEndian: Int32(8))
-        append(
+        appendLengthPrefixed(
             bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: milliseconds)
         )
     }
