@@ -23,7 +23,7 @@ struct BatchFold {
     private(set) var states: [ScopeState] = []
     private(set) var outcomes: [EntitleOutcome] = []
     /// The purchases that are to be projected, with the record that says most about why.
-    private(set) var touched: [PurchaseKey: ChangeCause] = [:]
+    private(set) var touched: [PurchaseKey: ProjectionOccasion] = [:]
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
     private var relinked: [Int: PurchaseKey] = [:]
@@ -94,7 +94,7 @@ struct BatchFold {
     mutating func touchAll(_ cause: ChangeCause) {
         for state in states {
             for purchase in state.purchases {
-                touched[state.scope.purchase(purchase.bundleID)] = cause
+                touched[state.scope.purchase(purchase.bundleID)] = .other(cause)
             }
         }
     }
@@ -104,7 +104,7 @@ struct BatchFold {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
             for purchase in states[stateIndex].purchases {
-                touched[scope.purchase(purchase.bundleID)] = cause
+                touched[scope.purchase(purchase.bundleID)] = .other(cause)
             }
         }
     }
@@ -112,12 +112,12 @@ struct BatchFold {
     /// Has the purchases projected whose owner has changed since they were, whatever the records
     /// say: a record may be a repetition, or be refused, and the owner another one all the same.
     mutating func touchThoseOfOtherOwners() {
-        var others: [(PurchaseKey, ChangeCause)] = []
+        var others: [(PurchaseKey, ProjectionOccasion)] = []
         forEachPurchase { state, index in
             guard state.purchases[index].state.ownerChange != nil else { return }
             let rule = state.purchases[index].state.ownership.rule
             let key = state.scope.purchase(state.purchases[index].bundleID)
-            others.append((key, ChangeCause(.link, id: rule.rawValue)))
+            others.append((key, .other(ChangeCause(.link, id: rule.rawValue))))
         }
         touched.merge(others) { known, _ in known }
     }
@@ -133,7 +133,7 @@ struct BatchFold {
         guard !record.observation.isDuplicate else { return .unchanged }
         if let key = record.relinked {
             relinked[index] = key
-            touched[key] = touched[key] ?? ChangeCause(record)
+            touched[key] = touched[key] ?? .record(record)
             return .unchanged
         }
         let transaction = record.transaction.map { add($0, of: record) }
@@ -188,18 +188,17 @@ struct BatchFold {
         _ verdict: PartVerdict
     ) {
         if verdict == .new || touched[purchase] == nil {
-            touched[purchase] = ChangeCause(record)
+            touched[purchase] = .record(record)
         }
     }
 
     private mutating func addHistory(of record: EntitleRecord) {
-        let observation = record.observation
-        if let fact = observation.facts.appTransaction,
-            let payload = observation.payloads[.appTransaction]
+        if let fact = record.observation.facts.appTransaction,
+            let payload = record.observation.payloads[.appTransaction]
         {
-            history.add(fact, payload, observation)
+            history.add(fact, payload, record.observation)
         }
-        if let notification = observation.notification, observation.source != nil {
+        if let notification = record.observation.notification, record.observation.source != nil {
             let meaning = NotificationMeaning(
                 type: notification.type,
                 subtype: notification.subtype

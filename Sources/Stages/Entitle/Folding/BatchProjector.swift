@@ -7,7 +7,7 @@ import Store
 /// purchases extend each other.
 struct BatchProjector {
     private let projection: Projection
-    private let touched: [PurchaseKey: ChangeCause]
+    private let touched: [PurchaseKey: ProjectionOccasion]
     private var purchases: [PurchaseKey: Subject] = [:]
     private var neighbours: [PurchaseKey: Subject] = [:]
     private var stacks = NonRenewingStacks()
@@ -108,15 +108,15 @@ struct BatchProjector {
     func changes() -> RowChanges {
         var changes = RowChanges()
         for (key, subject) in purchases {
-            guard let cause = touched[key] else { continue }
+            guard let occasion = touched[key] else { continue }
             let projected = project(subject, key)
-            changes.compare(key, rows: subject.state.rows, with: projected.rows, cause: cause)
+            changes.compare(key, rows: subject.state.rows, with: projected.rows, occasion)
             changes.compare(key, credits: subject.state.credits, with: projected.credits)
             changes.compare(stacked: subject.state.stacked, with: subject.stacked)
         }
-        let causes = movedHolders()
+        let occasions = movedHolders()
         for (key, subject) in neighbours {
-            compare(key, subject, causes, &changes)
+            compare(key, subject, occasions, &changes)
         }
         return changes
     }
@@ -149,37 +149,38 @@ struct BatchProjector {
     private func compare(
         _ key: PurchaseKey,
         _ subject: Subject,
-        _ causes: [StackedPurchaseTable.Holder: ChangeCause],
+        _ occasions: [StackedPurchaseTable.Holder: ProjectionOccasion],
         _ changes: inout RowChanges
     ) {
         let projected = project(subject, key).rows
         let users = Set(subject.stacked.map(\.key.userID))
         for user in users.sorted() {
             let holder = StackedPurchaseTable.Holder(key, userID: user)
-            guard let cause = causes[holder] else { continue }
+            guard let occasion = occasions[holder] else { continue }
             changes.compare(
                 key,
                 rows: subject.state.rows.filter { $0.userID == user },
                 with: projected.filter { $0.userID == user },
-                cause: cause
+                occasion
             )
         }
     }
 
     /// Those in whose stacks a touched purchase came, went or changed, or lasts differently by
     /// another catalog.
-    private func movedHolders() -> [StackedPurchaseTable.Holder: ChangeCause] {
-        var causes: [StackedPurchaseTable.Holder: ChangeCause] = [:]
-        for (key, subject) in purchases {
+    private func movedHolders() -> [StackedPurchaseTable.Holder: ProjectionOccasion] {
+        var occasions: [StackedPurchaseTable.Holder: ProjectionOccasion] = [:]
+        for (key, subject) in purchases
+        where !subject.stacked.isEmpty || !subject.state.stacked.isEmpty {
             let known = Set(subject.state.stacked)
             let moved =
-                touched[key]?.kind == .catalog
+                touched[key]?.cause.kind == .catalog
                 ? known.union(subject.stacked) : known.symmetricDifference(subject.stacked)
             for purchase in moved {
-                causes[StackedPurchaseTable.Holder(purchase.key)] = touched[key]
+                occasions[StackedPurchaseTable.Holder(purchase.key)] = touched[key]
             }
         }
-        return causes
+        return occasions
     }
 }
 

@@ -3,18 +3,32 @@ import Entitlements
 import Records
 import Store
 
+/// Why a purchase is projected; what the change feed says of it is made of this only where a row
+/// becomes different.
+enum ProjectionOccasion {
+    case record(EntitleRecord)
+    /// What no record has brought.
+    case other(ChangeCause)
+
+    var cause: ChangeCause {
+        switch self {
+        case .record(let record): ChangeCause(record)
+        case .other(let cause): cause
+        }
+    }
+}
+
 extension ChangeCause {
-    init(_ record: EntitleRecord) {
-        let observation = record.observation
-        let source = observation.source
-        if let notification = observation.notification {
+    fileprivate init(_ record: EntitleRecord) {
+        let source = record.observation.source
+        if let notification = record.observation.notification {
             self.init(.notification, id: notification.uuid, source: source)
         } else if let transaction = record.transaction {
             self.init(.transaction, id: transaction.key.transactionID, source: source)
         } else if let renewal = record.renewal {
             self.init(.renewal, id: renewal.key.originalTransactionID, source: source)
         } else {
-            self.init(.link, id: observation.owner?.rule, source: source)
+            self.init(.link, id: record.observation.owner?.rule, source: source)
         }
     }
 }

@@ -24,7 +24,7 @@ struct RowChanges {
         _ purchase: PurchaseKey,
         rows old: [EntitlementRow],
         with new: [EntitlementRow],
-        cause: ChangeCause
+        _ occasion: ProjectionOccasion
     ) {
         for change in EntitlementChange.changes(from: old, to: new) {
             let isGone = change.new.isEmpty
@@ -38,7 +38,9 @@ struct RowChanges {
             } else {
                 held.append(EntitlementTable.Row(purchase: purchase, row: row))
             }
-            changed.append(ChangeTable.Row(purchase: purchase, change: change, cause: cause))
+            changed.append(
+                ChangeTable.Row(purchase: purchase, change: change, cause: occasion.cause)
+            )
             purchases.insert(purchase)
         }
     }
