@@ -2,7 +2,9 @@ package import OpenSSL
 
 /// Why one record is refused, and what an auditor has to know: from the rule that it broke to
 /// the headers of its dead letter.
-package struct Refusal: Error, Sendable {
+///
+/// Referred to, so that a record that is accepted carries no room for one.
+package final class Refusal: Error, Sendable {
     package let reason: RefusalReason
     /// Which rule, in at most 200 bytes of our own words: nothing of the record is in it.
     package let detail: String

@@ -53,8 +53,8 @@ extension ConsumerSession {
 
     private func findings(_ processed: ProcessedBatch) -> Breaker.Findings {
         var findings = Breaker.Findings()
-        for verdict in processed.verdicts {
-            switch verdict.evidence {
+        for index in processed.verdicts.indices {
+            switch processed.verdicts[index].evidence {
             case .accepted: findings.hasAccepted = true
             case .refused(let record): findings.refused.append(record)
             case nil: break
@@ -67,7 +67,7 @@ extension ConsumerSession {
     private func pin(_ processed: ProcessedBatch, _ isHeld: (Verdict) -> Bool) {
         let batch = processed.batch
         assignment.withLock { assignment in
-            for (index, verdict) in processed.verdicts.enumerated() where isHeld(verdict) {
+            for index in processed.verdicts.indices where isHeld(processed.verdicts[index]) {
                 let claim = batch.parts[batch.partOfRecord[index]].claim
                 guard assignment.pinnedAt(claim) == nil else { continue }
                 assignment.pin(claim, at: batch.start(ofRecordAt: index))

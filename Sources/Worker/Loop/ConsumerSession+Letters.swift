@@ -47,9 +47,11 @@ extension ConsumerSession {
         }
         var heads = current.map { $0 ?? nil }
         var letters: [Letter] = []
-        for (owner, verdict) in processed.verdicts.enumerated() {
+        for owner in processed.verdicts.indices {
             let part = batch.partOfRecord[owner]
-            guard let refusal = verdict.refusal, current[part] != nil else { continue }
+            guard let refusal = processed.verdicts[owner].refusal, current[part] != nil else {
+                continue
+            }
             let previous = heads[part]
             let chained = letter(refusal, of: owner, in: processed, .original, after: previous)
             heads[part] = chained.digest

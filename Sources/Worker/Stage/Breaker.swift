@@ -34,7 +34,7 @@ package struct Breaker: Sendable {
         /// They are right: they have accepted it.
         case accepted
         /// Only they refuse it.
-        case refused(Refused)
+        indirect case refused(Refused)
     }
 
     /// A record that only the settings refuse.
