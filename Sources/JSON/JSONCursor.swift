@@ -43,10 +43,15 @@ package struct JSONCursor: Sendable {
         return true
     }
 
-    /// Eight bytes at a time, the last eight of them perhaps once more.
     private func has(_ text: StaticString, at start: Int) -> Bool {
-        let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        return bytes.withUnsafeBytes { bytes in
+        has(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), at: start)
+    }
+
+    /// Eight bytes at a time, the last eight of them perhaps once more.
+    ///
+    /// - Precondition: so many bytes are there.
+    private func has(_ expected: UnsafeRawBufferPointer, at start: Int) -> Bool {
+        bytes.withUnsafeBytes { bytes in
             func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(
                 _ offset: Int,
                 _: Word.Type
@@ -127,9 +132,7 @@ extension JSONCursor {
         var text = text
         let isEqual = text.withUTF8 { expected in
             content.count == expected.count
-                && bytes.withUnsafeBufferPointer { bytes in
-                    zip(content, expected).allSatisfy { bytes[$0] == $1 }
-                }
+                && has(UnsafeRawBufferPointer(expected), at: content.lowerBound)
         }
         if !isEqual { position = before }
         return isEqual

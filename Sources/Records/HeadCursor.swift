@@ -11,9 +11,11 @@ import JSON
 /// same.
 struct HeadCursor: HeadMembers {
     private var text: JSONCursor
+    let repeated: RepeatedTexts
 
-    init(_ value: [UInt8]) throws(ObservationError) {
+    init(_ value: [UInt8], _ repeated: RepeatedTexts) throws(ObservationError) {
         text = JSONCursor(value)
+        self.repeated = repeated
         guard text.passOpeningBrace() else { throw Self.unexpected }
     }
 

@@ -42,6 +42,9 @@ protocol HeadMembers: Sendable {
         likely other: String
     ) throws(ObservationError) -> String
 
+    /// What several heads have in common, for `identifier(_:likely:)`.
+    var repeated: RepeatedTexts { get }
+
     /// Where the members that were asked for so far end; nil where others may stand among them.
     var passedBytes: Int? { get }
 

@@ -9,6 +9,8 @@ import OpenSSL
 /// fault names the member.
 struct HeadReader: HeadMembers {
     private var members: JSONObjectReader
+    /// None: what is read by a document is rare.
+    var repeated: RepeatedTexts { RepeatedTexts() }
     var passedBytes: Int? { nil }
     let end: Int
     /// Where the object stands in the head: at most two names, put together for a fault alone.

@@ -21,7 +21,7 @@ extension ObservationSource {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            topic: object.string("topic"),
+            topic: object.identifier("topic", likely: object.repeated.topic),
             partition: object.int("partition", in: 0...Int32.max),
             offset: object.int("offset", in: 0...Int64.max),
             timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)

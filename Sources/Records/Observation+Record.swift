@@ -104,9 +104,13 @@ extension Observation {
     }
 
     package init(value: [UInt8]?) throws(ObservationError) {
+        try self.init(value: value, RepeatedTexts())
+    }
+
+    init(value: [UInt8]?, _ repeated: RepeatedTexts) throws(ObservationError) {
         guard let value, !value.isEmpty else { throw .noValue }
         do {
-            try self.init(inOrder: value)
+            try self.init(inOrder: value, repeated)
         } catch {
             try self.init(parsing: value)
         }
@@ -116,7 +120,14 @@ extension Observation {
     ///
     /// - Throws: an error that says nothing wherever the head is any other; it may be good.
     package init(inOrder value: [UInt8]) throws(ObservationError) {
-        var head = try HeadCursor(value)
+        try self.init(inOrder: value, RepeatedTexts())
+    }
+
+    private init(
+        inOrder value: [UInt8],
+        _ repeated: RepeatedTexts
+    ) throws(ObservationError) {
+        var head = try HeadCursor(value, repeated)
         try self.init(reading: &head, value)
     }
 

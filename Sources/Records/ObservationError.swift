@@ -1,5 +1,4 @@
 package import JSON
-package import Kafka
 
 /// Why a record is no observation: a fault of the record, never of the infrastructure.
 package enum ObservationError: Error, Hashable, Sendable {
@@ -41,21 +40,5 @@ package struct NewerObservation: Error, CustomStringConvertible {
     package var description: String {
         "newer observation version, waiting: update this worker (the record has \(version),"
             + " this worker reads up to \(Observation.schemaVersion))"
-    }
-}
-
-extension ConsumerRecord {
-    /// What `body` makes of the observation that the record holds; a failure is the record's own.
-    ///
-    /// Throws `NewerObservation`, which is none.
-    package func observation<Reading>(
-        _ body: (consuming Observation) -> Reading
-    ) throws(NewerObservation) -> Result<Reading, ObservationError> {
-        do {
-            return .success(body(try Observation(self)))
-        } catch {
-            if let version = error.newerVersion { throw NewerObservation(version: version) }
-            return .failure(error)
-        }
     }
 }

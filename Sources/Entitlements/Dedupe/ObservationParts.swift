@@ -64,9 +64,11 @@ extension RenewalFact {
 }
 
 /// One part of an observation: what it is about, and which revision of it.
-package struct ObservedPart: Hashable, Sendable {
-    package var key: PartKey
-    package var revision: PartRevision
+///
+/// The deduplication refers to it from its reading until it is remembered, and does not copy it.
+package final class ObservedPart: Sendable {
+    package let key: PartKey
+    package let revision: PartRevision
 
     package init(key: PartKey, revision: PartRevision) {
         self.key = key

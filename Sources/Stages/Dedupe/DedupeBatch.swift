@@ -19,13 +19,19 @@ struct DedupeBatch {
         fileprivate let hasUnidentified: Bool
     }
 
+    /// A part of a record, with the index of its ID.
+    private struct Part {
+        let observed: ObservedPart
+        let index: Int
+    }
+
     /// The IDs named so far, each at its index.
     private(set) var keys: [PartKey] = []
     private var indexes: [PartKey: Int] = [:]
-    private var known: [[PartRevision]] = []
-    private var isKnown: [Bool] = []
-    /// The parts of all records, one record after the other, each with the index of its ID.
-    private var parts: [(part: ObservedPart, index: Int)] = []
+    /// What is known of the ID at the same index; most have one revision at most.
+    private var known: [KnownRevisions] = []
+    /// The parts of all records, one record after the other.
+    private var parts: [Part] = []
     /// Of the record that was decided last, one for each part, and where these stand.
     private var verdicts: [PartVerdict] = []
     private var decided = 0..<0
@@ -34,7 +40,6 @@ struct DedupeBatch {
         keys.reserveCapacity(recordsExpected)
         indexes.reserveCapacity(recordsExpected)
         known.reserveCapacity(recordsExpected)
-        isKnown.reserveCapacity(recordsExpected)
         parts.reserveCapacity(recordsExpected)
     }
 
@@ -46,7 +51,7 @@ struct DedupeBatch {
     ) -> Record {
         let first = parts.count
         for part in observed.parts {
-            parts.append((part, index(of: part.key)))
+            parts.append(Part(observed: part, index: index(of: part.key)))
         }
         return Record(
             inputRange: inputRange,
@@ -62,21 +67,26 @@ struct DedupeBatch {
         let index = keys.count
         indexes[key] = index
         keys.append(key)
-        known.append([])
-        isKnown.append(false)
+        known.append(KnownRevisions())
         return index
     }
 
     /// Adds what is in flight of an ID, where the batch names it.
-    mutating func add(_ revision: PartRevision?, of key: PartKey) {
-        if let index = indexes[key] { add(revision, at: index) }
+    mutating func add(_ mark: DedupeMemory.Mark) {
+        switch mark {
+        case .part(let part):
+            if let index = indexes[part.key] { known[index].add(part) }
+        case .notification(let key):
+            if let index = indexes[key] { known[index].isKnown = true }
+        }
     }
 
-    /// Adds what is remembered of the ID at an index.
+    /// Adds what is remembered of the ID at an index; of a notification no revision.
     mutating func add(_ revision: PartRevision?, at index: Int) {
-        isKnown[index] = true
         if let revision {
-            known[index].append(revision)
+            known[index].add(ObservedPart(key: keys[index], revision: revision))
+        } else {
+            known[index].isKnown = true
         }
     }
 
@@ -84,33 +94,50 @@ struct DedupeBatch {
     mutating func decide(_ record: Record) -> DedupeDecision {
         decided = record.parts
         verdicts.removeAll(keepingCapacity: true)
-        for (part, index) in parts[record.parts] {
-            verdicts.append(part.verdict(against: known[index]))
+        for index in record.parts {
+            let part = parts[index]
+            verdicts.append(known[part.index].verdict(on: part.observed))
         }
         return DedupeDecision(
             verdicts,
-            isNotificationKnown: record.notificationIndex.map { isKnown[$0] },
+            isNotificationKnown: record.notificationIndex.map { known[$0].isKnown },
             hasUnidentified: record.hasUnidentified
         )
     }
 
     /// Adds the record that was decided last, and goes on, to what is known.
     ///
-    /// - Parameter remember: gets what is to be remembered of it; of a notification no revision.
-    mutating func addDecided(
-        _ record: Record,
-        remember: (PartKey, PartRevision?) -> Void
-    ) {
+    /// - Parameter remember: gets what is to be remembered of it.
+    mutating func addDecided(_ record: Record, remember: (DedupeMemory.Mark) -> Void) {
         precondition(decided == record.parts, "another record was decided since")
-        for (place, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
-            let (part, index) = parts[place]
-            add(part.revision, at: index)
-            remember(part.key, part.revision)
+        for (index, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
+            let part = parts[index]
+            known[part.index].add(part.observed)
+            remember(.part(part.observed))
         }
-        if let index = record.notificationIndex, !isKnown[index] {
-            add(nil, at: index)
-            remember(keys[index], nil)
+        if let index = record.notificationIndex, !known[index].isKnown {
+            known[index].isKnown = true
+            remember(.notification(keys[index]))
         }
+    }
+}
+
+/// What is known of one ID.
+private struct KnownRevisions {
+    /// Whether anything is; all that there is to know of a notification.
+    var isKnown = false
+    /// Apart from the others, because hardly any ID has several.
+    private var first: ObservedPart?
+    private var others: [ObservedPart] = []
+
+    mutating func add(_ part: ObservedPart) {
+        isKnown = true
+        if first == nil { first = part } else { others.append(part) }
+    }
+
+    func verdict(on part: ObservedPart) -> PartVerdict {
+        guard let first else { return part.verdict(against: []) }
+        return part.verdict(against: [first.revision] + others.map(\.revision))
     }
 }
 

@@ -148,8 +148,9 @@ extension DedupeStage {
         var batch = DedupeBatch(recordsExpected: records.count)
         var readings: [Result<DedupeBatch.Record, ObservationError>] = []
         readings.reserveCapacity(records.count)
-        for index in records.indices {
-            let reading = try records[index].observation { observation in
+        var reader = ObservationReader()
+        for record in records {
+            let reading = try reader.read(record) { observation in
                 batch.add(
                     observation.parts,
                     inputRange: observation.inputRange,
@@ -162,7 +163,7 @@ extension DedupeStage {
         // longer in flight and is found there.
         inFlight.withLock { inFlight in
             for arrival in inFlight.all {
-                batch.add(arrival.value.revision, of: arrival.value.key)
+                batch.add(arrival.value)
             }
         }
         for remembered in try await memory.recall(batch.keys) {
@@ -208,8 +209,7 @@ extension DedupeStage {
             verdict.bodyWrittenAt = reading.writtenAt
             // What does not go on leaves no trace: of a conflict none of the parts is believed.
             guard decision.goesOn, !verdict.isRefused else { return verdict }
-            batch.addDecided(reading) { key, revision in
-                let mark = DedupeMemory.Mark(key: key, revision: revision)
+            batch.addDecided(reading) { mark in
                 brought.append(InFlight.Arrival(offset: record.offset, value: mark))
             }
             return verdict

@@ -112,11 +112,12 @@ package final class EntitleStage: Stage {
         readings.reserveCapacity(records.count)
         readable.reserveCapacity(records.count)
         var awaited: [Int] = []
-        for index in records.indices {
-            let reading = try records[index].observation { EntitleRecord($0) }
+        var reader = ObservationReader()
+        for record in records {
+            let reading = try reader.read(record) { EntitleRecord($0) }
             readings.append(reading)
             guard case .success(let entitling) = reading else { continue }
-            if records[index].correlationID != nil {
+            if record.correlationID != nil {
                 awaited.append(readable.count)
             }
             readable.append(entitling)

@@ -84,8 +84,9 @@ extension LinkStage {
         )
         var readings: [Reading] = []
         readings.reserveCapacity(records.count)
-        for index in records.indices {
-            let reading = try records[index].observation { observation in
+        var reader = ObservationReader()
+        for record in records {
+            let reading = try reader.read(record) { observation in
                 LinkReading(
                     subject: batch.add(observation),
                     inputRange: observation.inputRange

@@ -8,18 +8,11 @@ package import Postgres
 /// It may be pruned at any moment: what is forgotten goes on once more, and the sink, whose horizon
 /// has no end, adds nothing by it.
 package struct DedupeMemory: Sendable {
-    /// Something to be remembered.
-    ///
-    /// It waits for its record to be acknowledged and is handed on until then, not copied.
-    package final class Mark: Sendable {
-        package let key: PartKey
-        /// Nil for a notification, of which nothing but its UUID is remembered.
-        package let revision: PartRevision?
-
-        package init(key: PartKey, revision: PartRevision?) {
-            self.key = key
-            self.revision = revision
-        }
+    /// Something to be remembered, once its record is acknowledged.
+    package enum Mark: Sendable {
+        case part(ObservedPart)
+        /// Nothing but its UUID is remembered.
+        indirect case notification(PartKey)
     }
 
     /// What is remembered of one ID, in one of its tracks.
@@ -42,9 +35,9 @@ package struct DedupeMemory: Sendable {
         var notifications: [RememberedNotification.Question] = []
         for (index, key) in keys.enumerated() {
             if let key = RememberedNotification.Key(key) {
-                notifications.append((index, key))
+                notifications.append(RememberedNotification.Question(index: index, key: key))
             } else {
-                revisions.append((index, RememberedRevision.Key(key)))
+                revisions.append(RememberedRevision.Question(index: index, key: key))
             }
         }
         var pipeline = Pipeline()
@@ -61,26 +54,24 @@ package struct DedupeMemory: Sendable {
     ///
     /// What is remembered only ever rises, whichever worker comes last.
     package func raise(to marks: [Mark]) async throws {
-        var newest: [RememberedRevision.Row] = []
+        var newest: [ObservedPart] = []
         var indexes: [RememberedRevision.TrackKey: Int] = [:]
         newest.reserveCapacity(marks.count)
         indexes.reserveCapacity(marks.count)
         var notifications: Set<RememberedNotification.Key> = []
         for mark in marks {
-            if let key = RememberedNotification.Key(mark.key) {
-                notifications.insert(key)
-            } else if let revision = mark.revision {
-                let key = RememberedRevision.TrackKey(
-                    key: RememberedRevision.Key(mark.key),
-                    track: revision.track
-                )
+            switch mark {
+            case .notification(let key):
+                if let key = RememberedNotification.Key(key) { notifications.insert(key) }
+            case .part(let part):
+                let key = RememberedRevision.TrackKey(key: part.key, track: part.revision.track)
                 if let index = indexes[key] {
-                    if newest[index].revision.revision < revision.revision {
-                        newest[index].revision = revision
+                    if newest[index].revision.revision < part.revision.revision {
+                        newest[index] = part
                     }
                 } else {
                     indexes[key] = newest.count
-                    newest.append((key, revision))
+                    newest.append(part)
                 }
             }
         }
@@ -95,17 +86,12 @@ package struct DedupeMemory: Sendable {
 /// A row of `dedupe_revisions`.
 enum RememberedRevision {
     /// A member that a kind does not have is the empty string: a primary key holds no null.
-    struct Key: Hashable {
+    struct Key {
         var kind: String
         var environment: Environment
         var bundleID = ""
         var id: String
         var trust = ""
-
-        /// By the ID, which hardly ever is that of anything else too.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(id)
-        }
 
         init(_ key: PartKey) {
             switch key {
@@ -129,12 +115,15 @@ enum RememberedRevision {
     }
 
     struct TrackKey: Hashable {
-        let key: Key
+        let key: PartKey
         let track: Track
     }
 
-    typealias Question = (index: Int, key: Key)
-    typealias Row = (key: TrackKey, revision: PartRevision)
+    struct Question {
+        /// Of the ID in what was asked.
+        let index: Int
+        let key: PartKey
+    }
 
     private static let key: Columns<Key> = [
         Column("kind", \.kind),
@@ -147,7 +136,7 @@ enum RememberedRevision {
     /// Each ID is looked up by the primary key, whatever the planner believes of the tables' sizes:
     /// a plan made while they were small must not read them whole when they are not.
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
-        [.rows("asked", [Column("index", \.index)] + key.of(\.key))],
+        [.rows("asked", [Column("index", \.index)] + key.of { Key($0.key) })],
         returning: remembered,
         """
         SELECT asked.index, known.track, known.signed_date_ms, known.content_hash,
@@ -193,9 +182,9 @@ enum RememberedRevision {
         }
     }
 
-    private static let row: Columns<Row> =
-        key.of(\.key.key) + [
-            Column("track", \.key.track),
+    private static let row: Columns<ObservedPart> =
+        key.of { Key($0.key) } + [
+            Column("track", \.revision.track),
             Column("signed_date_ms", \.revision.revision.signedDate),
             Column("content_hash", \.revision.revision.contentHash),
             Column("original_transaction_id", \.revision.identity?.originalTransactionID),
@@ -209,7 +198,7 @@ enum RememberedRevision {
     ///
     /// Sorted, so that two workers that mark the same IDs wait for each other instead of locking
     /// each other out.
-    static let raise = Statement<[Row], Void>(
+    static let raise = Statement<[ObservedPart], Void>(
         [.rows("new", row)],
         """
         INSERT INTO dedupe_revisions AS known ($new.columns)
@@ -241,7 +230,11 @@ enum RememberedNotification {
         }
     }
 
-    typealias Question = (index: Int, key: Key)
+    struct Question {
+        /// Of the notification in what was asked.
+        let index: Int
+        let key: Key
+    }
 
     private static let key: Columns<Key> = [
         Column("environment", \.environment),

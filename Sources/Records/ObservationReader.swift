@@ -1,0 +1,39 @@
+import Entitlements
+package import Kafka
+
+/// Reads the observations of a batch, one record after the other.
+///
+/// It keeps the texts that those of one batch mostly share, so that they are not made anew for each.
+package struct ObservationReader: ~Copyable {
+    private var repeated = RepeatedTexts()
+
+    package init() {}
+
+    /// What `body` makes of the observation that the record holds; a failure is the record's own.
+    ///
+    /// Throws `NewerObservation`, which is none.
+    package mutating func read<Reading>(
+        _ record: ConsumerRecord,
+        _ body: (consuming Observation) -> Reading
+    ) throws(NewerObservation) -> Result<Reading, ObservationError> {
+        do {
+            let observation = try Observation(value: record.value, repeated)
+            repeated.keep(observation)
+            return .success(body(observation))
+        } catch {
+            if let version = error.newerVersion { throw NewerObservation(version: version) }
+            return .failure(error)
+        }
+    }
+}
+
+/// Texts of the observation before, which the next one is likely to have too; empty for none.
+struct RepeatedTexts: Sendable {
+    private(set) var topic = ""
+    private(set) var productID = ""
+
+    mutating func keep(_ observation: borrowing Observation) {
+        if let topic = observation.source?.topic { self.topic = topic }
+        if let product = observation.facts.transaction?.identity.productID { productID = product }
+    }
+}
