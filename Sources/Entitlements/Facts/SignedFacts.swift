@@ -4,8 +4,9 @@ import JSON
 /// What signed payloads state: all that the stages after the verifier decide by.
 ///
 /// `init(of:environment:bundleID:verification:)` is the one place where Apple's bytes become facts:
-/// `verify-worker` calls it when it writes an observation's head. The other initializer is for
-/// those who read facts that were written so.
+/// `verify-worker` calls it when it writes an observation's head, and `pipeline rebuild` calls it
+/// again, in the form that names track and trust, on the contents in the table `revisions`; nobody
+/// else does. The initializer without payloads is for those who read facts that were written so.
 ///
 /// Large and handed around, so it is referred to and not copied.
 package final class SignedFacts: Sendable {
@@ -29,17 +30,34 @@ package final class SignedFacts: Sendable {
     ///   - bundleID: of the app that the verifier found; nil for a renewal info alone.
     ///   - verification: who vouched for all of the payloads, and how they were signed.
     /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
-    package init(
+    package convenience init(
         of payloads: SignedPayloads,
         environment: Environment,
         bundleID: String?,
         verification: VerificationFacts
     ) throws(IncompletePayload) {
-        let source = FactSource(
+        try self.init(
+            of: payloads,
             environment: environment,
             bundleID: bundleID,
             track: Track(verification.method),
             trust: verification.trust
+        )
+    }
+
+    /// The same, of payloads of which no more is known than what a fact keeps.
+    package init(
+        of payloads: SignedPayloads,
+        environment: Environment,
+        bundleID: String?,
+        track: Track,
+        trust: Trust
+    ) throws(IncompletePayload) {
+        let source = FactSource(
+            environment: environment,
+            bundleID: bundleID,
+            track: track,
+            trust: trust
         )
         if let payload = payloads.transaction {
             transaction = try source.transaction(payload)
