@@ -114,9 +114,12 @@ struct PrivilegeTests {
                 "SELECT forget_user('a', 'who', 'why')", "SELECT reapply_ownership_rules()",
                 "SELECT FROM entitlement_details",
                 "LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE",
+                "UPDATE transactions SET expires_date_ms = 1", "DELETE FROM grace_periods",
+                "SELECT FROM app_downloads FOR NO KEY UPDATE",
             ],
             [
                 "UPDATE changes SET user_id = 'me'", "DELETE FROM dead_letter_actions",
+                "DELETE FROM renewals", "DELETE FROM app_downloads",
                 "UPDATE grants SET reason = 'mine'", "DELETE FROM transactions",
                 "SELECT ledger_debit('a', 'coins', 1, 'r')",
             ]

@@ -152,6 +152,8 @@ package struct DatabaseRole: Sendable {
             TableRights(keep, "account_links", "dedupe_revisions", "dedupe_notifications"),
             TableRights(raise, "catalog_versions", "history_archives"),
             TableRights(add + ", DELETE", "changes", "revisions", "notifications"),
+            // A grace that no content grants.
+            TableRights("DELETE", "grace_periods"),
             TableRights(
                 read,
                 "forgotten_users",
