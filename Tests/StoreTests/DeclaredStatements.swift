@@ -38,8 +38,24 @@ enum DeclaredStatements {
         }
     }
 
+    private static let rereading: [Named] = [
+        ("TransactionTable.read", TransactionTable.read),
+        ("TransactionTable.positions", TransactionTable.positions),
+        ("TransactionTable.replace", TransactionTable.replace),
+        ("RenewalTable.read", RenewalTable.read),
+        ("RenewalTable.replace", RenewalTable.replace),
+        ("RenewalTable.removeGraces", RenewalTable.removeGraces),
+        ("AppDownloadTable.next", AppDownloadTable.next),
+        ("AppDownloadTable.replace", AppDownloadTable.replace),
+        ("RevisionTable.newest", RevisionTable.newest),
+        ("RevisionTable.lasting", RevisionTable.lasting),
+        ("RevisionTable.payloads", RevisionTable.payloads),
+        ("RevisionTable.unclaimed", RevisionTable.unclaimed),
+        ("ForgottenUserTable.tokens", ForgottenUserTable.tokens),
+    ]
+
     private static let named: [Named] =
-        deadLetters + history + [
+        deadLetters + history + rereading + [
             ("StoredAboutUser.counts", StoredAboutUser.counts),
             ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
             ("StoredAboutUser.searchKeys", StoredAboutUser.searchKeys),
@@ -159,8 +175,8 @@ enum DeclaredStatements {
             ("OwnershipFactTables.raiseFacts", OwnershipFactTables.raiseFacts),
             ("OwnershipFactTables.raiseRenewals", OwnershipFactTables.raiseRenewals),
             ("OwnershipFactTables.raiseClaims", OwnershipFactTables.raiseClaims),
-            ("OwnershipFactTables.copyFacts", OwnershipFactTables.copyFacts),
-            ("OwnershipFactTables.copyRenewals", OwnershipFactTables.copyRenewals),
+            ("OwnershipFactTables.replaceFacts", OwnershipFactTables.replaceFacts),
+            ("OwnershipFactTables.replaceRenewals", OwnershipFactTables.replaceRenewals),
             ("OwnershipFactTables.readFacts", OwnershipFactTables.readFacts),
             ("OwnershipFactTables.readRenewals", OwnershipFactTables.readRenewals),
             ("OwnershipFactTables.readClaims", OwnershipFactTables.readClaims),

@@ -7,16 +7,20 @@ extension ToolCommand {
     static let rebuild = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) rebuild",
-            "Computes owners and entitlements again from the stored facts and lists each row that "
-                + "differs; no row should.\n\n"
-                + "Owners follow from the facts, the links and link-worker's rules, entitlements "
-                + "from the facts, the owners and the catalog. Runs beside the workers: each "
-                + "purchase is compared under the workers' locks. Nothing is written unless "
-                + "--replace is given. After a change of the settings of linking, owners differ "
-                + "until they are replaced here or by 'link reapply'. Exit code 1 when there was a "
-                + "difference.",
+            "Makes the facts again of what Apple signed, owners and entitlements of the facts, and "
+                + "lists each row that differs; no row should.\n\n"
+                + "Facts are read from the payloads in the table revisions as verify-worker reads "
+                + "them; a difference names columns, and no value. Owners follow from the facts, "
+                + "the links and link-worker's rules, entitlements from the facts, the owners and "
+                + "the catalog. Runs beside the workers: each purchase is compared under the "
+                + "workers' locks. Nothing is written unless --replace is given; then facts, "
+                + "owners and entitlements are written together. A payload that is missing or was "
+                + "edited, or a fact that is gone and of which nobody knows who vouched for it, "
+                + "cannot be replaced: its line says what to do. After a change of the settings of "
+                + "linking, owners differ until they are replaced here or by 'link reapply'. Exit "
+                + "code 1 when there was a difference.",
             options: [
-                CommandOption("replace", "Write what follows from the facts where rows differ."),
+                CommandOption("replace", "Write what was signed, and what follows from it."),
                 ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
             ]
         ),

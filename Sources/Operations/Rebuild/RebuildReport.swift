@@ -11,11 +11,19 @@ struct RebuildReport {
     let isOfOwners: Bool
     var purchaseCount = 0
     var differenceCount = 0
+    /// How many of the differences have to be put right by other means.
+    var lastingCount = 0
     var refusedCount = 0
 
     init(isReplaced: Bool, isOfOwners: Bool) {
         self.isReplaced = isReplaced
         self.isOfOwners = isOfOwners
+    }
+
+    mutating func add(_ differences: RebuildDifferences) {
+        differenceCount += differences.count
+        lastingCount += differences.lastingCount
+        refusedCount += differences.refused.count
     }
 
     var line: String {
@@ -24,10 +32,13 @@ struct RebuildReport {
             + (isOfOwners ? "" : ", by the owners as they stand (no link-worker has run yet)")
         let refused = refusedCount > 0 ? "; \(refusedCount) refused by the database" : ""
         guard differenceCount > 0 else {
-            return "\(compared): each row is what the facts say\(refused)"
+            return "\(compared): each row is what the facts say, and each fact what was signed"
+                + refused
         }
+        let lasting = lastingCount > 0 ? "; \(lastingCount) can only be put right as said" : ""
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
-            + (isReplaced ? ", replaced" : "; --replace writes what the facts say") + refused
+            + (isReplaced ? ", replaced" : "; --replace writes what was signed and what follows")
+            + lasting + refused
     }
 
     var json: String {
@@ -35,6 +46,7 @@ struct RebuildReport {
         writer.object { writer in
             writer.member("purchases", purchaseCount)
             writer.member("differences", differenceCount)
+            writer.member("lasting", lastingCount)
             writer.member("refused", refusedCount)
             writer.member("replaced", isReplaced)
             writer.member("ownersCompared", isOfOwners)

@@ -5,7 +5,7 @@ import Entitlements
 import LinkStage
 import Postgres
 
-/// Goes through all purchases in the order of their IDs.
+/// Goes through all purchases in the order of their IDs, then through what belongs to none.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
@@ -19,6 +19,8 @@ struct Rebuilding {
     /// How often what differs is looked at again: another owner may be on its way to the rows.
     private static let looksMax = 5
     private static let pause = Duration.seconds(1)
+    /// How often purchases whose facts lie in others are begun again together with these.
+    private static let attemptsMax = 5
 
     init(client: PostgresClient, isReplacing: Bool) async throws {
         self.client = client
@@ -36,16 +38,26 @@ struct Rebuilding {
         while true {
             let window = AllPurchases.Window(after: last, countMax: Self.purchasesMax)
             let scopes = Array(try await client.run(AllPurchases.next, window))
-            guard let end = scopes.last else { return report }
+            guard let end = scopes.last else { break }
             last = end
             // Whatever the app: all purchases of an original transaction ID are compared.
             let purchases = scopes.map { $0.purchase("") }
             let differences = try await differences(of: purchases)
             report.purchaseCount += purchases.count
-            report.differenceCount += differences.count
-            report.refusedCount += differences.refused.count
+            report.add(differences)
             found(differences, report.purchaseCount)
         }
+        try await DownloadReview(client: client, isReplacing: isReplacing).run { findings in
+            let differences = RebuildDifferences(facts: findings)
+            report.add(differences)
+            found(differences, report.purchaseCount)
+        }
+        try await UnclaimedContents(client: client).read { findings in
+            let differences = RebuildDifferences(facts: findings)
+            report.add(differences)
+            found(differences, report.purchaseCount)
+        }
+        return report
     }
 
     /// With those purchases apart that PostgreSQL refuses: nobody knows what they should be.
@@ -53,6 +65,7 @@ struct Rebuilding {
         var all = RebuildDifferences()
         _ = try await RecordFaults.isolating(purchases[...], size: size) { part in
             let differences = try await lastingDifferences(of: Array(part))
+            all.facts += differences.facts
             all.owners += differences.owners
             all.rows += differences.rows
             return part.map { _ in }
@@ -96,19 +109,48 @@ struct Rebuilding {
         }
     }
 
-    /// Owners and rows in one transaction: what a purchase grants follows from whose it should be.
+    /// With the purchases besides of which facts turn up in rows of the given ones.
     private func rebuildOnce(
         _ purchases: [PurchaseKey],
         isReplacing: Bool
     ) async throws -> RebuildDifferences {
+        var purchases = purchases
+        var attempt = 1
+        while true {
+            do {
+                return try await rebuildTogether(purchases, isReplacing: isReplacing)
+            } catch let missing as ScopesMissing where attempt < Self.attemptsMax {
+                purchases += missing.scopes.map { $0.purchase("") }
+                attempt += 1
+            }
+        }
+    }
+
+    /// Facts, owners and rows in one transaction: what a purchase grants follows from what was
+    /// signed, and from whose it should be.
+    private func rebuildTogether(
+        _ purchases: [PurchaseKey],
+        isReplacing: Bool
+    ) async throws -> RebuildDifferences {
+        let scopes = Set(purchases.map(\.scope))
+        func facts(_ connection: PostgresConnection) async throws -> [FactFinding] {
+            var review = FactReview(of: scopes, isOfOwners: self.review != nil, on: connection)
+            return try await review.run()
+        }
         do {
             guard let review else {
                 return try await client.transaction { connection in
-                    try await rebuild(purchases, owners: [], isReplacing, connection)
+                    _ = try await connection.run(Locks.projection, Array(scopes))
+                    let found = RebuildDifferences(facts: try await facts(connection))
+                    return try await rebuild(purchases, found, isReplacing, connection)
                 }
             }
-            return try await review.transaction(about: purchases) { connection, owners in
-                try await rebuild(purchases, owners: owners, isReplacing, connection)
+            return try await review.transaction(
+                about: purchases,
+                mending: facts
+            ) { connection, facts, owners in
+                let found = RebuildDifferences(facts: facts, owners: owners)
+                return try await rebuild(purchases, found, isReplacing, connection)
             }
         } catch let undone as Undone {
             return undone.differences
@@ -117,12 +159,12 @@ struct Rebuilding {
 
     private func rebuild(
         _ purchases: [PurchaseKey],
-        owners: [OwnerDifference],
+        _ found: RebuildDifferences,
         _ isReplacing: Bool,
         _ connection: PostgresConnection
     ) async throws -> RebuildDifferences {
-        let rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)
-        let differences = RebuildDifferences(owners: owners, rows: rows)
+        var differences = found
+        differences.rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)
         guard isReplacing else { throw Undone(differences: differences) }
         return differences
     }

@@ -2,7 +2,7 @@ package import Entitlements
 package import Postgres
 import Store
 
-/// Finds the owners of purchases again, from the stored facts, beside the workers.
+/// Finds the owners of purchases again, from their facts, beside the workers.
 ///
 /// It holds the same locks as `link-worker`, so that a difference that it finds is one, and not a
 /// change that is being written.
@@ -19,20 +19,27 @@ package struct OwnerReview: Sendable {
         self.rules = rules
     }
 
-    /// Writes owners as they follow, in one transaction with what the body does about them.
+    /// Writes owners as they follow, in one transaction with what comes before and after it.
     ///
-    /// - Parameter body: given where owners were otherwise; where it throws nothing is written. It
-    ///   may be run again from its start.
-    package func transaction<T>(
+    /// - Parameters:
+    ///   - mending: writes the facts that owners follow from, under the locks of the purchases'
+    ///     ownership and projection.
+    ///   - body: given what that found, and where owners were otherwise. Where either throws,
+    ///     nothing is written; both may be run again from their start.
+    package func transaction<T, Found>(
         about purchases: [PurchaseKey],
-        _ body: (PostgresConnection, [OwnerDifference]) async throws -> T
+        mending: (PostgresConnection) async throws -> Found,
+        _ body: (PostgresConnection, Found, [OwnerDifference]) async throws -> T
     ) async throws -> T {
         var groups: Set<AppTransactionGroup> = []
         var attempt = 1
         while true {
             do {
                 return try await client.transaction { [groups] connection in
-                    try await body(connection, try await review(purchases, groups, connection))
+                    try await lock(purchases, groups, connection)
+                    let found = try await mending(connection)
+                    let owners = try await review(purchases, groups, connection)
+                    return try await body(connection, found, owners)
                 }
             } catch let missing as LocksMissing where attempt < Self.attemptsMax {
                 groups.formUnion(missing.groups)
@@ -41,20 +48,26 @@ package struct OwnerReview: Sendable {
         }
     }
 
+    private func lock(
+        _ purchases: [PurchaseKey],
+        _ groups: Set<AppTransactionGroup>,
+        _ connection: PostgresConnection
+    ) async throws {
+        let scopes = Array(Set(purchases.map(\.scope)))
+        var pipeline = Pipeline()
+        pipeline.add(Locks.sharedLinks)
+        pipeline.add(Locks.accounts, Array(groups))
+        pipeline.add(Locks.ownership, scopes)
+        pipeline.add(Locks.projection, scopes)
+        _ = try await connection.run(pipeline)
+    }
+
     private func review(
         _ purchases: [PurchaseKey],
         _ groups: Set<AppTransactionGroup>,
         _ connection: PostgresConnection
     ) async throws -> [OwnerDifference] {
         let scopes = Set(purchases.map(\.scope))
-        var pipeline = Pipeline()
-        pipeline.add(Locks.sharedLinks)
-        pipeline.add(Locks.accounts, Array(groups))
-        pipeline.add(Locks.ownership, Array(scopes))
-        // What link-worker has recorded is never behind what entitle-worker has.
-        pipeline.add(OwnershipFactTables.copyFacts, Array(scopes))
-        pipeline.add(OwnershipFactTables.copyRenewals, Array(scopes))
-        _ = try await connection.run(pipeline)
         var transaction = LinkTransaction(
             connection: connection,
             batch: LinkBatch(reviewing: scopes, and: []),

@@ -13,6 +13,12 @@ package enum AllPurchases {
         }
     }
 
+    /// All that hangs on a purchase and is read in the order of the purchases.
+    static let tables = [
+        "transactions", "renewals", "grace_periods", "owners", "ownership_renewals",
+        "entitlements", "ledger",
+    ]
+
     /// The next ones; also those of rows to which there are no facts.
     package static let next = Statement<Window, PurchaseScope>(
         [
@@ -22,11 +28,7 @@ package enum AllPurchases {
         returning: PurchaseScope.reader,
         """
         SELECT environment, original_transaction_id FROM (
-            (\(part("transactions")))
-            UNION
-            (\(part("entitlements")))
-            UNION
-            (\(part("ledger")))
+            \(tables.map { "(\(part($0)))" }.joined(separator: " UNION "))
         ) AS known
         ORDER BY original_transaction_id, environment LIMIT $count_max
         """

@@ -42,20 +42,44 @@ package enum RenewalTable {
         """
     )
 
+    /// Writes facts over whatever the table says.
+    package static let replace = Statement.replacing(
+        "renewals",
+        key: RenewalKey.columns.of(\.key),
+        terms: terms
+    )
+
+    private static let grace: Columns<Grace> =
+        RenewalKey.columns.of(\.key) + [
+            Column("expires_date_ms", \.grace.expiresDate),
+            Column("renewal_date_ms", \.grace.renewalDate),
+        ]
+
     package static let addGraces = Statement<[Grace], Void>(
-        [
-            .rows(
-                "new",
-                RenewalKey.columns.of(\.key) + [
-                    Column("expires_date_ms", \.grace.expiresDate),
-                    Column("renewal_date_ms", \.grace.renewalDate),
-                ]
-            )
-        ],
+        [.rows("new", grace)],
         """
         INSERT INTO grace_periods ($new.columns) SELECT * FROM $new
         ON CONFLICT DO NOTHING
         """
+    )
+
+    /// Removes graces that no renewal info granted.
+    package static let removeGraces = Statement<[Grace], Void>(
+        [.rows("gone", grace)],
+        """
+        DELETE FROM grace_periods AS known USING $gone
+        WHERE \(RenewalKey.columns.equal("known", "gone"))
+          AND known.expires_date_ms = gone.expires_date_ms
+          AND known.renewal_date_ms IS NOT DISTINCT FROM gone.renewal_date_ms
+        """
+    )
+
+    /// Keys, revisions and account tokens.
+    package static let read = Statement<[PurchaseScope], RenewalFact>(
+        [.rows("asked", PurchaseScope.columns)],
+        returning: RenewalFact.ownershipReader,
+        "SELECT \(RenewalFact.ownershipReader.names(of: "known")) "
+            + PurchaseScope.lookUp("renewals")
     )
 
     /// Only keys and revisions: nothing else of a renewal info decides about a row.
@@ -65,7 +89,7 @@ package enum RenewalTable {
         "SELECT \(revisionReader.names(of: "known")) \(PurchaseScope.lookUp("renewals"))"
     )
 
-    static let readGraces = Statement<[PurchaseScope], Grace>(
+    package static let readGraces = Statement<[PurchaseScope], Grace>(
         [.rows("asked", PurchaseScope.columns)],
         returning: graceReader,
         "SELECT \(graceReader.names(of: "known")) \(PurchaseScope.lookUp("grace_periods"))"

@@ -232,13 +232,13 @@ package enum AppDownloadTable {
         }
     }
 
-    private static let key: Columns<Row> = [
+    static let key: Columns<Row> = [
         Column("app_transaction_id", \.group.appTransactionID),
         Column("environment", \.group.environment),
         Column("bundle_id", \.group.bundleID),
     ]
 
-    private static let terms: Columns<Row> = [
+    static let terms: Columns<Row> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
         Column("trust", \.trust),

@@ -12,7 +12,7 @@ package enum TransactionTable {
         package let field: ImmutableField
     }
 
-    private static let key: Columns<TransactionFact> = [
+    static let key: Columns<TransactionFact> = [
         Column("transaction_id", \.key.transactionID),
         Column("environment", \.key.environment),
         Column("bundle_id", \.key.bundleID),
@@ -20,20 +20,20 @@ package enum TransactionTable {
     ]
 
     /// What never changes for an ID.
-    private static let identity: Columns<TransactionFact> = [
+    static let identity: Columns<TransactionFact> = [
         Column("original_transaction_id", \.identity.originalTransactionID),
         Column("product_id", \.identity.productID),
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
     /// What never changes once it is known.
-    private static let lateIdentity: Columns<TransactionFact> = [
+    static let lateIdentity: Columns<TransactionFact> = [
         Column("product_type", \.identity.type),
         Column("quantity", \.identity.quantity),
     ]
 
     /// What may be signed otherwise later.
-    private static let terms: Columns<TransactionFact> = [
+    static let terms: Columns<TransactionFact> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
         Column("trust", \.trust),

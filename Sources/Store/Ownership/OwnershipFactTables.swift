@@ -55,28 +55,18 @@ package enum OwnershipFactTables {
         """
     )
 
-    /// Raises the facts of purchases to what is recorded of their transactions.
-    package static let copyFacts = Statement<[PurchaseScope], Void>(
-        [.rows("asked", PurchaseScope.columns)],
-        raiseFacts(
-            to: """
-                SELECT \(fact.names(of: "fact"))
-                FROM $asked
-                JOIN transactions AS fact USING (environment, original_transaction_id)
-                """
-        )
+    /// Writes facts over whatever the table says.
+    package static let replaceFacts = Statement.replacing(
+        "ownership_facts",
+        key: factKey,
+        terms: [Column("purchase_date_ms", \.identity.purchaseDate)] + factTerms + factRevocation
     )
 
-    /// Raises the facts of purchases to what is recorded of their renewal infos.
-    package static let copyRenewals = Statement<[PurchaseScope], Void>(
-        [.rows("asked", PurchaseScope.columns)],
-        raiseRenewals(
-            to: """
-                SELECT \(renewal.names(of: "fact"))
-                FROM $asked
-                JOIN renewals AS fact USING (environment, original_transaction_id)
-                """
-        )
+    /// Writes what renewal infos say over whatever the table says.
+    package static let replaceRenewals = Statement.replacing(
+        "ownership_renewals",
+        key: RenewalKey.columns.of(\.key),
+        terms: renewalTerms
     )
 }
 
@@ -179,16 +169,17 @@ extension OwnershipFactTables {
 }
 
 extension OwnershipFactTables {
-    static let readFacts = Statement<[PurchaseScope], TransactionFact>(
+    package static let readFacts = Statement<[PurchaseScope], TransactionFact>(
         [.rows("asked", PurchaseScope.columns)],
         returning: factReader,
         "SELECT \(factReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_facts"))"
     )
 
-    static let readRenewals = Statement<[PurchaseScope], RenewalFact>(
+    package static let readRenewals = Statement<[PurchaseScope], RenewalFact>(
         [.rows("asked", PurchaseScope.columns)],
-        returning: renewalReader,
-        "SELECT \(renewalReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_renewals"))"
+        returning: RenewalFact.ownershipReader,
+        "SELECT \(RenewalFact.ownershipReader.names(of: "known")) "
+            + PurchaseScope.lookUp("ownership_renewals")
     )
 
     static let readClaims = Statement<[PurchaseScope], Claim>(
@@ -200,21 +191,6 @@ extension OwnershipFactTables {
     /// The part of a transaction that says whose it is; its product plays no role in that.
     private static let factReader = RowReader<TransactionFact> {
         TransactionFact.declareCommon(&$0)
-    }
-
-    private static let renewalReader = RowReader<RenewalFact> { columns in
-        let key = RenewalKey.declare(&columns)
-        let revision = Revision.declare(&columns)
-        let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
-        return { row in
-            RenewalFact(
-                key: key(row),
-                revision: revision(row),
-                appAccountToken: row.accountToken(token),
-                appTransactionID: row[appTransactionID]
-            )
-        }
     }
 
     private static let claimReader = RowReader<Claim> { columns in
@@ -238,6 +214,24 @@ extension OwnershipFactTables {
                     ),
                     userID: row[userID]
                 )
+            )
+        }
+    }
+}
+
+extension RenewalFact {
+    /// The part of a renewal info that says whose its purchases are.
+    static let ownershipReader = RowReader<RenewalFact> { columns in
+        let key = RenewalKey.declare(&columns)
+        let revision = Revision.declare(&columns)
+        let token = columns("account_token", String?.self)
+        let appTransactionID = columns("app_transaction_id", String?.self)
+        return { row in
+            RenewalFact(
+                key: key(row),
+                revision: revision(row),
+                appAccountToken: row.accountToken(token),
+                appTransactionID: row[appTransactionID]
             )
         }
     }

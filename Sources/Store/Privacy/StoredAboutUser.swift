@@ -1,3 +1,4 @@
+package import AppStore
 import Postgres
 
 /// What the tables hold about one user.
@@ -178,5 +179,21 @@ package enum ForgottenUserTable {
             }
         },
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)"
+    )
+
+    /// Those of the account tokens that are the ID of a user who was forgotten: where tokens are
+    /// user IDs, forgetting takes them out of the facts, and never out of what Apple signed.
+    package static let tokens = Statement<[AccountToken], AccountToken>(
+        [.values("tokens") { $0 }],
+        returning: RowReader("token"),
+        """
+        SELECT token FROM unnest($tokens) AS token
+        WHERE EXISTS (
+            SELECT FROM forgotten_users
+            WHERE user_sha256 IN (
+                sha256(convert_to(token, 'UTF8')), sha256(convert_to(upper(token), 'UTF8'))
+            )
+        )
+        """
     )
 }

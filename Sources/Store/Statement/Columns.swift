@@ -102,6 +102,18 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         names.map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
+    /// The names of the columns in which two relations differ, as one text: `a, b`; empty where
+    /// they differ in none.
+    package func differing(_ left: String, _ right: String) -> String {
+        let names = zip(names, types).map { name, type in
+            // PostgreSQL compares no json.
+            let text = type == .json ? "::text" : ""
+            return "CASE WHEN \(left).\(name)\(text) IS DISTINCT FROM \(right).\(name)\(text) "
+                + "THEN '\(name)' END"
+        }
+        return "concat_ws(', ', \(names.joined(separator: ", ")))"
+    }
+
     /// One array for each column.
     ///
     /// Row by row, so that a row and each part of it is copied once, not once for each column.

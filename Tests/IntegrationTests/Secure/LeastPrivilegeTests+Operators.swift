@@ -62,6 +62,29 @@ extension PipelineTests.LeastPrivilegeTests {
         }
         try await pipeline.settle()
         try await errands.expect([.init(operating, "rebuild")], of: "pipeline")
+        try await expectRepair(errands)
+    }
+
+    /// Damages a row of each table that a rebuild writes, and has the operator put them right.
+    private static func expectRepair(_ errands: Errands) async throws {
+        try await errands.pipeline.withDatabase { connection in
+            try await connection.execute(
+                script: """
+                    UPDATE transactions SET expires_date_ms = 1;
+                    UPDATE renewals SET renewal_date_ms = 1;
+                    UPDATE app_downloads SET application_version = '0';
+                    UPDATE ownership_facts SET expires_date_ms = 1;
+                    DELETE FROM ownership_renewals;
+                    DELETE FROM grace_periods;
+                    INSERT INTO grace_periods
+                    SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
+                    """
+            )
+        }
+        try await errands.expect(
+            [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "rebuild")],
+            of: "pipeline"
+        )
     }
 
     private static func ofTopics(_ errands: Errands) throws -> [Errands.Errand] {

@@ -73,18 +73,9 @@ struct History {
                 source: observation.source
             )
         )
-        guard let group = fact.group else { return }
-        if let known = newestDownloads[group], known.revision >= fact.revision { return }
-        newestDownloads[group] = AppDownloadTable.Row(
-            group: group,
-            revision: fact.revision,
-            trust: fact.trust,
-            originalApplicationVersion: fact.originalApplicationVersion,
-            originalPurchaseDate: fact.originalPurchaseDate,
-            originalPlatform: fact.originalPlatform,
-            preorderDate: fact.preorderDate,
-            applicationVersion: fact.applicationVersion
-        )
+        guard let row = AppDownloadTable.Row(fact) else { return }
+        if let known = newestDownloads[row.group], known.revision >= fact.revision { return }
+        newestDownloads[row.group] = row
     }
 
     /// A notification without a UUID is kept by where it was read from.

@@ -1,0 +1,147 @@
+import AppStore
+import Entitlements
+import JSON
+import Records
+
+/// A fact that is not what Apple signed, or of which nobody can say whether it is.
+///
+/// It names columns and IDs of purchases, and no value: neither a token nor anything of a payload.
+struct FactFinding {
+    enum Fault: Equatable {
+        /// The names of the columns: `expires_date_ms, trust`.
+        case differs(columns: String)
+        /// A content was signed later than what the row was read from.
+        case behind(columns: String)
+        case rowMissing
+        case rowMissingUntrusted
+        case rowMissingAmbiguous
+        /// Which column names the content.
+        case contentMissing(column: String)
+        case contentUnreadable
+        case graceMissing(GracePeriod)
+        case graceUngranted(GracePeriod)
+        /// Some content cannot be read that may have granted it.
+        case graceUncertain(GracePeriod)
+    }
+
+    let table: String
+    let environment: String
+    /// Nil for renewal info, which names no app.
+    var bundleID: String?
+    var originalTransactionID: String?
+    /// Of the transaction or the account; nil for renewal info.
+    var id: String?
+    var track: Track?
+    let fault: Fault
+    /// The raw record that first brought a content.
+    var source: RecordPosition?
+
+    /// Whether `--replace` puts it right.
+    var isReplaceable: Bool {
+        switch fault {
+        case .differs, .behind, .rowMissing, .graceMissing, .graceUngranted: true
+        case .rowMissingUntrusted, .rowMissingAmbiguous, .contentMissing, .contentUnreadable,
+            .graceUncertain:
+            false
+        }
+    }
+}
+
+extension FactFinding {
+    init(_ table: String, _ fact: TransactionFact, _ fault: Fault, _ source: RecordPosition? = nil)
+    {
+        self.init(
+            table: table,
+            environment: fact.key.environment.rawValue,
+            bundleID: fact.key.bundleID,
+            originalTransactionID: fact.identity.originalTransactionID,
+            id: fact.key.transactionID,
+            track: fact.track,
+            fault: fault,
+            source: source
+        )
+    }
+
+    init(_ table: String, _ key: RenewalKey, _ fault: Fault, _ source: RecordPosition? = nil) {
+        self.init(
+            table: table,
+            environment: key.environment.rawValue,
+            originalTransactionID: key.originalTransactionID,
+            fault: fault,
+            source: source
+        )
+    }
+}
+
+extension FactFinding {
+    var line: String {
+        let place = [environment, bundleID, originalTransactionID].compactMap { $0 }
+        let track = track.map { " (\($0.rawValue))" } ?? ""
+        let row = [table, id].compactMap { $0 }.joined(separator: " ") + track
+        return "\(place.joined(separator: " ")) \(row): \(fault.phrase)"
+            + (source.map { "; the raw record is \($0)" } ?? "")
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("environment", environment)
+            writer.member("bundleID", bundleID)
+            writer.member("originalTransactionID", originalTransactionID)
+            writer.member("kind", "fact")
+            writer.member("table", table)
+            writer.member("id", id)
+            writer.member("track", track?.rawValue)
+            writer.member("finding", fault.name)
+            writer.member("detail", fault.phrase)
+            writer.member("replaceable", isReplaceable)
+            writer.member("source", source?.description)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension FactFinding.Fault {
+    /// The word by which programs tell findings apart.
+    fileprivate var name: String {
+        switch self {
+        case .differs: "differs"
+        case .behind: "behind"
+        case .rowMissing, .rowMissingUntrusted, .rowMissingAmbiguous: "row_missing"
+        case .contentMissing: "content_missing"
+        case .contentUnreadable: "content_unreadable"
+        case .graceMissing: "grace_missing"
+        case .graceUngranted, .graceUncertain: "grace_ungranted"
+        }
+    }
+
+    fileprivate var phrase: String {
+        switch self {
+        case .differs(let columns): "differs from what was signed in \(columns)"
+        case .behind(let columns): "is behind a newer content in \(columns)"
+        case .rowMissing: "has no row, and its content is there"
+        case .rowMissingUntrusted:
+            "has no row, and who vouched for its content is not known; have dedupe-worker forget "
+                + "it ('pipeline dedupe forget') and publish its raw record again"
+        case .rowMissingAmbiguous:
+            "has no row, and which of its contents is the newest is not known; have dedupe-worker "
+                + "forget it ('pipeline dedupe forget') and publish its raw records again"
+        case .contentMissing(let column):
+            "the content that \(column) names is not in revisions; restore it from an archive "
+                + "('pipeline history restore') or a backup"
+        case .contentUnreadable:
+            "a content in revisions is not what its hash was made of; restore its payload from "
+                + "a backup"
+        case .graceMissing(let grace): "lacks the grace until \(grace.milliseconds)"
+        case .graceUngranted(let grace):
+            "no content grants the grace until \(grace.milliseconds)"
+        case .graceUncertain(let grace):
+            "no content that can be read grants the grace until \(grace.milliseconds); restore "
+                + "the contents first"
+        }
+    }
+}
+
+extension GracePeriod {
+    fileprivate var milliseconds: Int64 { expiresDate.milliseconds }
+}

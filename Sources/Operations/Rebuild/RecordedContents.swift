@@ -1,0 +1,141 @@
+import AppStore
+import Entitlements
+import JSON
+import Postgres
+import Store
+
+/// Makes facts of contents of the table `revisions` again.
+///
+/// Holds a bounded number of payloads at once, however many contents a purchase has.
+struct RecordedContents {
+    let connection: PostgresConnection
+
+    /// How many payloads are read at once; each is as large as a body at most.
+    static let payloadsMax = 100
+
+    /// A content that is asked for.
+    struct Question {
+        let subject: RevisionTable.Subject
+        let trust: Trust
+        /// The content, with the date that the fact is to have.
+        var revision: Revision
+
+        fileprivate var name: RevisionTable.Name {
+            RevisionTable.Name(
+                subject: subject,
+                trust: subject.kind == .renewal ? trust.text : "",
+                contentHash: revision.contentHash
+            )
+        }
+    }
+
+    enum Reading {
+        case missing
+        /// The payload is not what its hash was made of.
+        case unreadable
+        case facts(SignedFacts)
+    }
+
+    /// Reads contents, `payloadsMax` at a time, and hands each to the body with its index.
+    func read(
+        _ questions: [Question],
+        _ body: (Int, Reading) -> Void
+    ) async throws {
+        var start = 0
+        while start < questions.count {
+            let part = questions[start..<min(start + Self.payloadsMax, questions.count)]
+            let answers = try await connection.run(RevisionTable.payloads, part.map(\.name))
+            var isThere = [Bool](repeating: false, count: part.count)
+            for answer in answers {
+                isThere[answer.index] = true
+                let question = part[start + answer.index]
+                body(start + answer.index, Self.reading(answer.json, question))
+            }
+            for index in isThere.indices where !isThere[index] {
+                body(start + index, .missing)
+            }
+            start = part.endIndex
+        }
+    }
+
+    private static func reading(_ payload: JSONText, _ question: Question) -> Reading {
+        guard let json = try? JSONDocument(parsing: Array(payload.bytes)).root,
+            let facts = try? SignedFacts(
+                of: payloads(json, question.subject.kind),
+                environment: question.subject.environment,
+                bundleID: question.subject.kind == .renewal ? nil : question.subject.bundleID,
+                track: question.subject.track,
+                trust: question.trust
+            ),
+            facts.isContent(question.revision), facts.subject == question.subject
+        else { return .unreadable }
+        return .facts(facts)
+    }
+
+    private static func payloads(
+        _ json: JSONValue,
+        _ kind: RevisionTable.Row.Kind
+    ) -> SignedPayloads {
+        switch kind {
+        case .transaction: SignedPayloads(transaction: json)
+        case .renewal: SignedPayloads(renewalInfo: json)
+        case .appTransaction: SignedPayloads(appTransaction: json)
+        }
+    }
+}
+
+extension SignedFacts {
+    /// Whether the one payload that it was read from has the content of a revision.
+    fileprivate func isContent(_ revision: Revision) -> Bool {
+        let read = transaction?.revision ?? renewal?.revision ?? appTransaction?.revision
+        return read?.contentHash == revision.contentHash
+    }
+
+    fileprivate var subject: RevisionTable.Subject? {
+        transaction?.subject ?? renewal?.subject ?? appTransaction?.subject
+    }
+}
+
+extension TransactionFact {
+    /// Under what its contents stand.
+    var subject: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .transaction,
+            environment: key.environment,
+            bundleID: key.bundleID,
+            id: key.transactionID,
+            track: track
+        )
+    }
+}
+
+extension RenewalFact {
+    /// Under what its contents stand, and those of other trusts.
+    var subject: RevisionTable.Subject { key.scope.renewals }
+}
+
+extension PurchaseScope {
+    /// Under what its renewal infos stand, whoever vouched for them.
+    var renewals: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .renewal,
+            environment: environment,
+            bundleID: "",
+            id: originalTransactionID,
+            track: .jws
+        )
+    }
+}
+
+extension AppTransactionFact {
+    /// Under what its contents stand.
+    var subject: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .appTransaction,
+            environment: environment,
+            bundleID: bundleID,
+            id: id,
+            track: track
+        )
+    }
+}

@@ -1,0 +1,77 @@
+package import AppStore
+package import Entitlements
+import Postgres
+
+/// What `pipeline rebuild` reads and writes where it makes facts of their contents again.
+extension AppDownloadTable {
+    /// Where to go on, and how many are read.
+    package struct Window: Sendable {
+        package let after: AppTransactionGroup
+        package let countMax: Int
+
+        package init(after: AppTransactionGroup, countMax: Int) {
+            self.after = after
+            self.countMax = countMax
+        }
+    }
+
+    /// The key of a row, and of which content it is.
+    package struct Named: Sendable {
+        package let group: AppTransactionGroup
+        package let revision: Revision
+        package let trust: Trust
+    }
+
+    /// The next rows in the order of their keys, locked: entitle-worker raises them meanwhile.
+    package static let next = Statement<Window, Named>(
+        [
+            .value("id", \.after.appTransactionID), .value("environment", \.after.environment),
+            .value("bundle_id", \.after.bundleID), .value("count_max", \.countMax),
+        ],
+        returning: RowReader { columns in
+            let id = columns("app_transaction_id", String.self)
+            let environment = columns("environment", Environment.self)
+            let bundleID = columns("bundle_id", String.self)
+            let revision = Revision.declare(&columns)
+            let trust = columns("trust", Trust.self)
+            return { row in
+                Named(
+                    group: AppTransactionGroup(
+                        environment: row[environment],
+                        bundleID: row[bundleID],
+                        appTransactionID: row[id]
+                    ),
+                    revision: revision(row),
+                    trust: row[trust]
+                )
+            }
+        },
+        """
+        SELECT app_transaction_id, environment, bundle_id, signed_date_ms, content_hash, trust
+        FROM app_downloads
+        WHERE (app_transaction_id, environment, bundle_id) > ($id, $environment, $bundle_id)
+        ORDER BY app_transaction_id, environment, bundle_id LIMIT $count_max
+        FOR NO KEY UPDATE
+        """
+    )
+
+    /// Writes facts over whatever the table says.
+    package static let replace = Statement.replacing("app_downloads", key: key, terms: terms)
+}
+
+extension AppDownloadTable.Row {
+    /// Nil for an app transaction that names no account.
+    package init?(_ fact: AppTransactionFact) {
+        guard let group = fact.group else { return nil }
+        self.init(
+            group: group,
+            revision: fact.revision,
+            trust: fact.trust,
+            originalApplicationVersion: fact.originalApplicationVersion,
+            originalPurchaseDate: fact.originalPurchaseDate,
+            originalPlatform: fact.originalPlatform,
+            preorderDate: fact.preorderDate,
+            applicationVersion: fact.applicationVersion
+        )
+    }
+}

@@ -1,0 +1,174 @@
+package import AppStore
+package import Entitlements
+package import OpenSSL
+import Postgres
+package import Records
+
+/// What `pipeline rebuild` reads where it makes facts of their contents again.
+extension RevisionTable {
+    /// An ID, of which several contents may have been signed.
+    package struct Subject: Hashable, Sendable {
+        package let kind: Row.Kind
+        package let environment: Environment
+        /// Empty for renewal info, which has none.
+        package let bundleID: String
+        package let id: String
+        package let track: Track
+
+        package init(
+            kind: Row.Kind,
+            environment: Environment,
+            bundleID: String,
+            id: String,
+            track: Track
+        ) {
+            self.kind = kind
+            self.environment = environment
+            self.bundleID = bundleID
+            self.id = id
+            self.track = track
+        }
+
+        fileprivate static let columns: Columns<Subject> = [
+            Column("id", \.id),
+            Column("kind", \.kind),
+            Column("environment", \.environment),
+            Column("bundle_id", \.bundleID),
+            Column("track", \.track),
+        ]
+    }
+
+    /// One content, which is named by its hash.
+    package struct Name: Hashable, Sendable {
+        package let subject: Subject
+        /// Empty for all but renewal info.
+        package let trust: String
+        package let contentHash: SHA256Digest
+
+        package init(subject: Subject, trust: String, contentHash: SHA256Digest) {
+            self.subject = subject
+            self.trust = trust
+            self.contentHash = contentHash
+        }
+    }
+
+    /// A content without its payload.
+    package struct Content: Sendable {
+        /// Of the subject in what was asked.
+        package let index: Int
+        /// Empty for all but renewal info.
+        package let trust: String
+        /// With the date of its first signature.
+        package let revision: Revision
+        /// The raw record that first brought it.
+        package let source: RecordPosition
+        /// How many contents there are of the subject and trust.
+        package let count: Int
+    }
+
+    /// Of each subject and trust the content whose first signature is the newest.
+    package static let newest = Statement<[Subject], Content>(
+        [.rows("asked", [.index] + Subject.columns)],
+        returning: contentReader,
+        """
+        SELECT asked.index, \(contentNames)
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT ON (known.trust) known.trust, known.signed_date_ms,
+                known.content_hash, known.source_topic, known.source_partition,
+                known.source_offset, count(*) OVER (PARTITION BY known.trust) AS count
+            FROM revisions AS known
+            WHERE \(Subject.columns.equal("known", "asked"))
+            ORDER BY known.trust, known.signed_date_ms DESC, known.content_hash DESC
+        ) AS known
+        """
+    )
+
+    /// The contents that more than the newest fact is read from: those with a revocation, or with a
+    /// grace.
+    package static let lasting = Statement<[Subject], Content>(
+        [.rows("asked", [.index] + Subject.columns)],
+        returning: contentReader,
+        """
+        SELECT asked.index, \(contentNames)
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT known.*, 1 AS count FROM revisions AS known
+            WHERE \(Subject.columns.equal("known", "asked"))
+              AND known.payload ->> CASE known.kind
+                      WHEN 'renewal' THEN 'gracePeriodExpiresDate' ELSE 'revocationDate'
+                  END IS NOT NULL
+            OFFSET 0
+        ) AS known
+        """
+    )
+
+    /// The payload of a content that was asked for; contents that are not there are left out.
+    package struct Payload: Sendable {
+        /// Of the name in what was asked.
+        package let index: Int
+        package let json: JSONText
+    }
+
+    package static let payloads = Statement<[Name], Payload>(
+        [
+            .rows(
+                "asked",
+                [.index] + Subject.columns.of(\.subject) + [
+                    Column("trust", \.trust), Column("content_hash", \.contentHash),
+                ]
+            )
+        ],
+        returning: RowReader { columns in
+            let index = columns("index", Int.self)
+            let payload = columns("payload", JSONText.self)
+            return { row in Payload(index: row[index], json: row[payload]) }
+        },
+        """
+        SELECT asked.index, known.payload
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT known.payload FROM revisions AS known
+            WHERE \(Subject.columns.equal("known", "asked")) AND known.trust = asked.trust
+              AND known.content_hash = asked.content_hash
+            OFFSET 0
+        ) AS known
+        """
+    )
+
+    private static let contentNames = """
+        known.trust, known.signed_date_ms, known.content_hash, known.source_topic,
+        known.source_partition, known.source_offset, known.count
+        """
+
+    private static let contentReader = RowReader<Content> { columns in
+        let index = columns("index", Int.self)
+        let trust = columns("trust", String.self)
+        let revision = Revision.declare(&columns)
+        let source = RecordPosition.declare(&columns)
+        let count = columns("count", Int.self)
+        return { row in
+            Content(
+                index: row[index],
+                trust: row[trust],
+                revision: revision(row),
+                source: source(row),
+                count: row[count]
+            )
+        }
+    }
+}
+
+extension RecordPosition {
+    /// Declares the columns that name the raw record of a content.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> RecordPosition {
+        let topic = columns("source_topic", String.self)
+        let partition = columns("source_partition", Int32.self)
+        let offset = columns("source_offset", Int64.self)
+        return { row in
+            RecordPosition(topic: row[topic], partition: row[partition], offset: row[offset])
+        }
+    }
+}

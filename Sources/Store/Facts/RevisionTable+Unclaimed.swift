@@ -1,0 +1,167 @@
+import Postgres
+package import Records
+
+/// Contents of which no fact is: they name an ID that has no row.
+extension RevisionTable {
+    /// Where a page of contents begins, and how many it has.
+    package struct Page: Sendable {
+        package let after: Place
+        package let countMax: Int
+
+        package init(after: Place, countMax: Int) {
+            self.after = after
+            self.countMax = countMax
+        }
+    }
+
+    /// A content by its primary key.
+    package struct Place: Sendable {
+        package let id: String
+        package let kind: String
+        package let environment: String
+        package let bundleID: String
+        package let trust: String
+        package let track: String
+        package let contentHash: ByteString
+
+        /// Before all others.
+        package static let start = Place(
+            id: "",
+            kind: "",
+            environment: "",
+            bundleID: "",
+            trust: "",
+            track: "",
+            contentHash: ByteString([])
+        )
+    }
+
+    /// A content of a page: each that no fact is of, and the last one.
+    package struct PageContent: Sendable {
+        package let place: Place
+        package let isUnclaimed: Bool
+        /// Nil where its payload names none.
+        package let originalTransactionID: String?
+        package let source: RecordPosition
+    }
+
+    /// Looks through a page of all contents, in the order of their keys.
+    ///
+    /// Left out is what is found with the purchase: a transaction whose ownership fact is known,
+    /// and a renewal info of a subscription of which anything else is.
+    package static let unclaimed = Statement<Page, PageContent>(
+        [
+            .value("id", \.after.id), .value("kind", \.after.kind),
+            .value("environment", \.after.environment), .value("bundle_id", \.after.bundleID),
+            .value("trust", \.after.trust), .value("track", \.after.track),
+            .value("content_hash", \.after.contentHash), .value("count_max", \.countMax),
+        ],
+        returning: pageReader,
+        """
+        WITH page AS MATERIALIZED (
+            SELECT \(key), row_number() OVER (ORDER BY \(key)) AS number
+            FROM (
+                SELECT \(key) FROM revisions
+                WHERE (\(key))
+                    > ($id, $kind, $environment, $bundle_id, $trust, $track, $content_hash)
+                ORDER BY \(key) LIMIT $count_max
+            ) AS next
+        ),
+        found AS MATERIALIZED (
+            SELECT page.*, \(hasNoRow) AS has_no_row FROM page
+        )
+        SELECT old.id, old.kind, old.environment, old.bundle_id, old.trust, old.track,
+               old.content_hash, found.has_no_row AND NOT coalesce(\(isKnown), false)
+                   AS is_unclaimed,
+               CASE WHEN found.has_no_row THEN old.payload ->> 'originalTransactionId' END
+                   AS original_transaction_id,
+               old.source_topic, old.source_partition, old.source_offset
+        FROM found
+        CROSS JOIN LATERAL (
+            SELECT * FROM revisions AS old
+            WHERE old.id = found.id AND old.kind = found.kind
+              AND old.environment = found.environment AND old.bundle_id = found.bundle_id
+              AND old.trust = found.trust AND old.track = found.track
+              AND old.content_hash = found.content_hash
+            OFFSET 0
+        ) AS old
+        WHERE found.has_no_row OR found.number = (SELECT max(number) FROM page)
+        ORDER BY found.number
+        """
+    )
+
+    private static let key = "id, kind, environment, bundle_id, trust, track, content_hash"
+
+    /// An app transaction that names no account has no row anywhere else.
+    private static let hasNoRow = """
+        CASE page.kind
+            WHEN 'transaction' THEN NOT EXISTS (
+                SELECT FROM transactions AS fact
+                WHERE fact.transaction_id = page.id AND fact.environment = page.environment
+                  AND fact.bundle_id = page.bundle_id AND fact.track = page.track
+            )
+            WHEN 'renewal' THEN NOT EXISTS (
+                SELECT FROM renewals AS fact
+                WHERE fact.original_transaction_id = page.id
+                  AND fact.environment = page.environment AND fact.trust = page.trust
+            )
+            ELSE page.id NOT LIKE 'sha256:%' AND NOT EXISTS (
+                SELECT FROM app_downloads AS fact
+                WHERE fact.app_transaction_id = page.id
+                  AND fact.environment = page.environment AND fact.bundle_id = page.bundle_id
+            )
+        END
+        """
+
+    private static let isKnown = """
+        CASE old.kind
+            WHEN 'transaction' THEN EXISTS (
+                SELECT FROM ownership_facts AS fact
+                WHERE fact.original_transaction_id = old.payload ->> 'originalTransactionId'
+                  AND fact.transaction_id = old.id AND fact.environment = old.environment
+                  AND fact.bundle_id = old.bundle_id AND fact.track = old.track
+            )
+            WHEN 'renewal' THEN \(isRenewalKnown)
+            ELSE false
+        END
+        """
+
+    private static let isRenewalKnown = AllPurchases.tables.map { table in
+        """
+        EXISTS (
+            SELECT FROM \(table) AS fact
+            WHERE fact.original_transaction_id = old.id AND fact.environment = old.environment
+        )
+        """
+    }
+    .joined(separator: " OR ")
+
+    private static let pageReader = RowReader<PageContent> { columns in
+        let id = columns("id", String.self)
+        let kind = columns("kind", String.self)
+        let environment = columns("environment", String.self)
+        let bundleID = columns("bundle_id", String.self)
+        let trust = columns("trust", String.self)
+        let track = columns("track", String.self)
+        let contentHash = columns("content_hash", ByteString.self)
+        let isUnclaimed = columns("is_unclaimed", Bool.self)
+        let original = columns("original_transaction_id", String?.self)
+        let source = RecordPosition.declare(&columns)
+        return { row in
+            PageContent(
+                place: Place(
+                    id: row[id],
+                    kind: row[kind],
+                    environment: row[environment],
+                    bundleID: row[bundleID],
+                    trust: row[trust],
+                    track: row[track],
+                    contentHash: row[contentHash]
+                ),
+                isUnclaimed: row[isUnclaimed],
+                originalTransactionID: row[original],
+                source: source(row)
+            )
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// A row that was not as it should be, and is since.
+package struct ReplacedRow: Sendable {
+    /// Of what was given.
+    package let index: Int
+    /// Whether there was no row.
+    package let isMissing: Bool
+    /// The names of the columns that differed: `expires_date_ms, trust`.
+    package let columns: String
+
+    fileprivate static let reader = RowReader<ReplacedRow> { columns in
+        let index = columns("index", Int.self)
+        let isMissing = columns("is_missing", Bool.self)
+        let names = columns("differing_columns", String.self)
+        return { row in
+            ReplacedRow(index: row[index], isMissing: row[isMissing], columns: row[names])
+        }
+    }
+}
+
+extension Statement where Row == ReplacedRow {
+    /// Writes rows as they are given where the table holds others, and answers with these.
+    ///
+    /// - Parameters:
+    ///   - key: the table's primary key; no two of the given rows have the same.
+    ///   - terms: all other columns.
+    static func replacing<Element>(
+        _ table: String,
+        key: Columns<Element>,
+        terms: Columns<Element>
+    ) -> Statement where Input == [Element] {
+        let all = key + terms
+        return Statement(
+            [.rows("given", [.index] + all)],
+            returning: ReplacedRow.reader,
+            """
+            WITH compared AS (
+                SELECT given.*, known.\(key.names[0]) IS NULL AS is_missing,
+                       \(all.differing("known", "given")) AS differing_columns
+                FROM $given
+                LEFT JOIN LATERAL (
+                    SELECT * FROM \(table) AS known
+                    WHERE \(key.equal("known", "given"))
+                    OFFSET 0
+                ) AS known ON true
+            ),
+            written AS (
+                INSERT INTO \(table) (\(all.names()))
+                SELECT \(all.names()) FROM compared WHERE differing_columns <> ''
+                ON CONFLICT (\(key.names())) DO UPDATE SET \(terms.excluded)
+            )
+            SELECT index, is_missing, differing_columns FROM compared
+            WHERE differing_columns <> ''
+            """
+        )
+    }
+}

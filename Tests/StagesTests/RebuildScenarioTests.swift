@@ -1,0 +1,96 @@
+import AppStore
+import EntitleStage
+import Entitlements
+import Kafka
+import LinkStage
+import Postgres
+import Records
+import Simulation
+import TestSupport
+import Testing
+import Worker
+
+@testable import Operations
+
+/// `pipeline rebuild` finds nothing where nothing is wrong.
+@Suite(.timeLimit(.minutes(10))) struct RebuildScenarioTests {
+    @Test(arguments: Scenario.names)
+    func `after any scenario, in any order and doubled, each fact is what was signed`(
+        name: String
+    ) async throws {
+        let scenario = try Scenario.load(name)
+        let rig = try await RebuildRig(scenario.rules)
+        try await rig.entitle.apply(catalog: scenario.catalogJSON)
+        var rest = (scenario.observations + scenario.observations).shuffled()[...]
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(Int.random(in: 1...4)))
+            rest = rest.dropFirst(batch.count)
+            try await rig.settle(observations: batch)
+        }
+        let found = try await rig.findings()
+        #expect(found.isEmpty, "\(found.map(\.line))")
+        // What is gone is all there again; transactions, as ownership facts know who vouched.
+        let before = try await rig.picture(of: "transactions")
+        try await rig.query("DELETE FROM transactions")
+        _ = await rig.rebuild("--replace")
+        #expect(try await rig.picture(of: "transactions") == before)
+    }
+
+    @Test func `no statement of a rebuild reads a table whole`() async throws {
+        let rig = try await RebuildRig()
+        try await rig.settle([
+            .purchase("1", token: LinkWorker.anna, account: RebuildRig.account, until: 9_000),
+            .purchase("2", until: 9_000).with {
+                $0.method = .receipt
+                $0.transaction?.revocationDate = 5_000
+            },
+            .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
+        ])
+        try await rig.query("UPDATE transactions SET account_token = NULL")
+        try await rig.query("DELETE FROM grace_periods")
+        try await rig.query(
+            "INSERT INTO grace_periods VALUES ('Production', '1', 'apple', 99000, NULL)"
+        )
+        // One connection, so that all that is prepared is prepared on it.
+        let client = PostgresClient(rig.options, connectionsMax: 1)
+        let rebuilding = try await Rebuilding(client: client, isReplacing: true)
+        var lines: [String] = []
+        _ = try await rebuilding.run { differences, _ in lines += differences.lines }
+        #expect(lines.count { $0.contains("differs") } == 1, "\(lines)")
+        #expect(lines.count { $0.contains("grace until") } == 2, "\(lines)")
+        try await StatementPlans.expectPointLookups(client, besides: "linking_rules")
+    }
+}
+
+extension RebuildRig {
+    /// Has both stages take up observations as one batch.
+    fileprivate func settle(observations: [Observation]) async throws {
+        let records = observations.enumerated().map { $1.record(at: Int64($0)) }
+        let verdicts = try await link.stage.process(records)
+        try await link.stage.acknowledged(records, verdicts)
+        let outputs = verdicts.flatMap(\.outputs).enumerated().map { index, output in
+            ConsumerRecord(
+                topicPartition: TopicPartition(topic: output.topic, partition: 0),
+                offset: Int64(index),
+                key: output.key,
+                value: output.value,
+                headers: output.headers
+            )
+        }
+        _ = try await entitle.stage.process(outputs)
+    }
+
+    /// What is found about facts; owners and rows are looked at elsewhere.
+    fileprivate func findings() async throws -> [FactFinding] {
+        var found: [FactFinding] = []
+        let rebuilding = try await Rebuilding(client: client, isReplacing: false)
+        _ = try await rebuilding.run { differences, _ in found += differences.facts }
+        return found
+    }
+
+    fileprivate func picture(of table: String) async throws -> [String] {
+        try await client.query(
+            "SELECT row_to_json(t)::text FROM \(table) AS t ORDER BY 1"
+        ).map { $0.text(0) }
+    }
+}
