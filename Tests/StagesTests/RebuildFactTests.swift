@@ -5,6 +5,8 @@ import Simulation
 import TestSupport
 import Testing
 
+@testable import Operations
+
 /// `pipeline rebuild` makes facts of what was signed again, and compares them with their rows.
 @Suite(.timeLimit(.minutes(10))) struct RebuildFactTests {
     /// A subscription with two periods, a refund that was reversed, and a receipt that took
@@ -151,6 +153,32 @@ import Testing
             """,
             saying: "transactions 1-2 (jws): differs from what was signed in original_"
         )
+    }
+
+    @Test(arguments: [("1-2", "2"), ("2", "1"), ("3", "0")])
+    func `purchases that hold each other's rows are locked together`(
+        _ id: String,
+        _ original: String
+    ) async throws {
+        let rig = try await Self.rig()
+        let before = try await rig.picture()
+        try await rig.query(
+            """
+            UPDATE transactions SET original_transaction_id = '\(original)'
+            WHERE transaction_id = '\(id)'
+            """
+        )
+        // Each purchase in a transaction of its own.
+        let rebuilding = try await Rebuilding(
+            client: rig.client,
+            isReplacing: true,
+            purchasesMax: 1
+        )
+        var lines: [String] = []
+        _ = try await rebuilding.run { differences, _ in lines += differences.lines }
+        #expect(lines.count == 1, "\(lines)")
+        #expect(try await rig.picture() == before)
+        #expect(await rig.rebuild().code == 0)
     }
 
     @Test func `a row that is gone is written as its content and link-worker know it`()

@@ -13,18 +13,19 @@ struct Rebuilding {
     /// Nil until a link-worker has written down its rules.
     private let review: OwnerReview?
     private let size: TransactionSize
+    private let purchasesMax: Int
 
-    /// How many are locked at once.
-    private static let purchasesMax = 200
     /// How often what differs is looked at again: another owner may be on its way to the rows.
     private static let looksMax = 5
     private static let pause = Duration.seconds(1)
     /// How often purchases whose facts lie in others are begun again together with these.
     private static let attemptsMax = 5
 
-    init(client: PostgresClient, isReplacing: Bool) async throws {
+    /// - Parameter purchasesMax: how many are locked at once.
+    init(client: PostgresClient, isReplacing: Bool, purchasesMax: Int = 200) async throws {
         self.client = client
         self.isReplacing = isReplacing
+        self.purchasesMax = purchasesMax
         reprojector = Reprojector(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         review = try await client.run(LinkingRulesTable.read).first.flatMap { $0 }
@@ -36,7 +37,7 @@ struct Rebuilding {
         var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
         var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
         while true {
-            let window = AllPurchases.Window(after: last, countMax: Self.purchasesMax)
+            let window = AllPurchases.Window(after: last, countMax: purchasesMax)
             let scopes = Array(try await client.run(AllPurchases.next, window))
             guard let end = scopes.last else { break }
             last = end

@@ -85,7 +85,8 @@ extension RevisionTable {
     )
 
     /// The contents that more than the newest fact is read from: those with a revocation, or with a
-    /// grace.
+    /// grace; and those of which PostgreSQL may not be able to tell, as it reads no member of a
+    /// payload with an escape that it cannot store.
     package static let lasting = Statement<[Subject], Content>(
         [.rows("asked", [.index] + Subject.columns)],
         returning: contentReader,
@@ -95,9 +96,12 @@ extension RevisionTable {
         CROSS JOIN LATERAL (
             SELECT known.*, 1 AS count FROM revisions AS known
             WHERE \(Subject.columns.equal("known", "asked"))
-              AND known.payload ->> CASE known.kind
-                      WHEN 'renewal' THEN 'gracePeriodExpiresDate' ELSE 'revocationDate'
-                  END IS NOT NULL
+              AND CASE
+                      WHEN strpos(known.payload::text, '\\u') > 0 THEN true
+                      WHEN known.kind = 'renewal'
+                          THEN known.payload ->> 'gracePeriodExpiresDate' IS NOT NULL
+                      ELSE known.payload ->> 'revocationDate' IS NOT NULL
+                  END
             OFFSET 0
         ) AS known
         """

@@ -73,12 +73,12 @@ extension RevisionTable {
         SELECT old.id, old.kind, old.environment, old.bundle_id, old.trust, old.track,
                old.content_hash, found.has_no_row AND NOT coalesce(\(isKnown), false)
                    AS is_unclaimed,
-               CASE WHEN found.has_no_row THEN old.payload ->> 'originalTransactionId' END
-                   AS original_transaction_id,
+               CASE WHEN is_identifier(old.original_transaction_id)
+                   THEN old.original_transaction_id END AS original_transaction_id,
                old.source_topic, old.source_partition, old.source_offset
         FROM found
         CROSS JOIN LATERAL (
-            SELECT * FROM revisions AS old
+            SELECT old.*, \(original) AS original_transaction_id FROM revisions AS old
             WHERE old.id = found.id AND old.kind = found.kind
               AND old.environment = found.environment AND old.bundle_id = found.bundle_id
               AND old.trust = found.trust AND old.track = found.track
@@ -91,6 +91,12 @@ extension RevisionTable {
     )
 
     private static let key = "id, kind, environment, bundle_id, trust, track, content_hash"
+
+    /// PostgreSQL reads no member of a payload with an escape that it cannot store.
+    private static let original = """
+        CASE WHEN found.has_no_row AND strpos(old.payload::text, '\\u') = 0
+            THEN old.payload ->> 'originalTransactionId' END
+        """
 
     /// An app transaction that names no account has no row anywhere else.
     private static let hasNoRow = """
@@ -117,7 +123,7 @@ extension RevisionTable {
         CASE old.kind
             WHEN 'transaction' THEN EXISTS (
                 SELECT FROM ownership_facts AS fact
-                WHERE fact.original_transaction_id = old.payload ->> 'originalTransactionId'
+                WHERE fact.original_transaction_id = old.original_transaction_id
                   AND fact.transaction_id = old.id AND fact.environment = old.environment
                   AND fact.bundle_id = old.bundle_id AND fact.track = old.track
             )
