@@ -1,11 +1,13 @@
 import AppStore
 import EntitleStage
 import Entitlements
+import Foundation
 import Kafka
 import LinkStage
 import Postgres
 import Records
 import Simulation
+import Store
 import TestSupport
 import Testing
 import Worker
@@ -34,6 +36,46 @@ import Worker
         try await rig.query("DELETE FROM transactions")
         _ = await rig.rebuild("--replace")
         #expect(try await rig.picture(of: "transactions") == before)
+    }
+
+    @Test func `an operator's rights are those that a rebuild needs`() async throws {
+        let rig = try await RebuildRig()
+        try await rig.settle([
+            .purchase("1", token: LinkWorker.anna, account: RebuildRig.account, until: 9_000),
+            .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
+            Sample(appTransaction: AppTransactionFields()),
+        ])
+        let before = try await rig.picture()
+        for damage in [
+            "UPDATE transactions SET expires_date_ms = 1",
+            "UPDATE renewals SET renewal_date_ms = 1",
+            "UPDATE app_downloads SET application_version = '0'",
+            "UPDATE ownership_facts SET expires_date_ms = 1",
+            "DELETE FROM ownership_renewals", "DELETE FROM grace_periods",
+            "INSERT INTO grace_periods VALUES ('Production', '1', 'apple', 99000, NULL)",
+            "INSERT INTO forgotten_users (user_sha256, forgotten_by, reason, links, claims, tokens)"
+                + " VALUES (sha256('x'), 'dpo', 'asked', 0, 0, 0)",
+            "UPDATE ownership_facts SET account_token = NULL",
+        ] {
+            try await rig.query(damage)
+        }
+        // Roles belong to the whole server.
+        let prefix = "r\(UUID().uuidString.prefix(8).lowercased())-"
+        let role = prefix + DatabaseRole.operations.name
+        let owner = try await rig.client.connect()
+        try await owner.execute(
+            script: DatabaseRole.script([.operations], schema: "public", prefix: prefix)
+                + "ALTER ROLE \"\(role)\" PASSWORD '\(role)';"
+        )
+        await owner.close()
+        let url = rig.options.connectionString
+            .replacing(/\/\/[^@]+@/, with: "//\(role):\(role)@")
+        #expect(url.contains(role))
+        let replaced = await PipelineTool.run(["rebuild", "--replace"], on: url)
+        #expect(replaced.code == 1, "\(replaced)")
+        #expect(try await rig.picture() == before, "\(replaced)")
+        let (code, output, notes) = await PipelineTool.run(["rebuild"], on: url)
+        #expect(code == 0, "\(output)\(notes)")
     }
 
     @Test func `no statement of a rebuild reads a table whole`() async throws {
