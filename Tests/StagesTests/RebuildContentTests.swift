@@ -121,6 +121,26 @@ import Testing
         )
     }
 
+    @Test func `a transaction that is lost takes no access away`() async throws {
+        let rig = try await Self.rig()
+        for table in ["transactions", "ownership_facts"] {
+            try await rig.query("DELETE FROM \(table) WHERE transaction_id = '3'")
+        }
+        let damaged = try await rig.picture()
+        try await rig.query(
+            "UPDATE transactions SET expires_date_ms = 1 WHERE transaction_id = '1'"
+        )
+        let (code, output) = await rig.rebuild("--replace")
+        #expect(code == 1)
+        #expect(
+            output.contains("follows nothing; kept, as a transaction of the purchase has no row"),
+            "\(output)"
+        )
+        #expect(try await rig.picture() == damaged, "the other purchase is put right")
+        let json = await rig.rebuild("--replace", "--json").output
+        #expect(json.contains("\"expected\":\"\",\"kept\":true"), "\(json)")
+    }
+
     @Test func `an edited payload of no row's is named, and stops nothing`() async throws {
         let rig = try await Self.rig()
         for table in ["transactions", "ownership_facts"] {

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import Records
+import Store
 
 /// A fact that is not what Apple signed, or of which nobody can say whether it is.
 ///
@@ -44,6 +45,19 @@ struct FactFinding {
             .graceUncertain:
             false
         }
+    }
+}
+
+extension FactFinding {
+    /// The purchase of a transaction that is lost and cannot be restored; nil for all others.
+    var incomplete: PurchaseScope? {
+        guard table == "transactions", let originalTransactionID,
+            fault == .rowMissingUntrusted || fault == .rowMissingAmbiguous
+        else { return nil }
+        return PurchaseScope(
+            environment: Environment(rawValue: environment),
+            originalTransactionID: originalTransactionID
+        )
     }
 }
 

@@ -16,7 +16,8 @@ extension ToolCommand {
                 + "workers' locks. Nothing is written unless --replace is given; then facts, "
                 + "owners and entitlements are written together. A payload that is missing or was "
                 + "edited, or a fact that is gone and of which nobody knows who vouched for it, "
-                + "cannot be replaced: its line says what to do. After a change of the settings of "
+                + "cannot be replaced: its line says what to do, and where a fact is gone the "
+                + "entitlements of its purchase are kept. After a change of the settings of "
                 + "linking, owners differ until they are replaced here or by 'link reapply'. Exit "
                 + "code 1 when there was a difference.",
             options: [

@@ -1,26 +1,35 @@
 import EntitleStage
 import Entitlements
 import LinkStage
+import Store
 
 /// Where some purchases' facts are not what was signed, and their rows not what the facts say.
 struct RebuildDifferences {
     var facts: [FactFinding] = []
     var owners: [OwnerDifference] = []
     var rows: [RowDifference] = []
+    /// Those that were not replaced, because a transaction of the purchase is lost.
+    var kept: [RowDifference] = []
     /// Purchases of which PostgreSQL does not take what they should be.
     var refused: [RefusedPurchase] = []
 
-    var count: Int { facts.count + owners.count + rows.count }
+    var count: Int { facts.count + owners.count + rows.count + kept.count }
 
     /// How many of them `--replace` cannot put right.
-    var lastingCount: Int { facts.count { !$0.isReplaceable } }
+    var lastingCount: Int { facts.count { !$0.isReplaceable } + kept.count }
+
+    /// The purchases of transactions that are lost and cannot be restored here.
+    var incomplete: Set<PurchaseScope> { Set(facts.compactMap(\.incomplete)) }
 
     var lines: [String] {
-        facts.map(\.line) + owners.map(\.line) + rows.map(\.line) + refused.map(\.line)
+        facts.map(\.line) + owners.map(\.line) + rows.map(\.line)
+            + kept.map { "\($0.line); kept, as a transaction of the purchase has no row" }
+            + refused.map(\.line)
     }
 
     var jsonLines: [String] {
-        facts.map(\.json) + owners.map(\.json) + rows.map(\.json) + refused.map(\.json)
+        facts.map(\.json) + owners.map(\.json) + rows.map { $0.json(isKept: false) }
+            + kept.map { $0.json(isKept: true) } + refused.map(\.json)
     }
 }
 

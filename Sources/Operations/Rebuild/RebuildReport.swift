@@ -64,13 +64,15 @@ extension RowDifference {
             + "\(expected.isEmpty ? "nothing" : expected)"
     }
 
-    var json: String {
+    /// - Parameter isKept: whether `--replace` has left it as it is.
+    func json(isKept: Bool) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.difference(of: isCredit ? "credit" : "entitlement", purchase, userID)
             writer.member("subject", subject)
             writer.member("found", found)
             writer.member("expected", expected)
+            writer.member("kept", isKept)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -6,6 +6,9 @@ import LinkStage
 import Postgres
 
 /// Goes through all purchases in the order of their IDs, then through what belongs to none.
+///
+/// Of a purchase with a transaction that is lost, and cannot be restored here, rows are compared and
+/// never replaced: what follows from the facts that are left would take away what was paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
@@ -35,6 +38,13 @@ struct Rebuilding {
     /// - Parameter found: gets each part's differences, and how many purchases were compared.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
         var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
+        var incomplete: Set<PurchaseScope> = []
+        try await UnclaimedContents(client: client).read { findings in
+            let differences = RebuildDifferences(facts: findings)
+            incomplete.formUnion(differences.incomplete)
+            report.add(differences)
+            found(differences, report.purchaseCount)
+        }
         var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
         while true {
             let window = AllPurchases.Window(after: last, countMax: purchasesMax)
@@ -43,7 +53,7 @@ struct Rebuilding {
             last = end
             // Whatever the app: all purchases of an original transaction ID are compared.
             let purchases = scopes.map { $0.purchase("") }
-            let differences = try await differences(of: purchases)
+            let differences = try await differences(of: purchases, incomplete)
             report.purchaseCount += purchases.count
             report.add(differences)
             found(differences, report.purchaseCount)
@@ -53,22 +63,21 @@ struct Rebuilding {
             report.add(differences)
             found(differences, report.purchaseCount)
         }
-        try await UnclaimedContents(client: client).read { findings in
-            let differences = RebuildDifferences(facts: findings)
-            report.add(differences)
-            found(differences, report.purchaseCount)
-        }
         return report
     }
 
     /// With those purchases apart that PostgreSQL refuses: nobody knows what they should be.
-    private func differences(of purchases: [PurchaseKey]) async throws -> RebuildDifferences {
+    private func differences(
+        of purchases: [PurchaseKey],
+        _ incomplete: Set<PurchaseScope>
+    ) async throws -> RebuildDifferences {
         var all = RebuildDifferences()
         _ = try await RecordFaults.isolating(purchases[...], size: size) { part in
-            let differences = try await lastingDifferences(of: Array(part))
+            let differences = try await lastingDifferences(of: Array(part), incomplete)
             all.facts += differences.facts
             all.owners += differences.owners
             all.rows += differences.rows
+            all.kept += differences.kept
             return part.map { _ in }
         } refused: { purchase, error in
             all.refused.append(RefusedPurchase(purchase: purchase, detail: error.recordFaultDetail))
@@ -78,7 +87,8 @@ struct Rebuilding {
 
     /// What still differs when the workers have had time, and is replaced then where that is asked.
     private func lastingDifferences(
-        of purchases: [PurchaseKey]
+        of purchases: [PurchaseKey],
+        _ incomplete: Set<PurchaseScope>
     ) async throws -> RebuildDifferences {
         var differences = try await rebuild(purchases, isReplacing: false)
         var looks = 1
@@ -89,7 +99,10 @@ struct Rebuilding {
             looks += 1
         }
         guard isReplacing, differences.count > 0 else { return differences }
-        return try await rebuild(purchases, isReplacing: true)
+        let kept = incomplete.union(differences.incomplete)
+        var replaced = try await rebuild(purchases, isReplacing: true, keeping: kept)
+        replaced.kept = differences.rows.filter { kept.contains($0.purchase.scope) }
+        return replaced
     }
 
     /// Has a transaction rolled back that is to leave nothing behind.
@@ -99,27 +112,31 @@ struct Rebuilding {
 
     /// Once more where the connection was lost: the server ends a transaction whose process stands
     /// still, as this one does while it is suspended, and nothing of it is left.
+    ///
+    /// - Parameter kept: purchases whose rows are not written.
     private func rebuild(
         _ purchases: [PurchaseKey],
-        isReplacing: Bool
+        isReplacing: Bool,
+        keeping kept: Set<PurchaseScope> = []
     ) async throws -> RebuildDifferences {
         do {
-            return try await rebuildOnce(purchases, isReplacing: isReplacing)
+            return try await rebuildOnce(purchases, isReplacing, kept)
         } catch let error as PostgresError where error.code == .connectionLost {
-            return try await rebuildOnce(purchases, isReplacing: isReplacing)
+            return try await rebuildOnce(purchases, isReplacing, kept)
         }
     }
 
     /// With the purchases besides of which facts turn up in rows of the given ones.
     private func rebuildOnce(
         _ purchases: [PurchaseKey],
-        isReplacing: Bool
+        _ isReplacing: Bool,
+        _ kept: Set<PurchaseScope>
     ) async throws -> RebuildDifferences {
         var purchases = purchases
         var attempt = 1
         while true {
             do {
-                return try await rebuildTogether(purchases, isReplacing: isReplacing)
+                return try await rebuildTogether(purchases, isReplacing, kept)
             } catch let missing as ScopesMissing where attempt < Self.attemptsMax {
                 purchases += missing.scopes.map { $0.purchase("") }
                 attempt += 1
@@ -131,9 +148,11 @@ struct Rebuilding {
     /// signed, and from whose it should be.
     private func rebuildTogether(
         _ purchases: [PurchaseKey],
-        isReplacing: Bool
+        _ isReplacing: Bool,
+        _ kept: Set<PurchaseScope>
     ) async throws -> RebuildDifferences {
         let scopes = Set(purchases.map(\.scope))
+        let projected = purchases.filter { !kept.contains($0.scope) }
         func facts(_ connection: PostgresConnection) async throws -> [FactFinding] {
             var review = FactReview(of: scopes, isOfOwners: self.review != nil, on: connection)
             return try await review.run()
@@ -143,7 +162,7 @@ struct Rebuilding {
                 return try await client.transaction { connection in
                     _ = try await connection.run(Locks.projection, Array(scopes))
                     let found = RebuildDifferences(facts: try await facts(connection))
-                    return try await rebuild(purchases, found, isReplacing, connection)
+                    return try await rebuild(projected, found, isReplacing, connection)
                 }
             }
             return try await review.transaction(
@@ -151,7 +170,7 @@ struct Rebuilding {
                 mending: facts
             ) { connection, facts, owners in
                 let found = RebuildDifferences(facts: facts, owners: owners)
-                return try await rebuild(purchases, found, isReplacing, connection)
+                return try await rebuild(projected, found, isReplacing, connection)
             }
         } catch let undone as Undone {
             return undone.differences
