@@ -3,7 +3,8 @@ package import Kafka
 
 /// Reads the observations of a batch, one record after the other.
 ///
-/// It keeps the texts that those of one batch mostly share, so that they are not made anew for each.
+/// It keeps the texts that those of one batch mostly share, so that they are not made anew for
+/// each.
 package struct ObservationReader: ~Copyable {
     private var repeated = RepeatedTexts()
 
