@@ -7,8 +7,8 @@ import Postgres
 
 /// Goes through all purchases in the order of their IDs, then through what belongs to none.
 ///
-/// Of a purchase with a transaction that is lost, and cannot be restored here, rows are compared and
-/// never replaced: what follows from the facts that are left would take away what was paid for.
+/// Of a purchase with a transaction that is lost and cannot be restored here, rows are compared and
+/// not replaced: what follows from the facts that are left would take away what was paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
