@@ -98,14 +98,19 @@ extension RevisionTable {
             WHERE \(Subject.columns.equal("known", "asked"))
               AND CASE
                       WHEN strpos(known.payload::text, '\\u') > 0 THEN true
-                      WHEN known.kind = 'renewal'
-                          THEN known.payload ->> 'gracePeriodExpiresDate' IS NOT NULL
+                      WHEN known.kind = 'renewal' THEN \(grantsLastingly("known"))
                       ELSE known.payload ->> 'revocationDate' IS NOT NULL
                   END
             OFFSET 0
         ) AS known
         """
     )
+
+    /// Whether a renewal info grants what a newer one does not repeat and does not take back: its
+    /// content is never archived, and is read again by a rebuild.
+    static func grantsLastingly(_ relation: String) -> String {
+        "\(relation).payload ->> 'gracePeriodExpiresDate' IS NOT NULL"
+    }
 
     /// The payload of a content that was asked for; contents that are not there are left out.
     package struct Payload: Sendable {

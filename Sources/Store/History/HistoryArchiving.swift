@@ -253,7 +253,7 @@ extension HistoryArchiving {
                     AND fact.environment = old.environment AND fact.trust = old.trust
                     AND fact.content_hash <> old.content_hash
                     AND \(isOldToo)
-            ) AND old.payload ->> 'gracePeriodExpiresDate' IS NULL
+            ) AND NOT \(RevisionTable.grantsLastingly("old"))
             OR old.kind = 'app_transaction' AND EXISTS (
                 SELECT FROM app_downloads AS fact
                 WHERE fact.app_transaction_id = old.id
