@@ -141,6 +141,25 @@ import Testing
         #expect(json.contains("\"expected\":\"\",\"kept\":true"), "\(json)")
     }
 
+    @Test func `a transaction that is lost leaves its purchase to whom it gave it`() async throws {
+        let rig = try await Self.rig()
+        try await rig.settle([
+            Sample.purchase("3", "5", token: LinkWorker.anna, until: 12_000)
+                .with { $0.transaction?.purchaseDate = 8_000 }
+        ])
+        for table in ["transactions", "ownership_facts"] {
+            try await rig.query("DELETE FROM \(table) WHERE transaction_id = '5'")
+        }
+        let damaged = try await rig.picture()
+        let (code, output) = await rig.rebuild("--replace")
+        #expect(code == 1)
+        #expect(output.contains(" 3 owner: is "), "\(output)")
+        #expect(output.contains("; kept, as a transaction of the purchase has no row"))
+        #expect(try await rig.picture() == damaged)
+        let marks = try await rig.client.query("SELECT 1 FROM owner_changes")
+        #expect(marks.count == 0, "nothing makes a worker project it")
+    }
+
     @Test func `an edited payload of no row's is named, and stops nothing`() async throws {
         let rig = try await Self.rig()
         for table in ["transactions", "ownership_facts"] {

@@ -10,25 +10,30 @@ struct RebuildDifferences {
     var rows: [RowDifference] = []
     /// Those that were not replaced, because a transaction of the purchase is lost.
     var kept: [RowDifference] = []
+    var keptOwners: [OwnerDifference] = []
     /// Purchases of which PostgreSQL does not take what they should be.
     var refused: [RefusedPurchase] = []
 
-    var count: Int { facts.count + owners.count + rows.count + kept.count }
+    var count: Int { facts.count + owners.count + rows.count + keptCount }
+
+    private var keptCount: Int { kept.count + keptOwners.count }
 
     /// How many of them `--replace` cannot put right.
-    var lastingCount: Int { facts.count { !$0.isReplaceable } + kept.count }
+    var lastingCount: Int { facts.count { !$0.isReplaceable } + keptCount }
 
     /// The purchases of transactions that are lost and cannot be restored here.
     var incomplete: Set<PurchaseScope> { Set(facts.compactMap(\.incomplete)) }
 
     var lines: [String] {
         facts.map(\.line) + owners.map(\.line) + rows.map(\.line)
-            + kept.map { "\($0.line); kept, as a transaction of the purchase has no row" }
+            + (keptOwners.map(\.line) + kept.map(\.line))
+            .map { "\($0); kept, as a transaction of the purchase has no row" }
             + refused.map(\.line)
     }
 
     var jsonLines: [String] {
-        facts.map(\.json) + owners.map(\.json) + rows.map { $0.json(isKept: false) }
+        facts.map(\.json) + owners.map { $0.json(isKept: false) }
+            + keptOwners.map { $0.json(isKept: true) } + rows.map { $0.json(isKept: false) }
             + kept.map { $0.json(isKept: true) } + refused.map(\.json)
     }
 }

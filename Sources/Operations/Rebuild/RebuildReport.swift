@@ -85,12 +85,14 @@ extension OwnerDifference {
             + "\(found.isEmpty ? "nothing" : found), follows \(expected)"
     }
 
-    var json: String {
+    /// - Parameter isKept: whether `--replace` has left it as it is.
+    func json(isKept: Bool) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.difference(of: "owner", purchase, userID)
             writer.member("found", found)
             writer.member("expected", expected)
+            writer.member("kept", isKept)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -7,8 +7,9 @@ import Postgres
 
 /// Goes through all purchases in the order of their IDs, then through what belongs to none.
 ///
-/// Of a purchase with a transaction that is lost and cannot be restored here, rows are compared and
-/// not replaced: what follows from the facts that are left would take away what was paid for.
+/// Of a purchase with a transaction that is lost and cannot be restored here, owner and rows are
+/// compared and not replaced: what follows from the facts that are left would take away what was
+/// paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
@@ -78,6 +79,7 @@ struct Rebuilding {
             all.owners += differences.owners
             all.rows += differences.rows
             all.kept += differences.kept
+            all.keptOwners += differences.keptOwners
             return part.map { _ in }
         } refused: { purchase, error in
             all.refused.append(RefusedPurchase(purchase: purchase, detail: error.recordFaultDetail))
@@ -102,6 +104,7 @@ struct Rebuilding {
         let kept = incomplete.union(differences.incomplete)
         var replaced = try await rebuild(purchases, isReplacing: true, keeping: kept)
         replaced.kept = differences.rows.filter { kept.contains($0.purchase.scope) }
+        replaced.keptOwners = differences.owners.filter { kept.contains($0.purchase.scope) }
         return replaced
     }
 
@@ -113,7 +116,7 @@ struct Rebuilding {
     /// Once more where the connection was lost: the server ends a transaction whose process stands
     /// still, as this one does while it is suspended, and nothing of it is left.
     ///
-    /// - Parameter kept: purchases whose rows are not written.
+    /// - Parameter kept: purchases whose owners and rows are not written.
     private func rebuild(
         _ purchases: [PurchaseKey],
         isReplacing: Bool,
@@ -167,6 +170,7 @@ struct Rebuilding {
             }
             return try await review.transaction(
                 about: purchases,
+                keeping: kept,
                 mending: facts
             ) { connection, facts, owners in
                 let found = RebuildDifferences(facts: facts, owners: owners)

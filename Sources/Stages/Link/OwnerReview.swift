@@ -1,6 +1,6 @@
 package import Entitlements
 package import Postgres
-import Store
+package import Store
 
 /// Finds the owners of purchases again, from their facts, beside the workers.
 ///
@@ -22,15 +22,18 @@ package struct OwnerReview: Sendable {
     /// Writes owners as they follow, in one transaction with what comes before and after it.
     ///
     /// - Parameters:
+    ///   - kept: purchases that are locked, and whose owners stay as they are.
     ///   - mending: writes the facts that owners follow from, under the locks of the purchases'
     ///     ownership and projection.
     ///   - body: given what that found, and where owners were otherwise. Where either throws,
     ///     nothing is written; both may be run again from their start.
     package func transaction<T, Found>(
         about purchases: [PurchaseKey],
+        keeping kept: Set<PurchaseScope>,
         mending: (PostgresConnection) async throws -> Found,
         _ body: (PostgresConnection, Found, [OwnerDifference]) async throws -> T
     ) async throws -> T {
+        let reviewed = Set(purchases.map(\.scope)).subtracting(kept)
         var groups: Set<AppTransactionGroup> = []
         var attempt = 1
         while true {
@@ -38,7 +41,7 @@ package struct OwnerReview: Sendable {
                 return try await client.transaction { [groups] connection in
                     try await lock(purchases, groups, connection)
                     let found = try await mending(connection)
-                    let owners = try await review(purchases, groups, connection)
+                    let owners = try await review(reviewed, groups, connection)
                     return try await body(connection, found, owners)
                 }
             } catch let missing as LocksMissing where attempt < Self.attemptsMax {
@@ -63,11 +66,11 @@ package struct OwnerReview: Sendable {
     }
 
     private func review(
-        _ purchases: [PurchaseKey],
+        _ scopes: Set<PurchaseScope>,
         _ groups: Set<AppTransactionGroup>,
         _ connection: PostgresConnection
     ) async throws -> [OwnerDifference] {
-        let scopes = Set(purchases.map(\.scope))
+        guard !scopes.isEmpty else { return [] }
         var transaction = LinkTransaction(
             connection: connection,
             batch: LinkBatch(reviewing: scopes, and: []),
