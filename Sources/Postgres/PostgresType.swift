@@ -77,59 +77,62 @@ package struct PostgresType: Hashable, Sendable {
 ///
 /// A set-based statement takes one per column and `unnest`s them together. Elements go straight
 /// into one buffer, so a batch of a thousand payloads costs no allocation per payload, and slices
-/// need no copy of their own.
+/// need no copy of their own. The buffer is what libpq sends: it begins with the header that
+/// `array_recv` reads.
 package struct PostgresArray: Sendable {
     package let elementType: PostgresType
     package private(set) var count = 0
-    private var hasNull = false
-    private var elements: [UInt8] = []
+    /// Empty until there is an element.
+    private var bytes: [UInt8] = []
 
     /// - Parameter bytesExpected: room to reserve, a guess that spares copies when it is right.
     package init(of elementType: PostgresType, bytesExpected: Int = 0) {
         precondition(elementType.arrayType != nil, "PostgresType.arrayOIDs does not know this type")
         self.elementType = elementType
-        elements.reserveCapacity(bytesExpected)
+        if bytesExpected > 0 { bytes.reserveCapacity(Self.headerBytes + bytesExpected) }
     }
 
     /// Makes room for so many elements, a little larger than those that are there are on average.
     package mutating func reserve(_ count: Int) {
         guard self.count > 0 else { return }
-        let bytes = (elements.count / self.count).multipliedReportingOverflow(by: count)
-        guard !bytes.overflow else { return }
+        let average = (bytes.count - Self.headerBytes) / self.count
+        let expected = average.multipliedReportingOverflow(by: count)
+        guard !expected.overflow else { return }
         // One huge element does not mean that all are.
-        elements.reserveCapacity(min(bytes.partialValue / 8 * 9, Self.bytesReservedMax))
+        let reserved = min(expected.partialValue / 8 * 9, Self.bytesReservedMax)
+        bytes.reserveCapacity(Self.headerBytes + reserved)
     }
 
     private static let bytesReservedMax = 4 << 20
 
     package mutating func appendNull() {
-        elements.append(bigEndian: Int32(-1))
-        hasNull = true
-        count += 1
+        addElement()
+        bytes[Self.flagsEnd - 1] = 1
+        bytes.append(bigEndian: Int32(-1))
     }
 
     package mutating func append(_ value: Int64?) {
         precondition(elementType == .int8, "an integer goes into an array of int8")
         guard let value else { return appendNull() }
-        elements.appendLengthPrefixed(bigEndian: value)
-        count += 1
+        addElement()
+        bytes.appendLengthPrefixed(bigEndian: value)
     }
 
     package mutating func append(_ value: Bool?) {
         precondition(elementType == .bool, "a Boolean goes into an array of bool")
         guard let value else { return appendNull() }
-        elements.append(bigEndian: Int32(1))
-        elements.append(value ? 1 : 0)
-        count += 1
+        addElement()
+        bytes.append(bigEndian: Int32(1))
+        bytes.append(value ? 1 : 0)
     }
 
     package mutating func append(timestampMilliseconds value: Int64?) {
         precondition(elementType == .timestamptz, "a time goes into an array of timestamptz")
         guard let value else { return appendNull() }
-        elements.appendLengthPrefixed(
+        addElement()
+        bytes.appendLengthPrefixed(
             bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: value)
         )
-        count += 1
     }
 
     package mutating func append(_ value: String?) {
@@ -152,42 +155,64 @@ package struct PostgresArray: Sendable {
     /// Appends a text's UTF-8 where it lies.
     package mutating func append(utf8 text: Span<UInt8>) {
         precondition(elementType.isTextual, "a string goes into an array of text or json")
-        unsafe elements.appendLengthPrefixed(text.bytes)
-        count += 1
+        addElement()
+        unsafe bytes.appendLengthPrefixed(text.bytes)
     }
 
     /// Appends raw bytes where they lie.
     package mutating func append(raw value: RawSpan) {
         precondition(elementType == .bytea, "bytes go into an array of bytea")
-        elements.appendLengthPrefixed(value)
-        count += 1
+        addElement()
+        bytes.appendLengthPrefixed(value)
     }
 
     package mutating func append(_ value: [PostgresPeriod]?) {
         precondition(elementType == .periods, "periods go into an array of tstzmultirange")
         guard let value else { return appendNull() }
-        elements.appendLengthPrefixed { $0.append(periods: value) }
-        count += 1
+        addElement()
+        bytes.appendLengthPrefixed { $0.append(periods: value) }
     }
 
     private mutating func append(contents: some Collection<UInt8>) {
-        elements.append(bigEndian: Int32(truncatingIfNeeded: contents.count))
-        elements.append(contentsOf: contents)
-        count += 1
+        addElement()
+        bytes.append(bigEndian: Int32(truncatingIfNeeded: contents.count))
+        bytes.append(contentsOf: contents)
     }
 
-    /// What `encode` writes, in bytes.
-    var encodedBytes: Int { 20 + elements.count }
+    /// Counts an element in the header, which it writes before the first one.
+    private mutating func addElement() {
+        if count == 0 { appendHeader(dimensions: 1) }
+        count += 1
+        unsafe bytes.withUnsafeMutableBytes { header in
+            unsafe header.storeBytes(
+                of: Int32(truncatingIfNeeded: count).bigEndian,
+                toByteOffset: Self.countStart,
+                as: Int32.self
+            )
+        }
+    }
 
-    /// Writes the array as `array_recv` reads it.
-    func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))
-        bytes.append(bigEndian: Int32(hasNull ? 1 : 0))
+    private mutating func appendHeader(dimensions: Int32) {
+        bytes.append(bigEndian: dimensions)
+        // Flags: whether an element is null.
+        bytes.append(bigEndian: Int32(0))
         bytes.append(bigEndian: elementType.oid)
-        if count == 0 { return }
-        bytes.append(bigEndian: Int32(truncatingIfNeeded: count))
+        guard dimensions == 1 else { return }
+        bytes.append(bigEndian: Int32(0))
+        // Indexes begin at one.
         bytes.append(bigEndian: Int32(1))
-        bytes.append(contentsOf: elements)
+    }
+
+    private static let flagsEnd = 8
+    private static let countStart = 12
+    private static let headerBytes = 20
+
+    /// The array as `array_recv` reads it.
+    var encoded: [UInt8] {
+        guard count == 0 else { return bytes }
+        var empty = self
+        empty.appendHeader(dimensions: 0)
+        return empty.bytes
     }
 }
 

@@ -81,30 +81,22 @@ package enum PostgresValue: Sendable {
         }
     }
 
-    /// What the binary form of a large value takes, about; small ones need no reckoning.
-    var bytesExpected: Int {
+    /// The binary form, where what is large lies as it is; nil for a null, which has no bytes.
+    var encoded: [UInt8]? {
+        var bytes: [UInt8] = []
         switch self {
-        case .textBytes(let value), .json(let value), .bytea(let value): value.count
-        case .array(let array): array.encodedBytes
-        case .null, .bool, .int8, .float8, .text, .timestamptz, .periods: 64
-        }
-    }
-
-    /// Appends the binary form; writes nothing for a null, which has no bytes.
-    func encode(into bytes: inout [UInt8]) {
-        switch self {
-        case .null: break
+        case .null: return nil
         case .bool(let value): bytes.append(value ? 1 : 0)
         case .int8(let value): bytes.append(bigEndian: value)
         case .float8(let value): bytes.append(bigEndian: value.bitPattern)
         case .text(let value): bytes.append(contentsOf: value.utf8)
-        case .textBytes(let value), .json(let value), .bytea(let value):
-            bytes.append(contentsOf: value)
+        case .textBytes(let value), .json(let value), .bytea(let value): return value
         case .timestamptz(let time):
             bytes.append(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: time))
         case .periods(let periods): bytes.append(periods: periods)
-        case .array(let array): array.encode(into: &bytes)
+        case .array(let array): return array.encoded
         }
+        return bytes
     }
 }
 
@@ -185,35 +177,13 @@ extension [UInt8] {
     }
 }
 
-/// The parameters of one statement side by side in one buffer, as libpq wants to be shown them.
-struct ParameterBuffer {
-    private var bytes: [UInt8] = []
-    private var offsets: [Int] = []
-    private var lengths: [Int32] = []
-    private var formats: [Int32] = []
+/// The parameters of one statement where they lie, as libpq wants to be shown them.
+@safe
+struct ParameterList {
+    private let values: [[UInt8]?]
 
-    /// A buffer that one huge batch has blown up is given back rather than kept for good.
-    private static let bytesKeptMax = 4 << 20
-
-    mutating func replace(with parameters: [PostgresValue]) {
-        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.bytesKeptMax)
-        offsets.removeAll(keepingCapacity: true)
-        lengths.removeAll(keepingCapacity: true)
-        formats = Array(repeating: 1, count: parameters.count)
-        bytes.reserveCapacity(parameters.reduce(0) { $0 + $1.bytesExpected })
-        for parameter in parameters {
-            if case .null = parameter {
-                offsets.append(-1)
-                lengths.append(0)
-                continue
-            }
-            let start = bytes.count
-            parameter.encode(into: &bytes)
-            offsets.append(start)
-            lengths.append(Int32(truncatingIfNeeded: bytes.count - start))
-        }
-        // libpq takes a null pointer for NULL, so even an empty value needs an address.
-        bytes.append(0)
+    init(_ parameters: [PostgresValue]) {
+        values = parameters.map(\.encoded)
     }
 
     /// Calls `body` with libpq's four arguments: count, values, lengths, formats.
@@ -224,12 +194,40 @@ struct ParameterBuffer {
             UnsafePointer<Int32>?
         ) -> R
     ) -> R {
-        unsafe bytes.withUnsafeBytes { buffer in
-            let values = unsafe offsets.map { offset -> UnsafePointer<CChar>? in
-                guard offset >= 0, let base = buffer.baseAddress else { return nil }
-                return unsafe (base + offset).assumingMemoryBound(to: CChar.self)
+        let lengths = values.map { Int32(truncatingIfNeeded: $0?.count ?? 0) }
+        let formats = Array(repeating: Self.binaryFormat, count: values.count)
+        return unsafe withUnsafeTemporaryAllocation(
+            of: UnsafePointer<CChar>?.self,
+            capacity: values.count
+        ) { pointers in
+            unsafe withPointers(from: 0, in: pointers) { pointers in
+                unsafe body(Int32(values.count), pointers.baseAddress, lengths, formats)
             }
-            return unsafe body(Int32(offsets.count), values, lengths, formats)
         }
     }
+
+    /// Points to the values from an index on, for as long as `body` runs.
+    @unsafe
+    private func withPointers<R>(
+        from index: Int,
+        in pointers: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>,
+        _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> R
+    ) -> R {
+        guard index < values.count else {
+            return unsafe body(UnsafeBufferPointer(pointers))
+        }
+        guard let value = values[index] else {
+            unsafe pointers.initializeElement(at: index, to: nil)
+            return unsafe withPointers(from: index + 1, in: pointers, body)
+        }
+        return unsafe value.withUnsafeBytes { bytes in
+            // libpq takes a null pointer for NULL, so even an empty value needs an address.
+            let start = unsafe bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+            let text = unsafe start?.assumingMemoryBound(to: CChar.self)
+            unsafe pointers.initializeElement(at: index, to: text)
+            return unsafe withPointers(from: index + 1, in: pointers, body)
+        }
+    }
+
+    private static let binaryFormat: Int32 = 1
 }

@@ -58,7 +58,7 @@ extension Session {
                 try sendPrepare(key, name: name)
                 steps.append(.prepare(key, name: name))
             }
-            parameters.replace(with: statement.parameters)
+            let parameters = ParameterList(statement.parameters)
             let isSent = unsafe parameters.withArguments { count, values, lengths, formats in
                 unsafe PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
             }

@@ -12,7 +12,6 @@ import Threads
 final class Session {
     private(set) var connection: OpaquePointer?
     var preparedStatements: PreparedStatements
-    var parameters = ParameterBuffer()
     let wakePipe: WakePipe
     private let noticeSink: NoticeSink
 
