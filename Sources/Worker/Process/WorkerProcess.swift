@@ -161,7 +161,10 @@ enum MemoryPolicy {
 
     private static let arenasMax: Int32 = 1
     /// A block from this size on goes back to the system when it is freed.
-    private static let mappedBytesMin: Int32 = 256 << 10
+    ///
+    /// A batch's usual ones are smaller: to get each anew, page by page, would cost more than to
+    /// keep them.
+    private static let mappedBytesMin: Int32 = 1 << 20
     /// So much may lie unused at the end of the heap.
     private static let trimBytes: Int32 = 8 << 20
 }
