@@ -3,7 +3,8 @@
 #   deploy/test.sh --filter WorkerTests
 # runs one suite.
 #
-# The tests start the servers they need themselves, on free ports in temporary folders.
+# The tests start the servers they need themselves, on free ports in temporary folders, of which
+# nothing is left at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +16,20 @@ export SWIFT_BACKTRACE=enable=no
 swift build --build-tests
 
 logs="$(mktemp --directory)"
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
+temporary="$(mktemp --directory)"
+# PostgreSQL's servers run as another user where this one is root.
+chmod 711 "$temporary"
+export TMPDIR="$temporary"
+
+clean_up() {
+    kill $(jobs -p) 2>/dev/null || true
+    # A server whose test is gone takes a moment to notice it, and writes until then.
+    for _ in {1..20}; do
+        rm -rf "$logs" "$temporary" 2>/dev/null && return
+        sleep 0.5
+    done
+}
+trap clean_up EXIT
 
 # One test after the other: most of them start servers or processes, and more of these than cores
 # would wait for each other past any deadline.
