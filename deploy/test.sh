@@ -28,6 +28,7 @@ clean_up() {
         rm -rf "$logs" "$temporary" 2>/dev/null && return
         sleep 0.5
     done
+    echo "could not remove $temporary" >&2
 }
 trap clean_up EXIT
 
