@@ -65,6 +65,18 @@ final class ClientCallbacks: Sendable {
         hasBeenAssigned.store(true, ordering: .releasing)
     }
 
+    /// Says that a record is sent again because nobody knows where it lies.
+    func noteRepeated(_ message: UnsafePointer<rd_kafka_message_t>) {
+        let topic = unsafe String(optionalCString: rd_kafka_topic_name(message.pointee.rkt))
+        let line = unsafe KafkaLogLine(
+            level: 4,
+            facility: "NOOFFSET",
+            message: "\(topic) [\(message.pointee.partition)]: a record was reported as written "
+                + "without an offset, sending it again"
+        )
+        handlers.onLog(line)
+    }
+
     func record(_ event: RebalanceEvent) {
         rebalances.withLock { $0.append(event) }
     }
@@ -184,21 +196,33 @@ func consumerBackgroundEvent(
 }
 
 /// Called on the producer's thread, once for each record that `rd_kafka_produceva` took.
+///
+/// Where the broker refuses a request and takes the partition's next, which it may from a producer
+/// it does not know yet, librdkafka reports the refused records as written: they wait in front of
+/// one that is. A record of which no offset is known is therefore sent again, once: to be written
+/// twice is harmless, not to be written is not.
 func producerDelivered(
     client: OpaquePointer?,
     message: UnsafePointer<rd_kafka_message_t>?,
     opaque: UnsafeMutableRawPointer?
 ) {
-    guard let message = unsafe message?.pointee, let ticket = unsafe message._private else {
-        return
+    guard let client = unsafe client, let message = unsafe message,
+        let ticket = unsafe message.pointee._private
+    else { return }
+    let code = unsafe message.pointee.err
+    let offset = unsafe message.pointee.offset
+    var error = code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
+    if error == nil, offset < 0 {
+        error = .withoutOffset
+        if unsafe DeliveryTickets.mayRepeat(ticket) {
+            unsafe ClientCallbacks.behind(opaque)?.noteRepeated(message)
+            error = unsafe ClientHandle.produceAgain(client, message)
+            // It is reported on again.
+            if error == nil { return }
+        }
     }
     let (delivery, index) = unsafe DeliveryTickets.redeem(ticket)
-    let code = unsafe message.err
-    if code == RD_KAFKA_RESP_ERR_NO_ERROR {
-        unsafe delivery.settle(index, offset: message.offset, error: nil)
-    } else {
-        delivery.settle(index, offset: -1, error: KafkaError(code))
-    }
+    delivery.settle(index, offset: error == nil ? offset : -1, error: error)
 }
 
 /// Where a client reports events that no call asked for.

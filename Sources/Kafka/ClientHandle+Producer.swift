@@ -11,40 +11,81 @@ extension ClientHandle {
     ) -> KafkaError? {
         let ticket = unsafe tickets.issue(index)
         let headers = unsafe Self.makeHeaders(record.headers)
-        let failure = unsafe Self.withBytes(record.key) { key in
+        let error = unsafe Self.withBytes(record.key) { key in
             unsafe Self.withBytes(record.value) { value in
-                unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 7) { slots in
-                    var arguments = unsafe ProduceArguments(slots)
-                    unsafe arguments.append(RD_KAFKA_VTYPE_RKT) { unsafe $0.rkt = topic }
-                    unsafe arguments.append(RD_KAFKA_VTYPE_PARTITION) {
-                        unsafe $0.i32 = record.partition ?? -1
-                    }
-                    unsafe arguments.append(RD_KAFKA_VTYPE_MSGFLAGS) {
-                        unsafe $0.i = Int32(RD_KAFKA_MSG_F_COPY)
-                    }
-                    unsafe arguments.append(RD_KAFKA_VTYPE_KEY) { unsafe $0.mem = key }
-                    unsafe arguments.append(RD_KAFKA_VTYPE_VALUE) { unsafe $0.mem = value }
-                    unsafe arguments.append(RD_KAFKA_VTYPE_OPAQUE) { unsafe $0.ptr = ticket }
-                    if let headers = unsafe headers {
-                        unsafe arguments.append(RD_KAFKA_VTYPE_HEADERS) {
-                            unsafe $0.headers = headers
-                        }
-                    }
-                    return unsafe rd_kafka_produceva(
-                        pointer,
-                        slots.baseAddress,
-                        arguments.count
-                    )
-                }
+                unsafe Self.produce(
+                    pointer,
+                    topic,
+                    record.partition ?? -1,
+                    key: key,
+                    value: value,
+                    headers,
+                    ticket
+                )
             }
+        }
+        if error != nil, let ticket = unsafe ticket {
+            _ = unsafe DeliveryTickets.redeem(ticket)
+        }
+        return error
+    }
+
+    /// Copies a record that is being reported on into librdkafka's queue again, for the same ticket
+    /// and partition; nil when it was taken.
+    static func produceAgain(
+        _ client: OpaquePointer,
+        _ message: UnsafePointer<rd_kafka_message_t>
+    ) -> KafkaError? {
+        let record = unsafe message.pointee
+        var headers: OpaquePointer?
+        if unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR {
+            unsafe headers = rd_kafka_headers_copy(headers)
+        }
+        return unsafe produce(
+            client,
+            record.rkt,
+            record.partition,
+            key: Memory(ptr: record.key, size: record.key_len),
+            value: Memory(ptr: record.payload, size: record.len),
+            headers,
+            record._private
+        )
+    }
+
+    /// - Parameters:
+    ///   - headers: librdkafka's, or freed, after the call.
+    ///   - ticket: librdkafka's where the record was taken, and else the caller's.
+    private static func produce(
+        _ client: OpaquePointer,
+        _ topic: OpaquePointer,
+        _ partition: Int32,
+        key: Memory,
+        value: Memory,
+        _ headers: OpaquePointer?,
+        _ ticket: UnsafeMutableRawPointer?
+    ) -> KafkaError? {
+        let failure = unsafe withUnsafeTemporaryAllocation(
+            of: rd_kafka_vu_t.self,
+            capacity: 7
+        ) { slots in
+            var arguments = unsafe ProduceArguments(slots)
+            unsafe arguments.append(RD_KAFKA_VTYPE_RKT) { unsafe $0.rkt = topic }
+            unsafe arguments.append(RD_KAFKA_VTYPE_PARTITION) { unsafe $0.i32 = partition }
+            unsafe arguments.append(RD_KAFKA_VTYPE_MSGFLAGS) {
+                unsafe $0.i = Int32(RD_KAFKA_MSG_F_COPY)
+            }
+            unsafe arguments.append(RD_KAFKA_VTYPE_KEY) { unsafe $0.mem = key }
+            unsafe arguments.append(RD_KAFKA_VTYPE_VALUE) { unsafe $0.mem = value }
+            unsafe arguments.append(RD_KAFKA_VTYPE_OPAQUE) { unsafe $0.ptr = ticket }
+            if let headers = unsafe headers {
+                unsafe arguments.append(RD_KAFKA_VTYPE_HEADERS) { unsafe $0.headers = headers }
+            }
+            return unsafe rd_kafka_produceva(client, slots.baseAddress, arguments.count)
         }
         guard let failure = unsafe failure else { return nil }
         // Only what was taken belongs to librdkafka.
         if let headers = unsafe headers {
             unsafe rd_kafka_headers_destroy(headers)
-        }
-        if let ticket = unsafe ticket {
-            _ = unsafe DeliveryTickets.redeem(ticket)
         }
         return unsafe KafkaError(takingOwnershipOf: failure)
     }

@@ -6,6 +6,7 @@ package final class Delivery: Sendable {
         var remaining: Int
         var offsets: [Int64]
         var failures: [Int: KafkaError] = [:]
+        var repeated: Set<Int> = []
         var waiting: [CheckedContinuation<DeliveryReport, Never>] = []
         /// Those who wait for a while only, by a number of each.
         var impatient: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -62,6 +63,13 @@ package final class Delivery: Sendable {
         timer?.cancel()
     }
 
+    /// Notes that a record is sent again.
+    ///
+    /// - Returns: whether it is the first time.
+    func mayRepeat(_ index: Int) -> Bool {
+        state.withLock { $0.repeated.insert(index).inserted }
+    }
+
     /// Called once for each record.
     func settle(_ index: Int, offset: Int64, error: KafkaError?) {
         let finished: State? = state.withLock { state in
@@ -89,8 +97,7 @@ package final class Delivery: Sendable {
 
 /// What became of the records of one delivery, by their place in it.
 package struct DeliveryReport: Sendable, Equatable {
-    /// The offset of each record; -1 where it failed, or where the broker had it already when it
-    /// was sent again and reports no offset.
+    /// The offset of each record; -1 where it failed.
     package let offsets: [Int64]
     /// Why records failed, by index; empty when all are acknowledged by all in-sync replicas.
     package let failures: [Int: KafkaError]
@@ -135,6 +142,14 @@ final class DeliveryTickets: @unchecked Sendable {
         _ = unsafe Unmanaged.passRetained(self)
         guard let first = unsafe tickets.baseAddress else { return nil }
         return unsafe UnsafeMutableRawPointer(first + index)
+    }
+
+    /// Whether the record of a pointer, which stays issued, may be sent again: it may once.
+    static func mayRepeat(_ pointer: UnsafeMutableRawPointer) -> Bool {
+        let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
+        return unsafe ticket.owner._withUnsafeGuaranteedRef { tickets in
+            tickets.delivery.mayRepeat(ticket.index)
+        }
     }
 
     /// Takes back a pointer and returns whose it was.

@@ -37,6 +37,7 @@ package struct KafkaError: Error, Sendable {
         case maxPollExceeded, offsetOutOfRange, noOffset, offsetMetadataTooLarge
         case unauthorized, unauthenticated
         case queueFull, purged, fatal, closed
+        case withoutOffset
         case invalidArgument, invalidConfiguration, unsupported
         case other(Int32)
     }
@@ -64,6 +65,14 @@ package struct KafkaError: Error, Sendable {
     package static func closed(_ what: String) -> KafkaError {
         KafkaError(code: .closed, name: "CLOSED", message: "the \(what) is closed")
     }
+
+    /// A record was reported as written, and not where: it may be lost.
+    package static let withoutOffset = KafkaError(
+        code: .withoutOffset,
+        name: "NO_OFFSET",
+        message: "the record was reported as written without an offset",
+        isRetriable: true
+    )
 
     package static func deadline(_ what: String) -> KafkaError {
         KafkaError(

@@ -53,6 +53,12 @@ package final class MockCluster: Sendable {
         unsafe try call { unsafe rd_kafka_mock_broker_set_up($0, broker) }
     }
 
+    /// Has all brokers answer so much later.
+    package func delayAnswers(by delay: Duration) throws(KafkaError) {
+        let milliseconds = delay.millisecondsClamped
+        unsafe try call { unsafe rd_kafka_mock_broker_set_rtt($0, -1, milliseconds) }
+    }
+
     /// Lets the next requests of a kind fail, one for each error, in order.
     package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
         let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }

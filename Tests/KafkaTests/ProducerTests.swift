@@ -1,4 +1,5 @@
 import Kafka
+import Synchronization
 import Testing
 import TestSupport
 
@@ -105,6 +106,49 @@ struct ProducerTests {
         try cluster.mock?.bringUp()
         #expect(await wasWrittenFirst.value)
         await producer.close(deadline: .seconds(5))
+    }
+
+    /// Two requests of a partition are on their way, and of the first the broker says that it
+    /// leads the partition no more: librdkafka takes it to be written once the second is.
+    @Test func `a record counts as written only where the broker says at which offset`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("implicit")
+        let lines = Mutex<[KafkaLogLine]>([])
+        let producer = try KafkaProducer(
+            configuration: cluster.client,
+            handlers: KafkaHandlers(onLog: { line in lines.withLock { $0.append(line) } }),
+            patience: .zero
+        )
+        let early = ProducerRecord(topic: topic, partition: 0, value: [0])
+        let refused = ProducerRecord(
+            topic: topic,
+            partition: 0,
+            key: [7],
+            value: [1],
+            headers: [KafkaHeader(name: "h", value: nil), KafkaHeader(name: "i", value: [8])]
+        )
+        let late = ProducerRecord(topic: topic, partition: 0, value: [2])
+        #expect(await producer.send([early]).isComplete)
+        try cluster.mock?.fail(.produce, with: [.notLeaderForPartition])
+        try cluster.mock?.delayAnswers(by: .milliseconds(400))
+        let first = await producer.enqueue([refused])
+        // Until its request has left, so that both are not in one.
+        try await Task.sleep(for: .milliseconds(50))
+        let second = await producer.enqueue([late])
+        #expect(await first.report() == DeliveryReport(offsets: [2], failures: [:]))
+        #expect(await second.report() == DeliveryReport(offsets: [1], failures: [:]))
+        #expect(lines.withLock { $0.map(\.facility) } == ["NOOFFSET"])
+        await producer.close(deadline: .seconds(5))
+        try cluster.mock?.delayAnswers(by: .zero)
+        let member = try GroupMember(cluster.consumer())
+        try await member.consumer.subscribe([topic])
+        #expect(try await member.run { $0.records.count >= 3 })
+        let records = await member.records
+        #expect(records.map(\.value) == [[0], [2], [1]])
+        #expect(records.last?.key == [7] && records.last?.headers == refused.headers)
+        await member.consumer.close(deadline: .seconds(5))
     }
 
     @Test func `records wait a while only for those before them`() async throws {

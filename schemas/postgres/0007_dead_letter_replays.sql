@@ -38,10 +38,7 @@ CREATE TABLE dead_letter_replay_records (
     sent_at timestamptz,
     sent_topic text COLLATE "C",
     sent_partition integer,
-    -- NULL where the broker had the record already when it was repeated, and told no offset.
     sent_offset bigint,
-    -- It lies below this offset.
-    sent_before bigint,
     -- NULL while it is not decided.
     outcome text COLLATE "C" CHECK (outcome IN ('accepted', 'refused', 'unsent', 'unknown')),
     outcome_reason text NOT NULL DEFAULT '',
@@ -51,7 +48,7 @@ CREATE TABLE dead_letter_replay_records (
     PRIMARY KEY (replay, ordinal),
     CHECK ((sent_at IS NULL) = (sent_topic IS NULL)),
     CHECK ((sent_at IS NULL) = (sent_partition IS NULL)),
-    CHECK ((sent_at IS NULL) = (sent_before IS NULL)),
+    CHECK ((sent_at IS NULL) = (sent_offset IS NULL)),
     CHECK ((outcome IS NULL) = (outcome_at IS NULL))
 );
 

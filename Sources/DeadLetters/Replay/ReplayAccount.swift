@@ -22,7 +22,6 @@ struct ReplayAccount {
     private var sent: [Int64: Sent] = [:]
     private var undecided: Set<Int64> = []
     private var byPosition: [RecordPosition: Int64] = [:]
-    private var byLetter: [String: Int64] = [:]
     /// Of observations, by the body that they came from.
     private var byRaw: [String: [Int64]] = [:]
     /// Of the last decisions, which were refusals.
@@ -94,10 +93,7 @@ struct ReplayAccount {
             transactionID: record.transactionID,
             isOfThisRun: isOfThisRun
         )
-        byLetter[record.letterID] = ordinal
-        if let place = position.recordPosition {
-            byPosition[place] = ordinal
-        }
+        byPosition[position.recordPosition] = ordinal
         if let raw = record.raw {
             byRaw[raw, default: []].append(ordinal)
         }
@@ -126,13 +122,6 @@ struct ReplayAccount {
         if let ordinal = byPosition[letter.source] {
             return sent[ordinal]?.letterID == replayOf ? ordinal : nil
         }
-        if let replayOf, let ordinal = byLetter[replayOf],
-            let position = sent[ordinal]?.position, position.offset == nil,
-            position.topic == letter.source.topic, position.partition == letter.source.partition,
-            letter.source.offset < position.before
-        {
-            return ordinal
-        }
         // A later stage names the body: the record that was sent, or the one that its observation
         // came from.
         guard let raw = letter.raw else { return nil }
@@ -157,7 +146,7 @@ struct ReplayAccount {
             guard let position = sent[ordinal]?.position,
                 let offset = committed[position.topicPartition]
             else { return false }
-            return position.before <= offset
+            return position.offset < offset
         }
         undecided.subtract(passed)
         for ordinal in passed {
@@ -184,21 +173,20 @@ struct ReplayAccount {
 extension ReplayRecordTable.Sent {
     var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
 
-    var recordPosition: RecordPosition? {
-        offset.map { RecordPosition(topic: topic, partition: partition, offset: $0) }
+    var recordPosition: RecordPosition {
+        RecordPosition(topic: topic, partition: partition, offset: offset)
     }
 }
 
 extension ReplayRecordRow {
     /// Nil where it was not sent.
     fileprivate var sentPosition: ReplayRecordTable.Sent? {
-        guard let sentTopic, let sentPartition, let sentBefore else { return nil }
+        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
         return ReplayRecordTable.Sent(
             ordinal: ordinal,
             topic: sentTopic,
             partition: sentPartition,
-            offset: sentOffset,
-            before: sentBefore
+            offset: sentOffset
         )
     }
 }

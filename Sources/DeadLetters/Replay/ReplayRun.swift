@@ -158,7 +158,6 @@ extension ReplayRun {
         let delivery = await producer.send(sending.map(\.record))
         var failure: KafkaError?
         var sent: [(row: ReplayRecordRow, position: ReplayRecordTable.Sent)] = []
-        let ends = try await endsWhereUntold(sending.map(\.record), delivery)
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
@@ -169,8 +168,7 @@ extension ReplayRun {
                 let why = "the broker refused it: \(error.name)"
                 unsent.append(.init(ordinal: element.row.ordinal, .unsent, reason: why))
             } else {
-                let position = position(element, delivery.offsets[index], ends)
-                sent.append((element.row, position))
+                sent.append((element.row, position(element, delivery.offsets[index])))
             }
         }
         try await ledger.sent(sent.map(\.position))
@@ -184,43 +182,15 @@ extension ReplayRun {
         if let failure { throw failure }
     }
 
-    /// The ends of the partitions of records for which the broker told no offset: it had them
-    /// already when they were repeated.
-    private func endsWhereUntold(
-        _ records: [ProducerRecord],
-        _ delivery: DeliveryReport
-    ) async throws -> [TopicPartition: Int64] {
-        let untold = records.indices.filter {
-            delivery.failures[$0] == nil && delivery.offsets[$0] < 0
-        }
-        let partitions = Set(
-            untold.map { index in
-                TopicPartition(
-                    topic: records[index].topic,
-                    partition: records[index].partition ?? 0
-                )
-            }
-        )
-        guard !partitions.isEmpty else { return [:] }
-        return try await admin.listOffsets(Array(partitions), deadline: Self.deadline)
-            .mapValues(\.high)
-    }
-
     private func position(
         _ element: (row: ReplayRecordRow, record: ProducerRecord),
-        _ offset: Int64,
-        _ ends: [TopicPartition: Int64]
+        _ offset: Int64
     ) -> ReplayRecordTable.Sent {
-        let partition = TopicPartition(
-            topic: element.record.topic,
-            partition: element.record.partition ?? 0
-        )
-        return ReplayRecordTable.Sent(
+        ReplayRecordTable.Sent(
             ordinal: element.row.ordinal,
-            topic: partition.topic,
-            partition: partition.partition,
-            offset: offset < 0 ? nil : offset,
-            before: offset < 0 ? ends[partition] ?? .max : offset + 1
+            topic: element.record.topic,
+            partition: element.record.partition ?? 0,
+            offset: offset
         )
     }
 }

@@ -25,10 +25,7 @@ package struct ReplayRecordRow: Sendable, Equatable {
     package let sentAt: StoredTime?
     package let sentTopic: String?
     package let sentPartition: Int32?
-    /// Nil also where the broker told no offset.
     package let sentOffset: Int64?
-    /// It lies below this offset.
-    package let sentBefore: Int64?
     package let outcome: ReplayOutcome?
     /// Of a refusal or of what was not sent; empty otherwise.
     package let outcomeReason: String
@@ -147,21 +144,13 @@ package enum ReplayRecordTable {
         package let ordinal: Int64
         package let topic: String
         package let partition: Int32
-        package let offset: Int64?
-        package let before: Int64
+        package let offset: Int64
 
-        package init(
-            ordinal: Int64,
-            topic: String,
-            partition: Int32,
-            offset: Int64?,
-            before: Int64
-        ) {
+        package init(ordinal: Int64, topic: String, partition: Int32, offset: Int64) {
             self.ordinal = ordinal
             self.topic = topic
             self.partition = partition
             self.offset = offset
-            self.before = before
         }
     }
 
@@ -172,8 +161,7 @@ package enum ReplayRecordTable {
         WITH changed AS (
             UPDATE dead_letter_replay_records AS record
             SET sent_at = clock_timestamp(), sent_topic = given.topic,
-                sent_partition = given.partition, sent_offset = given.sent_offset,
-                sent_before = given.sent_before
+                sent_partition = given.partition, sent_offset = given.sent_offset
             FROM $given
             WHERE record.replay = $replay AND record.ordinal = given.ordinal
                 AND record.sent_at IS NULL
@@ -189,7 +177,7 @@ package enum ReplayRecordTable {
 
     private static let sentColumns: Columns<Sent> = [
         Column("ordinal", \.ordinal), Column("topic", \.topic), Column("partition", \.partition),
-        Column("sent_offset", \.offset), Column("sent_before", \.before),
+        Column("sent_offset", \.offset),
     ]
 
     /// What became of one record.
@@ -263,7 +251,6 @@ package enum ReplayRecordTable {
         let sentTopic = columns("sent_topic", String?.self)
         let sentPartition = columns("sent_partition", Int32?.self)
         let sentOffset = columns("sent_offset", Int64?.self)
-        let sentBefore = columns("sent_before", Int64?.self)
         let outcome = columns("outcome", ReplayOutcome?.self)
         let outcomeReason = columns("outcome_reason", String.self)
         let refusedAs = columns("refused_as", String?.self)
@@ -280,7 +267,6 @@ package enum ReplayRecordTable {
                 sentTopic: row[sentTopic],
                 sentPartition: row[sentPartition],
                 sentOffset: row[sentOffset],
-                sentBefore: row[sentBefore],
                 outcome: row[outcome],
                 outcomeReason: row[outcomeReason],
                 refusedAs: row[refusedAs],

@@ -25,7 +25,6 @@ struct ReplayAccountTests {
             sentTopic: nil,
             sentPartition: nil,
             sentOffset: nil,
-            sentBefore: nil,
             outcome: nil,
             outcomeReason: "",
             refusedAs: nil,
@@ -37,10 +36,9 @@ struct ReplayAccountTests {
         try #require(RecordPosition(text))
     }
 
-    /// An account in which each row was sent to its position, with or without a told offset.
+    /// An account in which each row was sent to its position.
     private static func account(
-        _ sent: [(row: ReplayRecordRow, at: String)],
-        isOffsetTold: Bool = true
+        _ sent: [(row: ReplayRecordRow, at: String)]
     ) throws -> ReplayAccount {
         var account = ReplayAccount(sent.map(\.row), failingShareMax: 0.1)
         _ = account.next(sent.count)
@@ -51,8 +49,7 @@ struct ReplayAccountTests {
                     ordinal: row.ordinal,
                     topic: position.topic,
                     partition: position.partition,
-                    offset: isOffsetTold ? position.offset : nil,
-                    before: position.offset + 1
+                    offset: position.offset
                 ),
                 of: row
             )
@@ -126,23 +123,5 @@ struct ReplayAccountTests {
         let first = try Self.letter("dedupe", "verified/0/9", transaction: "t1", raw: "raw/0/5")
         #expect(account.decision(by: first, replayOf: "another") == nil)
         #expect(account.decision(by: first, replayOf: "one")?.ordinal == 1)
-    }
-
-    @Test func `a record whose offset nobody told is known by the letter that it replays`() throws {
-        var account = try Self.account(
-            [(Self.row(1, "one", transaction: nil), "raw/0/20")],
-            isOffsetTold: false
-        )
-        let partition = TopicPartition(topic: "raw", partition: 0)
-        #expect(account.sentPartitions == [partition])
-        #expect(account.accepted(committed: [partition: 20]).isEmpty)
-        let later = try Self.letter("verify", "raw/0/21")
-        #expect(account.decision(by: later, replayOf: "one") == nil)
-        let elsewhere = try Self.letter("verify", "raw/1/3")
-        #expect(account.decision(by: elsewhere, replayOf: "one") == nil)
-        let refused = try Self.letter("verify", "raw/0/18")
-        #expect(account.decision(by: refused, replayOf: nil) == nil)
-        #expect(account.decision(by: refused, replayOf: "one")?.ordinal == 1)
-        #expect(account.isSettled)
     }
 }

@@ -107,7 +107,7 @@ enum ReplayText {
 extension ReplayRecordRow {
     /// `topic/partition/offset`; nil where it was not sent.
     var sentText: String? {
-        guard let sentTopic, let sentPartition else { return nil }
-        return "\(sentTopic)/\(sentPartition)/\(sentOffset.map { String($0) } ?? "?")"
+        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
+        return "\(sentTopic)/\(sentPartition)/\(sentOffset)"
     }
 }
