@@ -9,8 +9,22 @@ package final class Delivery: Sendable {
         var repeated: Set<Int> = []
         var waiting: [CheckedContinuation<DeliveryReport, Never>] = []
         /// Those who wait for a while only, by a number of each.
-        var impatient: [Int: CheckedContinuation<Void, Never>] = [:]
+        var impatient: [Int: Impatient] = [:]
         var impatientCount = 0
+
+        /// Removes those who wait for no more than has been reported on.
+        mutating func removeServed() -> [Served] {
+            guard !impatient.isEmpty else { return [] }
+            let served = impatient.filter { $0.value.remaining >= remaining }
+            for number in served.keys { impatient[number] = nil }
+            return served.values.map(\.continuation)
+        }
+    }
+
+    private struct Impatient {
+        /// How many records may remain.
+        let remaining: Int
+        let continuation: CheckedContinuation<Void, Never>
     }
 
     private let state: Mutex<State>
@@ -40,15 +54,20 @@ package final class Delivery: Sendable {
         }
     }
 
-    /// Waits until every record is acknowledged or has failed, at most for a while.
-    func settled(within limit: Duration) async {
-        guard !isComplete else { return }
+    /// Waits until as many records are acknowledged or have failed, at most for a while.
+    ///
+    /// - Parameter count: nil stands for all of them.
+    func settled(_ count: Int? = nil, within limit: Duration) async {
         var timer: Task<Void, Never>?
         await withCheckedContinuation { continuation in
             let number: Int? = state.withLock { state in
-                guard state.remaining > 0 else { return nil }
+                let remaining = count.map { state.offsets.count - $0 } ?? 0
+                guard state.remaining > remaining else { return nil }
                 state.impatientCount += 1
-                state.impatient[state.impatientCount] = continuation
+                state.impatient[state.impatientCount] = Impatient(
+                    remaining: remaining,
+                    continuation: continuation
+                )
                 return state.impatientCount
             }
             guard let number else {
@@ -57,7 +76,8 @@ package final class Delivery: Sendable {
             }
             timer = Task {
                 try? await Task.sleep(for: limit)
-                state.withLock { $0.impatient.removeValue(forKey: number) }?.resume()
+                state.withLock { $0.impatient.removeValue(forKey: number) }?
+                    .continuation.resume()
             }
         }
         timer?.cancel()
@@ -72,27 +92,27 @@ package final class Delivery: Sendable {
 
     /// Called once for each record.
     func settle(_ index: Int, offset: Int64, error: KafkaError?) {
-        let finished: State? = state.withLock { state in
+        let (served, finished) = state.withLock { state -> ([Served], State?) in
             precondition(state.remaining > 0, "a record was reported on twice")
             state.remaining -= 1
             state.offsets[index] = offset
             if let error { state.failures[index] = error }
-            guard state.remaining == 0 else { return nil }
-            defer {
-                state.waiting = []
-                state.impatient = [:]
-            }
-            return state
+            let served = state.removeServed()
+            guard state.remaining == 0 else { return (served, nil) }
+            defer { state.waiting = [] }
+            return (served, state)
+        }
+        for continuation in served {
+            continuation.resume()
         }
         guard let finished else { return }
         let report = DeliveryReport(offsets: finished.offsets, failures: finished.failures)
         for continuation in finished.waiting {
             continuation.resume(returning: report)
         }
-        for continuation in finished.impatient.values {
-            continuation.resume()
-        }
     }
+
+    private typealias Served = CheckedContinuation<Void, Never>
 }
 
 /// What became of the records of one delivery, by their place in it.

@@ -1,10 +1,10 @@
 import CRDKafka
 import Synchronization
-import Threads
 
 /// An idempotent producer: each record is written once and in order, or reported as failed.
 ///
-/// What librdkafka can repeat it repeats, for `message.timeout.ms`; a record that failed for
+/// What librdkafka can repeat it repeats, for `message.timeout.ms`. Where it cannot say at which
+/// offset a record lies, the record is sent again, behind others. A record that failed for
 /// another reason than itself is to be sent again by the caller. After a fatal error
 /// (`fatalError`) the producer takes nothing more and has to be made anew.
 package final class KafkaProducer: Sendable {
@@ -14,6 +14,8 @@ package final class KafkaProducer: Sendable {
     /// What was enqueued last.
     private let latest = Mutex<Delivery?>(nil)
     private let patience: Duration
+    /// How much goes in one request of a partition at most.
+    private let requestBytesMax: Int
 
     /// Makes the client; no connection is waited for.
     ///
@@ -28,6 +30,7 @@ package final class KafkaProducer: Sendable {
         self.patience = patience
         let properties = Self.defaults.merging(configuration) { $1 }
             .merging(Self.promised) { $1 }
+        requestBytesMax = properties["batch.size"].flatMap { Int($0) } ?? .max
         let client = try ClientHandle.producer(properties, handlers: handlers)
         shared = SharedClient(client)
         topics = TopicHandles(client)
@@ -41,10 +44,13 @@ package final class KafkaProducer: Sendable {
     ]
 
     /// Bounds on what is held for sending; compression and requests that suit whole batches.
+    ///
+    /// Records linger only until the last of their batch is enqueued, as `enqueue(_:)` then has
+    /// them sent.
     package static let defaults: [String: String] = [
         "compression.type": "lz4",
         "partitioner": "murmur2_random",
-        "linger.ms": "5",
+        "linger.ms": "100",
         "batch.size": "1000000",
         "message.max.bytes": "3300000",
         "message.timeout.ms": "60000",
@@ -59,12 +65,13 @@ package final class KafkaProducer: Sendable {
     /// Why this producer can do no more, if so.
     package var fatalError: KafkaError? { shared.client?.fatalError }
 
-    /// Copies the records into librdkafka's queue, in order; waits while that is full, and a while
-    /// for those that were enqueued before to be reported on.
+    /// Copies the records into librdkafka's queue, in order, and has them sent at once; waits while
+    /// that is full, and a while for those that were enqueued before to be reported on.
     ///
     /// An idempotent producer has one request of a partition on its way, and as long as more waits
-    /// behind it, librdkafka's thread asks without a pause whether it may be sent: a slow broker
-    /// would cost a whole core.
+    /// behind it for longer than `linger.ms`, librdkafka's thread asks without a pause whether it
+    /// may be sent: a slow broker would cost a whole core. So as much as fits a request, be it all
+    /// of one partition, is enqueued before the first of it leaves, and what comes after it waits.
     ///
     /// Call it from one task at a time where the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
@@ -75,13 +82,29 @@ package final class KafkaProducer: Sendable {
             return latest
         }
         await before?.settled(within: patience)
+        await thread.flushed()
         let tickets = DeliveryTickets(delivery, count: records.count)
+        var bytes = 0
         for index in records.indices {
+            let size = records[index].batchBytesMax
+            if bytes > 0, bytes + size > requestBytesMax {
+                flush()
+                await delivery.settled(index, within: patience)
+                await thread.flushed()
+                bytes = 0
+            }
+            bytes += size
             if let error = await enqueue(records[index], tickets, index) {
                 delivery.settle(index, offset: -1, error: error)
             }
         }
+        flush()
         return delivery
+    }
+
+    /// Has librdkafka send what is enqueued without waiting for more.
+    private func flush() {
+        if let client = shared.client { thread.flush(client) }
     }
 
     /// Sends and waits until each record is acknowledged or has failed.
@@ -104,6 +127,7 @@ package final class KafkaProducer: Sendable {
             }
             guard error.code == .queueFull else { return error }
             // The producer's thread makes room as reports come in.
+            thread.flush(client)
             try? await Task.sleep(for: .milliseconds(2))
         }
     }
@@ -125,45 +149,5 @@ package final class KafkaProducer: Sendable {
 
     deinit {
         thread.stop()
-    }
-}
-
-/// Serves a producer's delivery reports and other callbacks on a thread of its own.
-actor ProducerThread {
-    private let executor = ThreadExecutor(name: "kafka-produce")
-    private nonisolated let isStopped = Atomic(false)
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
-
-    /// Runs until `stop()`.
-    func serve(_ client: ClientHandle) {
-        while !isStopped.load(ordering: .acquiring) {
-            _ = unsafe rd_kafka_poll(client.pointer, 100)
-        }
-    }
-
-    /// Sends and serves what is left until nothing is, or the deadline has come.
-    ///
-    /// What remains then is reported as purged. Runs after `serve(_:)`.
-    func drain(_ client: ClientHandle, deadline: Duration) -> Bool {
-        let milliseconds = deadline.millisecondsClamped
-        let code = unsafe rd_kafka_flush(client.pointer, milliseconds)
-        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return true }
-        let everything = Int32(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-        _ = unsafe rd_kafka_purge(client.pointer, everything)
-        _ = unsafe rd_kafka_flush(client.pointer, Self.purgeMilliseconds)
-        return false
-    }
-
-    private static let purgeMilliseconds: Int32 = 1_000
-
-    nonisolated func stop() {
-        isStopped.store(true, ordering: .releasing)
-    }
-
-    func end() {
-        executor.stop()
     }
 }

@@ -66,6 +66,8 @@ import Testing
         for record in try records() {
             let report = await producer.send([record])
             try #require(report.failures.isEmpty)
+            // The newest is told by the millisecond.
+            try await Task.sleep(for: .milliseconds(2))
         }
         await producer.close(deadline: .seconds(10))
         var runs: [ToolRun] = []

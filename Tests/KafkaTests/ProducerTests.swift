@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Synchronization
 import Testing
@@ -108,6 +109,29 @@ struct ProducerTests {
         await producer.close(deadline: .seconds(5))
     }
 
+    @Test func `a slow broker is waited for without asking whether more may be sent`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        let topic = try await cluster.topic("slow")
+        let producer = try KafkaProducer(
+            configuration: cluster.client.merging(["batch.size": "10000"]) { $1 },
+            patience: .seconds(60)
+        )
+        let record = ProducerRecord(topic: topic, value: Array(repeating: 0, count: 1_000))
+        #expect(await producer.send([record]).isComplete)
+        try cluster.mock?.delayAnswers(by: .milliseconds(300))
+        let before = try BrokerThreads.processorTime()
+        // Each is several requests of one partition, which leave one after the other.
+        let first = await producer.enqueue(Array(repeating: record, count: 30))
+        let second = await producer.enqueue(Array(repeating: record, count: 30))
+        #expect(await first.report().isComplete)
+        #expect(await second.report().isComplete)
+        // Of more than two seconds.
+        #expect(try BrokerThreads.processorTime() - before < .milliseconds(300))
+        await producer.close(deadline: .seconds(5))
+    }
+
     /// Two requests of a partition are on their way, and of the first the broker says that it
     /// leads the partition no more: librdkafka takes it to be written once the second is.
     @Test func `a record counts as written only where the broker says at which offset`()
@@ -180,5 +204,28 @@ struct ProducerTests {
         let next = try KafkaProducer(configuration: cluster.client)
         #expect(await next.send([ProducerRecord(topic: topic, value: [2])]).isComplete)
         await next.close(deadline: .seconds(5))
+    }
+}
+
+/// The threads by which librdkafka's clients in this process talk to brokers.
+enum BrokerThreads {
+    /// What they have worked since they were started (`proc_pid_stat(5)`).
+    static func processorTime() throws -> Duration {
+        let tasks = URL(filePath: "/proc/self/task")
+        let threads = try FileManager.default.contentsOfDirectory(
+            at: tasks,
+            includingPropertiesForKeys: nil
+        )
+        let ticks = threads.reduce(0) { sum, thread in
+            let file = thread.appending(path: "stat")
+            // One that has ended meanwhile has no file any more.
+            guard let text = try? String(contentsOf: file, encoding: .utf8),
+                text.contains("(rdk:broker"), let end = text.lastIndex(of: ")")
+            else { return sum }
+            // Behind the name: the state, then others; user and system time are 12th and 13th.
+            let fields = text[text.index(after: end)...].split(separator: " ")
+            return sum + (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+        }
+        return .seconds(ticks) / sysconf(Int32(_SC_CLK_TCK))
     }
 }
