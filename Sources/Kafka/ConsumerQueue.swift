@@ -112,48 +112,6 @@ final class ConsumerQueue: @unchecked Sendable {
     }
 }
 
-/// Knows when librdkafka has stopped fetching because it holds enough, and when it should go on.
-///
-/// Before release 2.2, which has `fetch.queue.backoff.ms`, librdkafka looks only once a second
-/// whether its queue has room again, unless something else wakes the broker's thread. A consumer
-/// that takes more than a queue in a second stands still, or has to hold a second's worth.
-struct FetchBacklog {
-    private let recordsBound: Int
-    private let bytesBound: Int
-    private var recordsTaken = 0
-    private var bytesTaken = 0
-    private var hasBeenFull = false
-
-    /// - Parameter properties: the consumer's; bounds that they do not name are librdkafka's.
-    init(_ properties: [String: String]) {
-        recordsBound = properties["queued.min.messages"].flatMap { Int($0) } ?? 100_000
-        let kibibytes = properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536
-        bytesBound = kibibytes << 10
-    }
-
-    /// Notes what a poll took.
-    ///
-    /// - Parameter queued: the records that librdkafka still holds; their bytes are taken to be
-    ///   like those of the records before.
-    /// - Returns: whether fetching had stopped, and has room to go on.
-    mutating func took(records: Int, bytes: Int, leaving queued: Int) -> Bool {
-        recordsTaken += records
-        bytesTaken += bytes
-        guard recordsTaken > 0 else { return false }
-        let bytesEach = bytesTaken / recordsTaken
-        let heldMax = recordsTaken + queued
-        hasBeenFull = hasBeenFull || heldMax >= recordsBound || heldMax * bytesEach >= bytesBound
-        let hasRoom = queued < recordsBound / 2 && queued * bytesEach < bytesBound / 2
-        guard hasRoom || queued == 0 else { return false }
-        defer {
-            recordsTaken = 0
-            bytesTaken = 0
-            hasBeenFull = false
-        }
-        return hasBeenFull
-    }
-}
-
 /// Copies librdkafka's messages into records.
 struct MessageReader {
     private var topics = TopicNames()

@@ -64,7 +64,7 @@ package actor KafkaConsumer {
     private static let mustPrompt = rd_kafka_version() < 0x0202_0000
 
     private static let properties = [
-        "queued.max.messages.kbytes": "4096",
+        "queued.max.messages.kbytes": "2048",
         "queued.min.messages": "2000",
         // Bounds nothing that is read; librdkafka refuses a fetch.max.bytes below it.
         "message.max.bytes": "65536",

@@ -6,7 +6,7 @@ import Threads
 actor KafkaRequests {
     private let executor = ThreadExecutor(name: "kafka-request")
     private var client: ClientHandle?
-    private let isPrompting = Atomic(false)
+    private nonisolated let prompts = Mutex(FetchPrompts())
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -142,13 +142,13 @@ actor KafkaRequests {
         return offsets
     }
 
-    /// Asks something of the partitions' leaders, whose threads look for room in the queue then;
-    /// not while such a question is on its way.
+    /// Asks something of the partitions' leaders, whose threads look for room in the queue then.
     nonisolated func promptFetching(_ partitions: Set<TopicPartition>) {
-        guard !partitions.isEmpty, !isPrompting.exchange(true, ordering: .relaxed) else { return }
+        guard !partitions.isEmpty, prompts.withLock({ $0.add(partitions) }) else { return }
         Task {
-            await askForEnds(of: partitions)
-            isPrompting.store(false, ordering: .relaxed)
+            while let partitions = prompts.withLock({ $0.next() }) {
+                await askForEnds(of: partitions)
+            }
         }
     }
 

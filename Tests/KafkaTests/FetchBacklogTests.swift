@@ -32,6 +32,11 @@ struct FetchBacklogTests {
         #expect(prompts(after: [(2, 20_000, 9), (5, 50_000, 4)]) == [1])
     }
 
+    @Test func `a kilobyte of librdkafka's is a thousand bytes`() {
+        #expect(prompts(after: [(10, 10_000, 90), (90, 90_000, 0)]) == [1])
+        #expect(prompts(after: [(10, 10_000, 89), (89, 89_000, 0)]) == [])
+    }
+
     @Test func `a queue that never was full is left alone, however much goes through it`() {
         let polls = (0..<1_000).flatMap { _ -> [Poll] in [(300, 3_000, 0), (0, 0, 0)] }
         #expect(prompts(after: polls) == [])
@@ -43,5 +48,22 @@ struct FetchBacklogTests {
             (50_000, 50_000, 50_001), (50_001, 50_001, 0),
         ]
         #expect(prompts(after: polls, [:]) == [4])
+    }
+
+    @Test func `what is to be asked during a question is asked after it`() {
+        let (one, two) = (
+            TopicPartition(topic: "t", partition: 1), TopicPartition(topic: "t", partition: 2)
+        )
+        var prompts = FetchPrompts()
+        let isFirst = prompts.add([one])
+        let first = prompts.next()
+        let isSecond = prompts.add([one])
+        let isThird = prompts.add([two])
+        let second = prompts.next()
+        let third = prompts.next()
+        let isFourth = prompts.add([two])
+        #expect(first == [one] && second == [one, two] && third == nil)
+        // Whoever adds has to ask where nobody does.
+        #expect([isFirst, isSecond, isThird, isFourth] == [true, false, false, true])
     }
 }
