@@ -34,6 +34,7 @@ import Worker
             scannedRows: 0.5,
             activity: [.link: activity],
             lockShares: [.link: lockShare, .verify: 0],
+            growthShares: [.link: 0.125],
             residentBytesMax: [.verify: 40 << 20, .link: 50 << 20],
             latency: PipelineMeasurement.Latency(
                 recordsPerSecond: 2_500,
@@ -109,6 +110,7 @@ import Worker
             #expect(root["reach"]?[key]?.double == reach, "\(key)")
         }
         let first = try #require(root["measurements"]?.elements.first { _ in true })
+        #expect(first["growth_share"]?["link-worker"]?.double == 0.13)
         #expect(first["seconds"]?["link-worker"]?["database"]?.double == 1)
         #expect(first["seconds"]?["link-worker"]?["records_per_batch"]?.double == 100)
         let half = try #require(first["cpu_microseconds_per_record_at_half_load"])
@@ -119,6 +121,8 @@ import Worker
         #expect(report.lines.contains { $0.contains("reach") && $0.contains("measured") })
         #expect(report.lines.contains { $0.contains("link-worker") && $0.contains("38 %") })
         #expect(report.lines.contains { $0.contains("records/batch") })
+        #expect(report.lines.contains { $0.contains("for pages") })
+        #expect(report.lines.contains { $0.contains(" 4.0 %") && $0.contains(" 12.5 %") })
     }
 
     @Test func `a worker's account of its time is read from its metrics`() {

@@ -36,12 +36,8 @@ struct PipelineBenchmark {
             walBytes: full.found.walBytes / Double(options.recordCount),
             scannedRows: full.found.scannedRows / Double(options.recordCount),
             activity: full.activity,
-            lockShares: full.activity.reduce(into: [:]) { shares, element in
-                guard let waiting = full.found.lockSeconds[element.key],
-                    element.value.processing > 0
-                else { return }
-                shares[element.key] = waiting / element.value.processing
-            },
+            lockShares: full.shares(full.found.lockSeconds),
+            growthShares: full.shares(full.found.growthSeconds),
             residentBytesMax: rig.residentBytesMax,
             latency: latency
         )
@@ -53,6 +49,14 @@ struct PipelineBenchmark {
         let found: ServerActivity.Findings
         let recordsPerSecond: Double
         let verificationMicroseconds: Double
+
+        /// Of the time in which each stage processes.
+        func shares(_ waits: [StageDescription: Double]) -> [StageDescription: Double] {
+            activity.reduce(into: [:]) { shares, element in
+                guard let waiting = waits[element.key], element.value.processing > 0 else { return }
+                shares[element.key] = waiting / element.value.processing
+            }
+        }
     }
 
     /// The records lie there before the first worker goes on, so that publishing costs nothing.

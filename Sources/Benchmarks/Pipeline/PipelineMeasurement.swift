@@ -21,9 +21,12 @@ struct PipelineMeasurement {
     let scannedRows: Double
     /// What the stages' workers did in the meantime, all copies together.
     let activity: [StageDescription: WorkerActivity]
-    /// What a stage's sessions wait for locks, of the time in which a batch is processed or waits
-    /// for the database.
+    /// What a stage's sessions wait for others' transactions, of the time in which a batch is
+    /// processed or waits for the database.
     let lockShares: [StageDescription: Double]
+    /// What they wait for another to add a page to a table or an index, likewise: processor time
+    /// and storage that somebody else has just then, and far less from PostgreSQL 16 on.
+    let growthShares: [StageDescription: Double]
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
     let latency: Latency?

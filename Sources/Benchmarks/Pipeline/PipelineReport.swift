@@ -23,11 +23,11 @@ struct PipelineReport {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("verifications", .right),
             .init("at half load", .right), .init("waits for locks", .right),
-            .init("MiB resident", .right),
+            .init("for pages", .right), .init("MiB resident", .right),
         ])
         func cost(
             _ name: String,
-            _ more: [String] = ["", ""],
+            _ more: [String] = ["", "", ""],
             _ microseconds: (CPUMicroseconds) -> Double?
         ) {
             let time = microseconds(item.cpu) ?? .nan
@@ -42,10 +42,12 @@ struct PipelineReport {
         }
         for stage in Topology.stages {
             let resident = item.residentBytesMax[stage].map { Double($0) / 1_048_576 }
-            let waiting = item.lockShares[stage].map { FixedPoint.text($0 * 100, digits: 1) + " %" }
+            let waits = [item.lockShares, item.growthShares].map { shares in
+                shares[stage].map { FixedPoint.text($0 * 100, digits: 1) + " %" } ?? ""
+            }
             cost(
                 stage.program,
-                [waiting ?? "", FixedPoint.text(resident ?? .nan, digits: 1)]
+                waits + [FixedPoint.text(resident ?? .nan, digits: 1)]
             ) { $0.workers[stage] }
         }
         cost("all workers") { $0.allWorkers }
@@ -143,12 +145,16 @@ struct PipelineReport {
         number("verification_microseconds", item.verificationMicroseconds, &writer)
         number("wal_bytes_per_record", item.walBytes, &writer)
         number("rows_scanned_per_record", item.scannedRows, &writer)
-        writer.key("lock_share")
-        writer.beginObject()
-        for stage in Topology.stages {
-            number(stage.program, item.lockShares[stage], &writer)
+        for (name, shares) in [
+            ("lock_share", item.lockShares), ("growth_share", item.growthShares),
+        ] {
+            writer.key(name)
+            writer.beginObject()
+            for stage in Topology.stages {
+                number(stage.program, shares[stage], &writer)
+            }
+            writer.endObject()
         }
-        writer.endObject()
         writer.key("seconds")
         write(item.activity, &writer)
         writer.key("cpu_microseconds_per_record")

@@ -8,8 +8,11 @@ import Worker
 /// writes meanwhile.
 final class ServerActivity: Sendable {
     struct Findings {
-        /// What the sessions of each stage's workers have waited for locks, added up.
+        /// What the sessions of each stage's workers have waited for others' transactions, added
+        /// up.
         let lockSeconds: [StageDescription: Double]
+        /// What they have waited for another to add a page to a table or an index.
+        let growthSeconds: [StageDescription: Double]
         /// What went into the write-ahead log.
         let walBytes: Double
         /// Rows that were read by sequential scans: few, while no plan reads a large table whole.
@@ -18,7 +21,14 @@ final class ServerActivity: Sendable {
 
     private struct Samples {
         var count = 0
-        var waiting: [String: Int] = [:]
+        var waiting: [Wait: Int] = [:]
+    }
+
+    private struct Wait: Hashable {
+        let program: String
+        /// The lock on a relation that PostgreSQL holds for the moment in which it adds a page;
+        /// every other lock is held until a transaction ends.
+        let isForGrowth: Bool
     }
 
     private struct Counters {
@@ -54,7 +64,8 @@ final class ServerActivity: Sendable {
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             let after = try await activity.counters()
             let findings = Findings(
-                lockSeconds: activity.lockSeconds(of: seconds),
+                lockSeconds: activity.waits(of: seconds, areForGrowth: false),
+                growthSeconds: activity.waits(of: seconds, areForGrowth: true),
                 walBytes: after.walPosition - before.walPosition,
                 scannedRows: after.scannedRows - before.scannedRows
             )
@@ -63,12 +74,16 @@ final class ServerActivity: Sendable {
     }
 
     /// Each sample stands for as much of the time as any other.
-    private func lockSeconds(of seconds: Double) -> [StageDescription: Double] {
+    private func waits(
+        of seconds: Double,
+        areForGrowth: Bool
+    ) -> [StageDescription: Double] {
         let samples = samples.withLock { $0 }
         guard samples.count > 0 else { return [:] }
         return Dictionary(
             uniqueKeysWithValues: Topology.stages.map { stage in
-                let waiting = Double(samples.waiting[stage.program] ?? 0)
+                let wait = Wait(program: stage.program, isForGrowth: areForGrowth)
+                let waiting = Double(samples.waiting[wait] ?? 0)
                 return (stage, waiting * seconds / Double(samples.count))
             }
         )
@@ -84,17 +99,18 @@ final class ServerActivity: Sendable {
     private func sample() async throws {
         let rows = try await connection.query(
             """
-            SELECT application_name, count(*)
+            SELECT application_name, wait_event = 'extend', count(*)
             FROM pg_stat_activity
             WHERE datname = current_database() AND state = 'active'
               AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-            GROUP BY application_name
+            GROUP BY 1, 2
             """
         )
         samples.withLock { samples in
             samples.count += 1
             for row in rows {
-                samples.waiting[row.text(0), default: 0] += Int(row.int8(1))
+                let wait = Wait(program: row.text(0), isForGrowth: row.bool(1))
+                samples.waiting[wait, default: 0] += Int(row.int8(2))
             }
         }
     }
