@@ -1,5 +1,6 @@
 import AppStore
 import DeadLetters
+import Foundation
 import JSON
 import Kafka
 import OpenSSL
@@ -52,6 +53,10 @@ import Testing
         ]
     }
 
+    private static func milliseconds() -> Int64 {
+        Int64(Date().timeIntervalSince1970 * 1_000)
+    }
+
     /// Runs the tool against a topic that holds `records()`.
     private static func run(
         _ commandLines: [[String]],
@@ -67,7 +72,8 @@ import Testing
             let report = await producer.send([record])
             try #require(report.failures.isEmpty)
             // The newest is told by the millisecond.
-            try await Task.sleep(for: .milliseconds(2))
+            let written = milliseconds()
+            await eventually { milliseconds() > written }
         }
         await producer.close(deadline: .seconds(10))
         var runs: [ToolRun] = []

@@ -158,8 +158,7 @@ struct ProducerTests {
         try cluster.mock?.fail(.produce, with: [.notLeaderForPartition])
         try cluster.mock?.delayAnswers(by: .milliseconds(400))
         let first = await producer.enqueue([refused])
-        // Until its request has left, so that both are not in one.
-        try await Task.sleep(for: .milliseconds(50))
+        // Waits until the flush of the first is over, so that each is a request of its own.
         let second = await producer.enqueue([late])
         #expect(await first.report() == DeliveryReport(offsets: [2], failures: [:]))
         #expect(await second.report() == DeliveryReport(offsets: [1], failures: [:]))
