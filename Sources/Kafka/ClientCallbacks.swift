@@ -7,7 +7,9 @@ final class ClientCallbacks: Sendable {
     /// The rebalance events since the last poll, in order.
     private let rebalances = Mutex<[RebalanceEvent]>([])
     let commits = PendingCommits()
-    /// While the consumer closes nobody is left to finish work: what is revoked goes at once.
+    /// While the client closes nobody is left to finish work: what is revoked from a consumer goes
+    /// at once, and a producer that has purged its queue sends nothing again, of which it would
+    /// never report.
     let isClosing = Atomic(false)
     /// The consumer has asked for a place in its group.
     private let hasSubscribed = Atomic(false)
@@ -197,9 +199,10 @@ func consumerBackgroundEvent(
 
 /// Called on the producer's thread, once for each record that `rd_kafka_produceva` took.
 ///
-/// Where the broker refuses a request and takes the partition's next, which it may from a producer
-/// it does not know yet, librdkafka reports the refused records as written: they wait in front of
-/// one that is. A record of which no offset is known is therefore sent again, once: to be written
+/// While fewer than five records of a partition are under way, librdkafka sends another request.
+/// Where the broker refuses the first and takes the second, which it may from a producer that it
+/// does not know yet, librdkafka reports the refused records as written: they wait in front of one
+/// that is. A record of which no offset is known is therefore sent again, once: to be written
 /// twice is harmless, not to be written is not.
 func producerDelivered(
     client: OpaquePointer?,
@@ -214,8 +217,11 @@ func producerDelivered(
     var error = code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
     if error == nil, offset < 0 {
         error = .withoutOffset
-        if unsafe DeliveryTickets.mayRepeat(ticket) {
-            unsafe ClientCallbacks.behind(opaque)?.noteRepeated(message)
+        if let callbacks = unsafe ClientCallbacks.behind(opaque),
+            !callbacks.isClosing.load(ordering: .acquiring),
+            unsafe DeliveryTickets.mayRepeat(ticket)
+        {
+            unsafe callbacks.noteRepeated(message)
             error = unsafe ClientHandle.produceAgain(client, message)
             // It is reported on again.
             if error == nil { return }

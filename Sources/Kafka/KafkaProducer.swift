@@ -68,10 +68,11 @@ package final class KafkaProducer: Sendable {
     /// Copies the records into librdkafka's queue, in order, and has them sent at once; waits while
     /// that is full, and a while for those that were enqueued before to be reported on.
     ///
-    /// An idempotent producer has one request of a partition on its way, and as long as more waits
-    /// behind it for longer than `linger.ms`, librdkafka's thread asks without a pause whether it
-    /// may be sent: a slow broker would cost a whole core. So as much as fits a request, be it all
-    /// of one partition, is enqueued before the first of it leaves, and what comes after it waits.
+    /// An idempotent producer has one request of a partition on its way, unless it is tiny. As long
+    /// as more waits behind it for longer than `linger.ms`, librdkafka's thread asks without a
+    /// pause whether it may be sent: a slow broker would cost a whole core. So as much as fits a
+    /// request, be it all of one partition, is enqueued before the first of it leaves, and what
+    /// comes after it waits.
     ///
     /// Call it from one task at a time where the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {

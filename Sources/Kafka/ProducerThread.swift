@@ -83,6 +83,7 @@ actor ProducerThread {
         let milliseconds = deadline.millisecondsClamped
         let code = unsafe rd_kafka_flush(client.pointer, milliseconds)
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return true }
+        client.callbacks.isClosing.store(true, ordering: .releasing)
         let everything = Int32(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         _ = unsafe rd_kafka_purge(client.pointer, everything)
         _ = unsafe rd_kafka_flush(client.pointer, Self.purgeMilliseconds)

@@ -27,7 +27,7 @@ final class ServerActivity: Sendable {
     private struct Wait: Hashable {
         let program: String
         /// The lock on a relation that PostgreSQL holds for the moment in which it adds a page;
-        /// every other lock is held until a transaction ends.
+        /// who waits for any other waits until somebody's transaction ends.
         let isForGrowth: Bool
     }
 
