@@ -1,4 +1,5 @@
 import CRDKafka
+import Platform
 import Synchronization
 
 /// What librdkafka's callbacks of one client write to, from whatever thread they come.
@@ -31,7 +32,7 @@ final class ClientCallbacks: Sendable {
     func report(_ code: rd_kafka_resp_err_t, _ reason: String) {
         let words = [reason, code == RD_KAFKA_RESP_ERR__AUTHENTICATION ? warning : nil]
         let error = KafkaError(code, message: words.compactMap(\.self).joined(separator: "; "))
-        if error.code == .unauthenticated || reason.contains("security.protocol") {
+        if error.code == .unauthenticated || reason.includes("security.protocol") {
             refusal.withLock { $0 = error }
         }
         handlers.onError(error)

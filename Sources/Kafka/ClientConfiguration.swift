@@ -1,4 +1,5 @@
 import CRDKafka
+import Platform
 
 /// librdkafka's configuration while it is being put together; a client takes it over.
 @safe
@@ -35,7 +36,7 @@ struct ClientConfiguration: ~Copyable {
     }
 
     private static func isSecret(_ name: String) -> Bool {
-        name.contains("password") || name.contains("secret") || name.hasSuffix(".pem")
+        name.includes("password") || name.includes("secret") || name.hasSuffix(".pem")
     }
 
     /// Names the object that every callback gets; it must outlive the client.

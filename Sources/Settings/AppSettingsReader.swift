@@ -1,4 +1,5 @@
 import JSON
+import Platform
 
 /// Reads the list of apps and gathers all that is wrong in it.
 struct AppSettingsReader {
@@ -125,7 +126,7 @@ struct AppSettingsReader {
             return []
         }
         return value.elements.enumerated().compactMap { index, element in
-            guard let path = element.string, FileBytes.isReadable(path) else {
+            guard let path = element.string, FileSystem.isReadableFile(path) else {
                 report("\(path).roots[\(index)]", "expected the path of a file that can be read")
                 return nil
             }

@@ -1,4 +1,5 @@
 import JSON
+import Platform
 
 /// librdkafka properties on their way through: `RDKAFKA_SECURITY_PROTOCOL` is `security.protocol`.
 ///
@@ -20,7 +21,7 @@ struct KafkaProperties {
     /// Whether a property's value is masked wherever settings are shown.
     static func isSecret(_ name: String) -> Bool {
         ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"]
-            .contains { name.contains($0) }
+            .contains { name.includes($0) }
     }
 
     mutating func add(fileName: String, value: JSONValue, origin: String) {

@@ -1,3 +1,5 @@
+package import Platform
+
 /// Cuts a stream of bytes into lines, bounded in memory, and changes nothing in them.
 ///
 /// A line ends with a line feed, which is not part of it; a last line without one counts. A

@@ -1,5 +1,5 @@
-import FoundationEssentials
 import JSON
+import Platform
 
 /// The type of a setting: how its values are read, shown and described.
 package struct SettingKind<Value: Sendable>: Sendable {
@@ -149,7 +149,7 @@ extension SettingKind where Value == String {
             type: "file",
             expected: "the path of a file that this process can read",
             read: { input throws(SettingMismatch) in
-                guard let path = input.string, FileBytes.isReadable(path) else { throw .whole }
+                guard let path = input.string, FileSystem.isReadableFile(path) else { throw .whole }
                 return path
             },
             render: { $0 }

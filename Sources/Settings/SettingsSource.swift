@@ -1,5 +1,5 @@
-import FoundationEssentials
 package import JSON
+import Platform
 
 /// Where a service's settings come from: read at its start, and again at every reload.
 package struct SettingsSource: Sendable {
@@ -140,12 +140,6 @@ package enum FileBytes {
     /// What keeps a wrong path (a device, a data file) from filling the memory.
     static let bytesMax = 4 << 20
 
-    static func isReadable(_ path: String) -> Bool {
-        var isDirectory = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            && !isDirectory && FileManager.default.isReadableFile(atPath: path)
-    }
-
     /// The first line that is not empty, which may be no line at all; nil where the file cannot be
     /// read, or holds no UTF-8.
     static func firstLine(_ path: String) -> String? {
@@ -157,7 +151,7 @@ package enum FileBytes {
 
     /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.
     package static func read(_ path: String) -> [UInt8]? {
-        guard isReadable(path), let file = InputFile(path: path) else { return nil }
+        guard FileSystem.isReadableFile(path), let file = InputFile(path: path) else { return nil }
         return try? file.readWhole(atMost: bytesMax)
     }
 }

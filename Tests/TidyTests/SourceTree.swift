@@ -7,6 +7,11 @@ enum SourceTree {
         .deletingLastPathComponent()
         .deletingLastPathComponent()
 
+    /// Where the executables lie that were built with these tests.
+    static var products: URL {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    }
+
     struct File: Sendable, CustomStringConvertible {
         /// Relative to the package's root.
         let path: String

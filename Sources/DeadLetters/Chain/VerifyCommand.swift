@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import OpenSSL
 import Records
+import Platform
 import Settings
 
 /// `dead-letter verify`: whether the dead letters are all there, as they were written.

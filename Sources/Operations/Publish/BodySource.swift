@@ -1,3 +1,4 @@
+import Platform
 import Settings
 
 /// Bodies from files or standard input, one after the other, bounded in memory.

@@ -1,4 +1,5 @@
 package import OpenSSL
+import Platform
 import Settings
 
 /// A file of root certificates that an app entry names: PEM, several allowed, or one in DER.

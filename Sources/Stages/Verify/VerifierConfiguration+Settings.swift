@@ -1,5 +1,4 @@
 package import AppStore
-import FoundationEssentials
 import JSON
 import OpenSSL
 package import Settings

@@ -1,5 +1,5 @@
 import AppStore
-import FoundationEssentials
+import Platform
 import Records
 import Settings
 import Topology
@@ -68,7 +68,7 @@ extension WorkerProgram {
     }
 
     private static let now: @Sendable () -> Timestamp = {
-        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+        Timestamp(milliseconds: WallClock.milliseconds)
     }
 }
 

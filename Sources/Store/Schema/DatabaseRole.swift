@@ -224,7 +224,7 @@ extension DatabaseRole {
 
     private func script(_ schema: String, name: String) -> String {
         let role = Self.quoted(name)
-        let text = name.replacing("'", with: "''")
+        let text = Self.doubling("'", in: name)
         let tables = tables.map { rights in
             "GRANT \(rights.privileges) ON "
                 + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ")
@@ -250,6 +250,10 @@ extension DatabaseRole {
     }
 
     private static func quoted(_ name: String) -> String {
-        "\"\(name.replacing("\"", with: "\"\""))\""
+        "\"\(doubling("\"", in: name))\""
+    }
+
+    private static func doubling(_ quote: Character, in text: String) -> String {
+        String(text.flatMap { $0 == quote ? [$0, $0] : [$0] })
     }
 }

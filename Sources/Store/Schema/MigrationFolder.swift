@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Platform
 
 /// Where the migrations are: `schemas/postgres` of the package or of an installation.
 ///
@@ -20,11 +20,11 @@ package struct MigrationFolder: Sendable {
     ///
     /// - Throws: an error that says where was looked.
     package static func find(
-        environment: [String: String] = ProcessInfo.processInfo.environment,
+        environment: [String: String] = ProcessEnvironment.variables,
         executable: String = runningExecutable
     ) throws(MigrationError) -> MigrationFolder {
         if let schemas = environment["SCHEMAS_DIR"], !schemas.isEmpty {
-            guard exists(schemas + "/postgres") else {
+            guard FileSystem.isFolder(schemas + "/postgres") else {
                 throw MigrationError(
                     .folderNotFound,
                     "SCHEMAS_DIR is \(schemas), but there is no folder `postgres` in it"
@@ -35,7 +35,7 @@ package struct MigrationFolder: Sendable {
         for folder in foldersAbove(executable) {
             for place in ["schemas", "share/entitlement-pipeline/schemas"] {
                 let path = "\(folder)/\(place)/postgres"
-                if exists(path) { return MigrationFolder(path: path) }
+                if FileSystem.isFolder(path) { return MigrationFolder(path: path) }
             }
         }
         throw MigrationError(
@@ -47,16 +47,12 @@ package struct MigrationFolder: Sendable {
 
     /// The file that this process runs, with symbolic links resolved.
     package static var runningExecutable: String {
-        let running = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return running ?? CommandLine.arguments.first ?? ""
+        ProcessEnvironment.executable ?? CommandLine.arguments.first ?? ""
     }
 
     /// Reads all migrations, in order.
     package func migrations() throws(MigrationError) -> [Migration] {
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path)
-        } catch {
+        guard let names = FileSystem.names(in: path) else {
             throw MigrationError(.folderNotFound, "the folder \(path) cannot be read")
         }
         var migrations: [Migration] = []
@@ -80,13 +76,17 @@ package struct MigrationFolder: Sendable {
                 "\(path)/\(fileName) is no migration; expected NNNN_name.sql"
             )
         }
-        do {
-            let script = try String(contentsOfFile: "\(path)/\(fileName)", encoding: .utf8)
-            return Migration(version: version, name: name, script: script)
-        } catch {
+        let file = InputFile(path: "\(path)/\(fileName)")
+        guard let bytes = try? file?.readWhole(atMost: Self.scriptBytesMax),
+            let script = String(validating: bytes, as: UTF8.self)
+        else {
             throw MigrationError(.fileUnreadable, "\(path)/\(fileName) cannot be read")
         }
+        return Migration(version: version, name: name, script: script)
     }
+
+    /// What keeps a wrong file from filling the memory.
+    private static let scriptBytesMax = 16 << 20
 
     private static func foldersAbove(_ file: String) -> [String] {
         var folders: [String] = []
@@ -96,10 +96,5 @@ package struct MigrationFolder: Sendable {
             folders.append(String(path))
         }
         return folders
-    }
-
-    private static func exists(_ path: String) -> Bool {
-        var isFolder = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder
     }
 }

@@ -62,7 +62,7 @@ package struct Parameter<Input>: Sendable {
     /// - Parameters:
     ///   - suffix: what follows the name behind a dot; empty for nothing.
     ///   - first: the number of the server's first parameter of this one.
-    func sql(suffix: Substring, first: Int) -> String {
+    func sql(suffix: String, first: Int) -> String {
         let list = columnNames.joined(separator: ", ")
         let casts = types.enumerated().map { "$\(first + $0)::\($1.sql)" }
             .joined(separator: ", ")

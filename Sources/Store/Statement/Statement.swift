@@ -41,12 +41,22 @@ package struct Statement<Input, Row>: Sendable {
             count += parameter.types.count
         }
         var used: Set<Substring> = []
-        let numbered = sql.replacing(/\$([a-z_]+)(?:\.(columns|arrays))?/) { match in
-            guard let parameter = parameters.first(where: { $0.name[...] == match.1 }),
-                let number = first[match.1]
-            else { preconditionFailure("a statement does not declare its $\(match.1)") }
-            used.insert(match.1)
-            return parameter.sql(suffix: match.2 ?? "", first: number)
+        let parts = sql.split(separator: "$", omittingEmptySubsequences: false)
+        var numbered = String(parts[0])
+        for part in parts.dropFirst() {
+            let name = part.prefix { $0 >= "a" && $0 <= "z" || $0 == "_" }
+            guard !name.isEmpty else {
+                numbered += "$\(part)"
+                continue
+            }
+            guard let parameter = parameters.first(where: { $0.name[...] == name }),
+                let number = first[name]
+            else { preconditionFailure("a statement does not declare its $\(name)") }
+            used.insert(name)
+            var rest = part[name.endIndex...]
+            let suffix = ["columns", "arrays"].first { rest.hasPrefix(".\($0)") }
+            if let suffix { rest = rest.dropFirst(suffix.count + 1) }
+            numbered += parameter.sql(suffix: suffix ?? "", first: number) + rest
         }
         precondition(
             used.count == parameters.count,

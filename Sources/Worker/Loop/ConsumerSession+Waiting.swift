@@ -1,12 +1,12 @@
-import FoundationEssentials
 import Kafka
+import Platform
 import Synchronization
 
 /// How long records wait, for the metrics.
 extension ConsumerSession {
     /// Sets the gauges of what waits at this moment; from any thread.
     func showLag() {
-        let now = Date.now.milliseconds
+        let now = WallClock.milliseconds
         let instant = ContinuousClock.now
         let partitions = assignment.withLock { $0.partitions.keys }
         let ends = partitions.reduce(into: [TopicPartition: Watermarks]()) { ends, partition in
@@ -18,7 +18,7 @@ extension ConsumerSession {
 
     /// Observes how old records and bodies are that are settled now.
     func observeAges(_ processed: ProcessedBatch) {
-        let now = Date.now.milliseconds
+        let now = WallClock.milliseconds
         var records: [Double] = []
         var bodies: [Double] = []
         records.reserveCapacity(processed.verdicts.count)
@@ -86,9 +86,4 @@ extension PartitionState {
         }
         return (max(lag, 1), first.writtenAt ?? writtenAfter, first.readAt)
     }
-}
-
-extension Date {
-    /// UNIX time.
-    fileprivate var milliseconds: Int64 { Int64(timeIntervalSince1970 * 1_000) }
 }

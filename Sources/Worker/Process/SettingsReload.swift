@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Kafka
 import OpenSSL
 import Settings

@@ -1,9 +1,9 @@
 import CMalloc
 import Dispatch
-import FoundationEssentials
 import Glibc
 import HTTP
 import Kafka
+import Platform
 package import Settings
 
 /// A worker's executable from its command line to its exit code.
@@ -11,13 +11,12 @@ package enum WorkerProcess {
     /// Reads the settings, builds the worker and runs it until SIGTERM or SIGINT.
     package static func run(_ program: WorkerProgram) async -> Int32 {
         MemoryPolicy.apply()
-        let process = ProcessInfo.processInfo
         let launch = ServiceLaunch.read(
             program: program.stage.program,
             summary: program.summary,
             schema: program.schema,
-            arguments: Array(process.arguments.dropFirst()),
-            environment: process.environment,
+            arguments: Array(CommandLine.arguments.dropFirst()),
+            environment: ProcessEnvironment.variables,
             problems: { problems(program, $0) }
         )
         switch launch {
@@ -171,8 +170,5 @@ enum MemoryPolicy {
 
 /// The name of this machine or container, and of the process on it.
 enum HostName {
-    static let current: String = {
-        let process = ProcessInfo.processInfo
-        return "\(process.hostName)/\(process.processIdentifier)"
-    }()
+    static let current = "\(ProcessEnvironment.hostName)/\(ProcessEnvironment.processID)"
 }

@@ -1,7 +1,7 @@
 import AppStore
-import FoundationEssentials
 import Glibc
 import JSON
+import Platform
 import Settings
 import Synchronization
 
@@ -20,7 +20,7 @@ package final class JSONLogHandler: LogHandler {
     }
 
     package func log(_ event: LogEvent) {
-        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let now = Timestamp(milliseconds: WallClock.milliseconds)
         let line = Self.line(event, at: now)
         turn.withLock { _ in write(line) }
     }

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// All metrics of a process, declared once each, and their text for Prometheus.
@@ -160,7 +161,7 @@ enum MetricName {
             ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_")
         }
         let first = name.utf8.first ?? UInt8(ascii: "0")
-        return isWord && first >= 0x61 && !name.contains("__")
+        return isWord && first >= 0x61 && !name.includes("__")
     }
 
     /// A label's value in the exposition, between its quotes.

@@ -1,5 +1,5 @@
-import FoundationEssentials
 import Glibc
+import Platform
 
 /// CPU and memory of this process, asked of the kernel at each exposition.
 package enum ProcessMetrics {
@@ -12,7 +12,7 @@ package enum ProcessMetrics {
             let usage = usage()
             return seconds(usage.ru_utime) + seconds(usage.ru_stime)
         }
-        let start = Date.now.timeIntervalSince1970
+        let start = Double(WallClock.milliseconds) / 1_000
         registry.measured(
             "process_start_time_seconds",
             "When this process began, in UNIX time.",
@@ -42,7 +42,7 @@ package enum ProcessMetrics {
     }
 
     private static func residentBytes() -> Int {
-        let statm = FileManager.default.contents(atPath: "/proc/self/statm") ?? Data()
+        let statm = (try? InputFile(path: "/proc/self/statm")?.readWhole(atMost: 4_096)) ?? []
         let fields = String(decoding: statm, as: UTF8.self).split(separator: " ")
         guard fields.count > 1, let pages = Int(fields[1]) else { return 0 }
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))

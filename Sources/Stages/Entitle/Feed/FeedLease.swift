@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Postgres
 import Store
 import Synchronization
@@ -11,7 +10,8 @@ import Synchronization
 /// handed over stands beside it until it is confirmed: what never was is published again by the
 /// next holder (`FeedRepetitionTable`).
 final class FeedLease: Sendable {
-    private let holder = UUID().uuidString
+    /// 128 random bits, so that no two holders are the same.
+    private let holder = String(UInt128.random(in: .min ... .max), radix: 16)
     /// Before the database was asked that last gave the right; nil where it was not given.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
 

@@ -1,5 +1,5 @@
 import Foundation
-import Settings
+import Platform
 import Testing
 
 struct InputFileTests {

@@ -1,0 +1,37 @@
+import Glibc
+
+/// What lies at a path.
+package enum FileSystem {
+    /// Whether a folder is there; symbolic links are followed.
+    package static func isFolder(_ path: String) -> Bool {
+        kind(path) == S_IFDIR
+    }
+
+    /// Whether something other than a folder is there that this process may read.
+    package static func isReadableFile(_ path: String) -> Bool {
+        guard let kind = kind(path), kind != S_IFDIR else { return false }
+        return access(path, R_OK) == 0
+    }
+
+    /// The names in a folder, in no order, without `.` and `..`; nil where it cannot be read.
+    package static func names(in folder: String) -> [String]? {
+        guard let stream = opendir(folder) else { return nil }
+        defer { closedir(stream) }
+        var names: [String] = []
+        errno = 0
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+            errno = 0
+        }
+        return errno == 0 ? names : nil
+    }
+
+    /// The type bits of `st_mode` (inode(7)); nil where nothing is there.
+    private static func kind(_ path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+}

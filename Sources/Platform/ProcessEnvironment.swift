@@ -1,0 +1,39 @@
+import Glibc
+
+/// What this process was started with, and where it runs.
+package enum ProcessEnvironment {
+    /// The environment variables, as they are now (environ(7)).
+    ///
+    /// Of a name given twice the first counts, as for getenv(3); what is no UTF-8 is repaired.
+    package static var variables: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let pair = String(cString: text)
+            if let sign = pair.firstIndex(of: "="), sign > pair.startIndex {
+                let name = String(pair[..<sign])
+                variables[name] = variables[name] ?? String(pair[pair.index(after: sign)...])
+            }
+            entry += 1
+        }
+        return variables
+    }
+
+    /// The file that this process runs, with symbolic links resolved; nil where the kernel does not
+    /// say (proc(5)).
+    package static var executable: String? {
+        guard let path = realpath("/proc/self/exe", nil) else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    /// The name of this machine or container (gethostname(2)), `localhost` where it has none.
+    package static var hostName: String {
+        // One byte more than Linux's longest name, which stays zero.
+        var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)
+        guard gethostname(&name, Int(HOST_NAME_MAX)) == 0, name[0] != 0 else { return "localhost" }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    package static var processID: Int32 { getpid() }
+}
