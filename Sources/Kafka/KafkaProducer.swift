@@ -53,6 +53,8 @@ package final class KafkaProducer: Sendable {
         "linger.ms": "100",
         "batch.size": "1000000",
         "message.max.bytes": "3300000",
+        // A larger value is compressed from where it lies, not from a copy beside the others.
+        "message.copy.max.bytes": "512",
         "message.timeout.ms": "60000",
         "queue.buffering.max.kbytes": "8192",
         "queue.buffering.max.messages": "20000",
