@@ -60,6 +60,22 @@ struct PrivilegeTests {
         await owner.close()
     }
 
+    /// With an accent the quote is one character with it to a reader, and a quote to PostgreSQL.
+    @Test func `a name may hold quotes, also with an accent on them`() async throws {
+        let owner = try await PostgresConnection.connect(
+            PostgresServer.shared.migratedDatabase()
+        )
+        let odd = prefix + "o'a\"b'\u{301}c\"\u{301}-"
+        let script = DatabaseRole.script([.auditor], schema: "public", prefix: odd)
+        try await owner.execute(script: script)
+        let held = try await owner.query(
+            "SELECT has_table_privilege($1, 'dead_letters', 'SELECT')",
+            [.text(odd + DatabaseRole.auditor.name)]
+        )
+        #expect(held.first?.bool(0) == true)
+        await owner.close()
+    }
+
     private static let cases: [(DatabaseRole, allowed: [String], forbidden: [String])] = [
         (
             .dedupeWorker,

@@ -129,8 +129,9 @@ extension KafkaAccessRule {
             + " --\(resource.rawValue) \(quoted(name))\(pattern)"
     }
 
-    /// For a POSIX shell.
+    /// For a POSIX shell, which knows bytes: a quote with an accent on it ends a text too.
     private func quoted(_ text: String) -> String {
-        "'\(text.replacing("'", with: "'\\''"))'"
+        let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+        return "'\(parts.map { String($0) }.joined(separator: "'\\''"))'"
     }
 }

@@ -253,7 +253,13 @@ extension DatabaseRole {
         "\"\(doubling("\"", in: name))\""
     }
 
-    private static func doubling(_ quote: Character, in text: String) -> String {
-        String(text.flatMap { $0 == quote ? [$0, $0] : [$0] })
+    /// By Unicode's code points, as the server reads: a quote with an accent on it ends a name too.
+    private static func doubling(_ quote: Unicode.Scalar, in text: String) -> String {
+        var doubled = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == quote { doubled.append(quote) }
+            doubled.append(scalar)
+        }
+        return String(doubled)
     }
 }
