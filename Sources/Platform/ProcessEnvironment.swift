@@ -6,15 +6,27 @@ package enum ProcessEnvironment {
     ///
     /// Of a name given twice the first counts, as for getenv(3); what is no UTF-8 is repaired.
     package static var variables: [String: String] {
-        var variables: [String: String] = [:]
+        var pairs: [String] = []
         var entry = environ
         while let text = entry.pointee {
-            let pair = String(cString: text)
-            if let sign = pair.firstIndex(of: "="), sign > pair.startIndex {
-                let name = String(pair[..<sign])
-                variables[name] = variables[name] ?? String(pair[pair.index(after: sign)...])
-            }
+            pairs.append(String(cString: text))
             entry += 1
+        }
+        return variables(pairs)
+    }
+
+    /// The variables in entries of the form `name=value`; others are passed over.
+    package static func variables(_ entries: [String]) -> [String: String] {
+        var variables: [String: String] = [:]
+        for entry in entries {
+            // By code points, as an accent may follow the sign.
+            let scalars = entry.unicodeScalars
+            guard let sign = scalars.firstIndex(of: "="), sign > scalars.startIndex else {
+                continue
+            }
+            let name = String(scalars[..<sign])
+            let value = String(scalars[scalars.index(after: sign)...])
+            variables[name] = variables[name] ?? value
         }
         return variables
     }

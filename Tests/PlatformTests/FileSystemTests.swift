@@ -2,12 +2,16 @@ import Foundation
 import Platform
 import Testing
 
-struct FileSystemTests {
+final class FileSystemTests {
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "files-\(UUID().uuidString)")
 
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
     }
 
     private func path(_ name: String) -> String { folder.appending(path: name).path }

@@ -2,12 +2,16 @@ import Foundation
 import Platform
 import Testing
 
-struct InputFileTests {
+final class InputFileTests {
     private let folder = FileManager.default.temporaryDirectory
         .appending(path: "input-\(UUID().uuidString)")
 
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
     }
 
     private func file(_ bytes: [UInt8]) throws -> InputFile {

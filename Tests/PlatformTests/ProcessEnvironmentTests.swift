@@ -4,18 +4,15 @@ import Testing
 
 /// Foundation's answers to the same questions are what these are compared with.
 struct ProcessEnvironmentTests {
-    @Test func `variables are those of the process, with whatever signs are in them`() {
-        setenv("PLATFORM_TEST_VALUE", "a=b=ü\n", 1)
-        setenv("PLATFORM_TEST_EMPTY", "", 1)
-        defer {
-            unsetenv("PLATFORM_TEST_VALUE")
-            unsetenv("PLATFORM_TEST_EMPTY")
-        }
-        let variables = ProcessEnvironment.variables
-        #expect(variables["PLATFORM_TEST_VALUE"] == "a=b=ü\n")
-        #expect(variables["PLATFORM_TEST_EMPTY"] == "")
-        #expect(variables["PLATFORM_TEST_NONE"] == nil)
-        #expect(variables["PATH"] == ProcessInfo.processInfo.environment["PATH"])
+    @Test func `variables are those of the process`() {
+        #expect(!ProcessEnvironment.variables.isEmpty)
+        #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
+    }
+
+    @Test func `a value may hold any sign, and of a name given twice the first counts`() {
+        let entries = ["A=a=b=ü\n", "EMPTY=", "ACCENT=\u{301}", "TWICE=1", "TWICE=2", "=C", "NONE"]
+        let expected = ["A": "a=b=ü\n", "EMPTY": "", "ACCENT": "\u{301}", "TWICE": "1"]
+        #expect(ProcessEnvironment.variables(entries) == expected)
     }
 
     @Test func `the executable, the machine and the process are named`() {
