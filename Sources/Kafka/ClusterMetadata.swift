@@ -2,11 +2,12 @@ import CRDKafka
 
 /// What the cluster reports about its brokers and topics.
 package struct ClusterMetadata: Sendable, Equatable {
-    package let brokerCount: Int
+    /// Of the brokers that are up, as `broker.id` or `node.id` sets them.
+    package let brokerIDs: [Int32]
     package let topics: [TopicMetadata]
 
-    package init(brokerCount: Int, topics: [TopicMetadata]) {
-        self.brokerCount = brokerCount
+    package init(brokerIDs: [Int32], topics: [TopicMetadata]) {
+        self.brokerIDs = brokerIDs
         self.topics = topics
     }
 
@@ -48,7 +49,9 @@ package struct Watermarks: Sendable, Equatable {
 
 extension ClusterMetadata {
     init(_ metadata: rd_kafka_metadata) {
-        brokerCount = Int(unsafe metadata.broker_cnt)
+        brokerIDs = (0..<Int(unsafe metadata.broker_cnt)).map { index in
+            unsafe metadata.brokers[index].id
+        }
         topics = (0..<Int(unsafe metadata.topic_cnt)).map { index in
             let topic = unsafe metadata.topics[index]
             let code = unsafe topic.err

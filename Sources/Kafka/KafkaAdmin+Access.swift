@@ -2,12 +2,12 @@ import CRDKafka
 
 /// What one principal may do with one topic or group, from any host (KIP-11, KIP-290).
 package struct KafkaAccessRule: Hashable, Sendable {
-    package enum Resource: String, Sendable {
+    package enum Resource: String, CaseIterable, Sendable {
         case topic, group
     }
 
     /// By Kafka's own names; `read` and `write` imply `describe`.
-    package enum Operation: String, Sendable {
+    package enum Operation: String, CaseIterable, Sendable {
         case read, write, create, alter, describe
         case describeConfigs = "describe_configs"
         case alterConfigs = "alter_configs"
@@ -37,14 +37,41 @@ package struct KafkaAccessRule: Hashable, Sendable {
 }
 
 extension KafkaAdmin {
-    /// Adds rules; one that is there already changes nothing.
+    /// Adds rules, and returns when every broker enforces them; one that is there already changes
+    /// nothing.
     ///
-    /// - Throws: where the brokers have no authorizer, or refuse a rule.
+    /// The controller acknowledges a rule before the brokers have it, and each broker answers by
+    /// what it has: a worker started meanwhile would be refused. So each is asked for its own.
+    ///
+    /// - Throws: where the brokers have no authorizer, or refuse a rule. `timedOut` also where the
+    ///   rules are stored and a broker has not applied them in time.
     package func allow(
         _ rules: [KafkaAccessRule],
         deadline: Duration
-    ) throws(KafkaError) {
+    ) async throws(KafkaError) {
         guard !rules.isEmpty else { return }
+        let end = ContinuousClock.now + deadline
+        var remaining: Duration { max(.zero, ContinuousClock.now.duration(to: end)) }
+        try create(rules, deadline: deadline)
+        for broker in try await metadata(deadline: remaining).brokerIDs {
+            var missing = Set(rules)
+            while true {
+                missing.subtract(try enforcedRules(ofBroker: broker, deadline: remaining))
+                if missing.isEmpty { break }
+                guard ContinuousClock.now < end, !Task.isCancelled else {
+                    throw .deadline("applying \(missing.count) stored rules on broker \(broker)")
+                }
+                try? await Task.sleep(for: Self.propagationPause)
+            }
+        }
+    }
+
+    private static let propagationPause = Duration.milliseconds(50)
+
+    private func create(
+        _ rules: [KafkaAccessRule],
+        deadline: Duration
+    ) throws(KafkaError) {
         let client = try opened()
         var made: [OpaquePointer?] = unsafe []
         defer { unsafe rd_kafka_AclBinding_destroy_array(&made, made.count) }
@@ -72,6 +99,47 @@ extension KafkaAdmin {
         }
     }
 
+    /// The rules that one broker answers by, of those that ``allow(_:deadline:)`` can make.
+    package func enforcedRules(
+        ofBroker broker: Int32,
+        deadline: Duration
+    ) throws(KafkaError) -> Set<KafkaAccessRule> {
+        let client = try opened()
+        let all = unsafe rd_kafka_AclBindingFilter_new(
+            RD_KAFKA_RESOURCE_ANY,
+            nil,
+            RD_KAFKA_RESOURCE_PATTERN_ANY,
+            nil,
+            nil,
+            RD_KAFKA_ACL_OPERATION_ANY,
+            RD_KAFKA_ACL_PERMISSION_TYPE_ANY,
+            nil,
+            0
+        )
+        defer { unsafe rd_kafka_AclBinding_destroy(all) }
+        let request = AdminRequest(
+            client,
+            RD_KAFKA_ADMIN_OP_DESCRIBEACLS,
+            broker: broker,
+            deadline: deadline
+        )
+        return unsafe try request.answer { client, options, queue in
+            unsafe rd_kafka_DescribeAcls(client, all, options, queue)
+        } read: { event in
+            var count = 0
+            let bindings = unsafe rd_kafka_DescribeAcls_result_acls(
+                rd_kafka_event_DescribeAcls_result(event),
+                &count
+            )
+            var rules: Set<KafkaAccessRule> = []
+            for index in 0..<count {
+                guard let binding = unsafe bindings?[index] else { continue }
+                if let rule = unsafe KafkaAccessRule(binding) { rules.insert(rule) }
+            }
+            return rules
+        }
+    }
+
     private static func make(_ rule: KafkaAccessRule) throws(KafkaError) -> OpaquePointer {
         var made: OpaquePointer?
         let reason = unsafe ErrorText.written { text, count in
@@ -81,7 +149,7 @@ extension KafkaAdmin {
                 rule.isPrefix
                     ? RD_KAFKA_RESOURCE_PATTERN_PREFIXED : RD_KAFKA_RESOURCE_PATTERN_LITERAL,
                 rule.principal,
-                "*",
+                KafkaAccessRule.anyHost,
                 rule.operation.native,
                 RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW,
                 text,
@@ -93,6 +161,30 @@ extension KafkaAdmin {
         }
         return unsafe made
     }
+}
+
+extension KafkaAccessRule {
+    /// Nil for what this program does not make: a denial, a host, another resource or operation.
+    fileprivate init?(_ binding: OpaquePointer) {
+        let type = unsafe rd_kafka_AclBinding_restype(binding)
+        let allowed = unsafe rd_kafka_AclBinding_operation(binding)
+        let pattern = unsafe rd_kafka_AclBinding_resource_pattern_type(binding)
+        let permission = unsafe rd_kafka_AclBinding_permission_type(binding)
+        guard permission == RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW,
+            unsafe String(optionalCString: rd_kafka_AclBinding_host(binding)) == Self.anyHost,
+            let resource = Resource.allCases.first(where: { $0.native == type }),
+            let operation = Operation.allCases.first(where: { $0.native == allowed })
+        else { return nil }
+        unsafe self.init(
+            String(optionalCString: rd_kafka_AclBinding_principal(binding)),
+            may: operation,
+            resource,
+            String(optionalCString: rd_kafka_AclBinding_name(binding)),
+            isPrefix: pattern == RD_KAFKA_RESOURCE_PATTERN_PREFIXED
+        )
+    }
+
+    fileprivate static let anyHost = "*"
 }
 
 extension KafkaAccessRule.Resource {

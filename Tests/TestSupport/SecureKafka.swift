@@ -12,10 +12,13 @@ package struct SecureKafka: Sendable {
     package let folder: URL
     package let bootstrapServers: String
 
-    package static func start() async throws -> SecureKafka {
+    package static func start(brokers: Int = 1) async throws -> SecureKafka {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "secure-kafka-\(UUID().uuidString)")
-        let bootstrap = try await RealKafka.start(in: folder, ["--secure"])
+        let bootstrap = try await RealKafka.start(
+            in: folder,
+            ["--secure", "--brokers", "\(brokers)"]
+        )
         return SecureKafka(folder: folder, bootstrapServers: bootstrap)
     }
 

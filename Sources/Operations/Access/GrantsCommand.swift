@@ -13,8 +13,9 @@ extension ToolCommand {
                 + "with what it needs and nothing else. Without --apply SQL and the commands of "
                 + "Kafka's kafka-acls.sh are printed. May be run again at any time, and has to be "
                 + "after a migration: PostgreSQL's rights are then exactly these, Kafka's are "
-                + "added to. New roles may log in and have no password yet: "
-                + "ALTER ROLE \"link-worker\" PASSWORD '…', or \\password in psql.",
+                + "added to, and enforced by every broker when it returns. New roles may log in "
+                + "and have no password yet: ALTER ROLE \"link-worker\" PASSWORD '…', or "
+                + "\\password in psql.",
             options: CommandOption.kafka + [
                 ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
                 CommandOption("apply", "Apply them, as the owner of the schema and as an admin."),

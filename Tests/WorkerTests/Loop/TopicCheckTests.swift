@@ -35,7 +35,7 @@ import Testing
 
     @Test func `missing topics are named that nobody else would name`() {
         let metadata = ClusterMetadata(
-            brokerCount: 1,
+            brokerIDs: [1],
             topics: [TopicMetadata(name: "verified", partitionCount: 1, error: nil)]
         )
         #expect(check.missing(in: metadata) == [.missing(topic: "dead-letter")])

@@ -1,0 +1,46 @@
+import Kafka
+import Testing
+import TestSupport
+
+@Suite(.needsRealKafka, .timeLimit(.minutes(5)))
+struct AccessTests {
+    /// With three brokers, because one that is the controller itself has them at once.
+    @Test func `each broker enforces the rules when they are reported as made`() async throws {
+        let kafka = try await SecureKafka.start(brokers: 3)
+        do {
+            try await Self.expectEnforced(kafka)
+        } catch {
+            await kafka.remove()
+            throw error
+        }
+        await kafka.remove()
+    }
+
+    private static func expectEnforced(_ kafka: SecureKafka) async throws {
+        let admin = try KafkaAdmin(configuration: try kafka.properties("admin", .mtls))
+        let brokers = try await admin.metadata(deadline: .seconds(20)).brokerIDs
+        #expect(brokers.count == 3)
+        for round in 0..<20 {
+            let rules = Set(
+                (0..<20).map {
+                    KafkaAccessRule(
+                        "User:holder-\(round)",
+                        may: .read,
+                        .topic,
+                        "topic-\($0)",
+                        isPrefix: $0.isMultiple(of: 2)
+                    )
+                }
+            )
+            try await admin.allow(Array(rules), deadline: .seconds(30))
+            for broker in brokers {
+                let enforced = try await admin.enforcedRules(
+                    ofBroker: broker,
+                    deadline: .seconds(10)
+                )
+                #expect(rules.isSubset(of: enforced), "broker \(broker), round \(round)")
+            }
+        }
+        await admin.close()
+    }
+}
