@@ -38,6 +38,13 @@ import Testing
         #expect(try parse(#"app_transaction_id,7,"O""Hara, J.""#) == named)
     }
 
+    /// To RFC 4180 a comma or a quotation mark is one with an accent on it too.
+    @Test func `an accent at the edge of a field belongs to the field`() throws {
+        let accented = AccountLink(kind: .appTransactionID, key: "\u{301}7", userID: "\u{301}u")
+        #expect(try parse("app_transaction_id,\u{301}7,\u{301}u") == accented)
+        #expect(try parse("app_transaction_id,\"\u{301}7\",\"\u{301}u\"") == accented)
+    }
+
     @Test func `headings and empty lines hold no link`() throws {
         #expect(try parse("kind,key,user", isFirst: true) == nil)
         #expect(try parse("  \r") == nil)

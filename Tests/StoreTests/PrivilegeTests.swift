@@ -61,11 +61,11 @@ struct PrivilegeTests {
     }
 
     /// With an accent the quote is one character with it to a reader, and a quote to PostgreSQL.
-    @Test func `a name may hold quotes, also with an accent on them`() async throws {
+    @Test func `a name may hold quotes of any kind, also with an accent on them`() async throws {
         let owner = try await PostgresConnection.connect(
             PostgresServer.shared.migratedDatabase()
         )
-        let odd = prefix + "o'a\"b'\u{301}c\"\u{301}-"
+        let odd = prefix + "o'a\"b'\u{301}c\"\u{301}$role$-"
         let script = DatabaseRole.script([.auditor], schema: "public", prefix: odd)
         try await owner.execute(script: script)
         let held = try await owner.query(

@@ -91,9 +91,12 @@ enum LinkLine {
     }
 
     /// The fields of a row (RFC 4180, but that a field holds no line break).
+    ///
+    /// By Unicode's code points, as the RFC reads: an accent behind a comma is one character with
+    /// it to Swift.
     private static func separated(_ text: String) throws(Fault) -> [String] {
         var fields: [String] = []
-        var rest = Substring(text)
+        var rest = text.unicodeScalars[...]
         while true {
             if rest.first == "\"" {
                 let (field, end) = try quoted(rest.dropFirst())
@@ -102,7 +105,7 @@ enum LinkLine {
             } else {
                 let field = rest.prefix { $0 != "," }
                 fields.append(String(field).trimmingBlanks)
-                rest = rest.dropFirst(field.count)
+                rest = rest[field.endIndex...]
             }
             guard !rest.isEmpty else { return fields }
             guard rest.removeFirst() == "," else {
@@ -111,15 +114,17 @@ enum LinkLine {
         }
     }
 
-    private static func quoted(_ text: Substring) throws(Fault) -> (String, rest: Substring) {
-        var field = ""
+    private static func quoted(
+        _ text: Substring.UnicodeScalarView
+    ) throws(Fault) -> (String, rest: Substring.UnicodeScalarView) {
+        var field = String.UnicodeScalarView()
         var rest = text
-        while let character = rest.popFirst() {
-            guard character == "\"" else {
-                field.append(character)
+        while let scalar = rest.popFirst() {
+            guard scalar == "\"" else {
+                field.append(scalar)
                 continue
             }
-            guard rest.first == "\"" else { return (field, rest) }
+            guard rest.first == "\"" else { return (String(field), rest) }
             field.append(rest.removeFirst())
         }
         throw Fault(expected: "a closing quotation mark")
@@ -128,9 +133,10 @@ enum LinkLine {
 
 extension String {
     fileprivate var trimmingBlanks: String {
-        let blanks: Set<Character> = [" ", "\t", "\r"]
-        let start = drop { blanks.contains($0) }
-        return String(start.reversed().drop { blanks.contains($0) }.reversed())
+        let blanks: Set<Unicode.Scalar> = [" ", "\t", "\r"]
+        let start = unicodeScalars.drop { blanks.contains($0) }
+        let end = start.reversed().drop { blanks.contains($0) }.startIndex.base
+        return String(start[..<end])
     }
 }
 

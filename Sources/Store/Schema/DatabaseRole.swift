@@ -1,3 +1,4 @@
+import Platform
 package import Postgres
 
 /// A role of PostgreSQL with exactly the rights that one program, or one kind of people, needs.
@@ -225,6 +226,11 @@ extension DatabaseRole {
     private func script(_ schema: String, name: String) -> String {
         let role = Self.quoted(name)
         let text = Self.doubling("'", in: name)
+        // Dollar quoting ends at the first tag of its own: one that does not stand in the name.
+        var tag = "$role$"
+        while name.includes(tag) {
+            tag = "$_" + tag.dropFirst()
+        }
         let tables = tables.map { rights in
             "GRANT \(rights.privileges) ON "
                 + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ")
@@ -235,11 +241,11 @@ extension DatabaseRole {
         }
         return """
 
-            DO $role$ BEGIN
+            DO \(tag) BEGIN
                 IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(text)') THEN
                     CREATE ROLE \(role) LOGIN;
                 END IF;
-            END $role$;
+            END \(tag);
             REVOKE ALL ON SCHEMA \(schema) FROM \(role);
             REVOKE ALL ON ALL TABLES IN SCHEMA \(schema) FROM \(role);
             REVOKE ALL ON ALL SEQUENCES IN SCHEMA \(schema) FROM \(role);
