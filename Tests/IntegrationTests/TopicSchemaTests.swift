@@ -1,6 +1,8 @@
 import AppStore
 import JSON
+import Kafka
 import OpenSSL
+import Records
 import TestSupport
 import Testing
 
@@ -8,6 +10,18 @@ import Testing
     @Test func `every example of every topic's schema is valid`() async throws {
         let verdict = try await TopicSchema.validateExamples()
         #expect(verdict.isValid, "\(verdict.report)")
+    }
+
+    /// A member that the schema does not name is refused by whoever goes by the schema.
+    @Test func `the head of every scenario's facts is what the schema says`() async throws {
+        let values = try Scenario.names.flatMap { name in
+            try Scenario.load(name).observations.compactMap { $0.record(for: "verified").value }
+        }
+        #expect(values.count > 100)
+        // Payloads are written over several lines there, and go one to a line to the script.
+        let lines = values.map { $0.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } }
+        let verdict = try await TopicSchema.validate(lines, against: "verified")
+        #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
     }
 
     @Test func `a schema refuses what its topic never carries`() async throws {
