@@ -29,7 +29,11 @@ struct EntitleStageNotificationTests {
         #expect(Set(dispositions) == [.recorded])
         #expect(try await worker.meanings() == Self.meanings)
         let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
-        #expect(text.contains(#"entitle_notifications_total{meaning="unknown_type"} 21"#))
+        // Of the one unknown type: without a subtype, with each known one, and with an unknown one.
+        let unknown = NotificationSubtype.allCases.count + 2
+        #expect(
+            text.contains("entitle_notifications_total{meaning=\"unknown_type\"} \(unknown)\n")
+        )
     }
 
     @Test func `a transaction is a fact, whatever notification brings it`() async throws {

@@ -54,8 +54,7 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
 
     /// The types that Apple documents it for.
     ///
-    /// Exhaustive, so that a subtype added here has to be
-    /// given a meaning below.
+    /// Exhaustive, so that a subtype added here has to be given a meaning as well.
     var types: [NotificationType] {
         switch self {
         case .initialBuy, .resubscribe: [.subscribed]
