@@ -54,8 +54,20 @@ package enum BenchCommand {
     }
 }
 
-/// Numbers on the command line of the measurements.
+/// The command lines of the measurements.
 enum BenchOptions {
+    /// Nil where help was asked for, which is then printed.
+    static func parsed(
+        _ syntax: CommandSyntax,
+        _ arguments: some Sequence<String>,
+        _ console: Console
+    ) throws(UsageError) -> CommandArguments? {
+        let options = try syntax.parse(arguments)
+        guard options.isHelpWanted else { return options }
+        console.print(text: syntax.help)
+        return nil
+    }
+
     static func kafka(_ options: CommandArguments) throws(UsageError) -> String {
         guard let kafka = options.value("kafka") else {
             throw UsageError("--kafka: expected the bootstrap servers to measure on")

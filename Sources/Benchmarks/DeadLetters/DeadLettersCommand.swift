@@ -22,9 +22,7 @@ enum DeadLettersCommand {
     )
 
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        let options = try syntax.parse(arguments)
-        guard !options.isHelpWanted else {
-            console.print(text: syntax.help)
+        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
             return ExitCode.success
         }
         let count = try BenchOptions.number(options, "records", in: 1_000...10_000_000) ?? 100_000

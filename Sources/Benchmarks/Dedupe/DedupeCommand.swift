@@ -6,9 +6,7 @@ import Worker
 /// `bench dedupe`.
 enum DedupeCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        let parsed = try DedupeOptions.syntax.parse(arguments)
-        guard !parsed.isHelpWanted else {
-            console.print(text: DedupeOptions.syntax.help)
+        guard let parsed = try BenchOptions.parsed(DedupeOptions.syntax, arguments, console) else {
             return ExitCode.success
         }
         let options = try DedupeOptions(parsed)

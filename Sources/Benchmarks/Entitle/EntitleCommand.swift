@@ -23,9 +23,7 @@ enum EntitleCommand {
     )
 
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        let options = try syntax.parse(arguments)
-        guard !options.isHelpWanted else {
-            console.print(text: syntax.help)
+        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
             return ExitCode.success
         }
         var measurements: [EntitleBenchmark.Measurement] = []

@@ -19,9 +19,7 @@ enum CompareCommand {
     )
 
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        let options = try syntax.parse(arguments)
-        guard !options.isHelpWanted else {
-            console.print(text: syntax.help)
+        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
             return ExitCode.success
         }
         let rounds = try BenchOptions.number(options, "rounds", in: 1...1_000) ?? 3

@@ -5,9 +5,8 @@ import Settings
 /// `bench pipeline`.
 enum PipelineCommand {
     static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        let parsed = try PipelineOptions.syntax.parse(arguments)
-        guard !parsed.isHelpWanted else {
-            console.print(text: PipelineOptions.syntax.help)
+        guard let parsed = try BenchOptions.parsed(PipelineOptions.syntax, arguments, console)
+        else {
             return ExitCode.success
         }
         let options = try PipelineOptions(parsed)

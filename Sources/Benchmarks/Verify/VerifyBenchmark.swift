@@ -134,9 +134,7 @@ enum VerifyCommand {
     )
 
     static func run(_ arguments: some Sequence<String>, console: Console) throws -> Int32 {
-        let options = try syntax.parse(arguments)
-        guard !options.isHelpWanted else {
-            console.print(text: syntax.help)
+        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
             return ExitCode.success
         }
         let cores = ProcessInfo.processInfo.activeProcessorCount
