@@ -56,10 +56,15 @@ extension KafkaAdmin {
         for broker in try await metadata(deadline: remaining).brokerIDs {
             var missing = Set(rules)
             while true {
-                missing.subtract(try enforcedRules(ofBroker: broker, deadline: remaining))
+                do {
+                    missing.subtract(try enforcedRules(ofBroker: broker, deadline: remaining))
+                } catch {
+                    throw error.unconfirmed(byBroker: broker)
+                }
                 if missing.isEmpty { break }
                 guard ContinuousClock.now < end, !Task.isCancelled else {
-                    throw .deadline("applying \(missing.count) stored rules on broker \(broker)")
+                    throw KafkaError.deadline("applying \(missing.count) of them")
+                        .unconfirmed(byBroker: broker)
                 }
                 try? await Task.sleep(for: Self.propagationPause)
             }
@@ -160,6 +165,18 @@ extension KafkaAdmin {
             throw KafkaError(code: .invalidArgument, name: "INVALID_RULE", message: reason)
         }
         return unsafe made
+    }
+}
+
+extension KafkaError {
+    fileprivate func unconfirmed(byBroker broker: Int32) -> KafkaError {
+        KafkaError(
+            code: code,
+            name: name,
+            message: "the rules are stored, broker \(broker) has not confirmed them: \(message)",
+            isRetriable: isRetriable,
+            isFatal: isFatal
+        )
     }
 }
 

@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite(.needsRealKafka, .timeLimit(.minutes(5)))
 struct AccessTests {
-    /// With three brokers, because one that is the controller itself has them at once.
+    /// With three brokers: where a single one is its own controller, the gap was never seen.
     @Test func `each broker enforces the rules when they are reported as made`() async throws {
         let kafka = try await SecureKafka.start(brokers: 3)
         do {
