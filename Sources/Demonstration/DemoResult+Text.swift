@@ -103,7 +103,7 @@ extension DemoResult {
             + table.lines(indent: Self.margin.count) + exampleLines
     }
 
-    /// What bodies were made to be refused for this reason.
+    /// The kinds of bodies that the demo made to be refused for this reason.
     private func kinds(of reason: String) -> String {
         let kinds = Set(items.filter { $0.expectedRefusal?.rawValue == reason }.map(\.kind))
         return DemoKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
@@ -164,9 +164,9 @@ extension DemoResult {
 }
 
 extension EntitlementDetails.Held {
-    /// `until 2026-12-01`, `for ever`, `ended 2026-11-11`.
+    /// `until 2026-12-01`, `without end`, `ended 2026-11-11`.
     fileprivate var span: String {
-        guard let until else { return isActive ? "for ever" : "" }
+        guard let until else { return isActive ? "without end" : "" }
         let day = CalendarDate.day(milliseconds: until.milliseconds)
         return (isActive ? "until " : "ended ") + day + (isInGrace && isActive ? " (grace)" : "")
     }

@@ -5,7 +5,7 @@ import Topology
 import Worker
 import Store
 
-/// What a demo has found, to be shown and checked.
+/// The findings of a demo, to be shown and checked.
 struct DemoResult: Sendable {
     let runName: String
     let items: [DemoItem]

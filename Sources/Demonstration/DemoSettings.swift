@@ -5,7 +5,7 @@ package import Simulation
 /// The one settings file that all four workers read, as a company's own would look.
 package struct DemoSettings: Sendable {
     let bootstrap: String
-    /// Of topics and groups.
+    /// Prefix of the names of topics and groups.
     let prefix: String
     let databaseURL: String
     let apps: [DemoApp]

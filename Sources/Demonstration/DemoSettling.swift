@@ -3,7 +3,7 @@ import Settings
 import Topology
 import Worker
 
-/// Decides how long a demo waits for its workers: to the last record, but not for ever.
+/// Decides how long a demo waits for its workers: until the last record, within a deadline.
 package struct DemoSettling: Sendable {
     /// Between two looks at what is committed.
     static let pause = Duration.milliseconds(150)

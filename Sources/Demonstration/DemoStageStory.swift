@@ -3,7 +3,7 @@ import Settings
 import Topology
 import Worker
 
-/// What became of every record, written so that a reader can add it up.
+/// The dispositions of all records, written so that a reader can add them up.
 enum DemoStageStory {
     static func lines(of reconciliation: Reconciliation) -> [String] {
         var lines = ["2. What became of every record, stage by stage", ""]

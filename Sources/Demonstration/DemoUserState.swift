@@ -3,7 +3,7 @@ package import Postgres
 package import Simulation
 import Store
 
-/// What one user of the demo may use, as the database says.
+/// The entitlements and balance of one user of the demo, as the database has them.
 package struct DemoUserState: Hashable, Sendable {
     package var entitlements: Set<String> = []
     package var sandboxEntitlements: Set<String> = []
@@ -19,7 +19,7 @@ package struct DemoUserState: Hashable, Sendable {
         self.coins = coins
     }
 
-    /// What a user has to have at the end.
+    /// The state that a user must have at the end.
     package init(_ user: DemoUser) {
         self.init(
             entitlements: user.entitlements,

@@ -12,8 +12,8 @@ struct WorkerFleet: Sendable {
         let process: ChildProcess
     }
 
-    /// What a worker may see of our environment: nothing that would change the demo's settings but
-    /// the way to Kafka and PostgreSQL.
+    /// The variables that a worker inherits from this process, beside those that lead to Kafka and
+    /// PostgreSQL; no other one may change the demo's settings.
     private static let inherited: Set = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"]
     private static let stopGrace = Duration.seconds(30)
 

@@ -34,7 +34,7 @@ package struct HTTPLimits: Sendable {
 
     package static let standard = HTTPLimits()
 
-    /// Those that are shut down are still the library's for a moment.
+    /// Twice the limit, since the library counts a connection for a moment after its shutdown.
     var libraryConnectionsMax: UInt32 { UInt32(clamping: connectionsMax * 2) }
 
     var idleSeconds: UInt32 {
@@ -44,13 +44,13 @@ package struct HTTPLimits: Sendable {
 
 /// Keeps clients that are slow on purpose from keeping the others out.
 ///
-/// A connection has a short deadline for the head of its request and a longer one for the whole; a
-/// thread that sleeps while there is none ends those that outlive theirs. (The library's own
-/// timeout counts silence only, so a client that sends a byte now and then could hold a connection
-/// for ever.) And a new connection is never refused: above the limit of its address, or of all
-/// together, it replaces the one that has been slow for longest. A health probe that sends
-/// its head at once is answered whatever else is open, from the same address too, as behind a
-/// proxy.
+/// A connection has a short deadline for the head of its request and a longer one for the whole. A
+/// thread ends connections that outlive their deadline; it sleeps while no connection is open. (The
+/// library's own timeout counts silence only, so a client that sends a byte now and then could hold
+/// a connection without end.) And a new connection is never refused: above the limit of its
+/// address, or of all together, it replaces the one that has been slow for longest. A health probe
+/// that sends its head at once is answered whatever else is open, from the same address too, as
+/// behind a proxy.
 ///
 /// A connection is shut down here, never closed: the library then finds it at its end, and
 /// announces that before it closes the descriptor, so no number is reused while it stands in this

@@ -65,7 +65,7 @@ struct HTTPConnection: ~Copyable {
 struct SuspendedConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Has the library call back for the answer; from any thread.
+    /// Makes the library call back for the answer; callable on any thread.
     func resume() {
         unsafe MHD_resume_connection(pointer)
     }

@@ -13,7 +13,7 @@ enum HTTPHandling: Sendable {
 /// Used by the server's thread alone, from the library's first callback for the request to the
 /// last; only the answer comes from elsewhere.
 final class HTTPExchange: Sendable {
-    /// What is known of a request before its body.
+    /// The part of a request that arrives before its body.
     struct Head: Sendable {
         let method: HTTPMethod
         let path: String
@@ -58,7 +58,7 @@ final class HTTPExchange: Sendable {
         body.withLock { $0.isTooLarge }
     }
 
-    /// What the task of a deferred answer brought; nil before its end.
+    /// The response from the task of a deferred answer; nil until the task ends.
     var response: HTTPResponse? {
         get { deferredResponse.withLock { $0 } }
         set { deferredResponse.withLock { $0 = newValue } }

@@ -1,4 +1,4 @@
-/// What browsers send besides bodies of their own: forms and cookies.
+/// Decoding of forms and cookies.
 package enum HTTPForm {
     /// The fields of a form, in their order.
     ///

@@ -44,7 +44,7 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// What a route answers.
+/// The response of a route.
 package struct HTTPResponse: Sendable, Equatable {
     package var status: Int
     package var contentType: String

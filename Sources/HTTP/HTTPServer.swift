@@ -117,7 +117,9 @@ package final class HTTPServer: Sendable {
     }
 }
 
-/// What the library's callbacks work with; the library holds one reference while the daemon runs.
+/// The state of the library's callbacks.
+///
+/// The library holds one reference while the daemon runs.
 final class HTTPService: Sendable {
     typealias Match = @Sendable (_ method: String, _ path: String) -> HTTPRouter.Match
 

@@ -8,7 +8,7 @@
 /// member that stands twice, or is unknown, is one at which it stands still.
 package struct JSONCursor: Sendable {
     private let bytes: [UInt8]
-    /// What was passed ends here.
+    /// The end of the bytes read so far.
     package private(set) var position = 0
     private let end: Int
 
@@ -117,9 +117,9 @@ extension JSONCursor {
         passString().map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// What `body` makes of a string's content; nil as for `string()`.
+    /// Passes a string's content to `body` and returns its result; nil as for `string()`.
     ///
-    /// What `body` makes nothing of is passed all the same.
+    /// The cursor moves behind the string also where `body` returns nil.
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))

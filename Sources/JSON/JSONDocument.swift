@@ -40,7 +40,7 @@ package struct JSONDocument: Sendable {
     package var root: JSONValue { JSONValue(storage: storage, index: 0) }
 }
 
-/// What a document may hold at most, so that hostile input costs a bounded amount of memory.
+/// The upper bounds of a document, so that hostile input costs a bounded amount of memory.
 package struct JSONLimits: Sendable, Equatable {
     /// How many containers may be open at once.
     package var depthMax: Int

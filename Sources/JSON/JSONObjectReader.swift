@@ -25,7 +25,7 @@ package struct JSONObjectReader: Sendable {
         next = first
     }
 
-    /// The index of a member's value; nil where there is none.
+    /// The index of a member's value; nil if the object has no such member.
     package mutating func index(of name: StaticString) -> Index? {
         let expected = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         guard let key = key(expected, next, end) ?? key(expected, first, next) else { return nil }
@@ -67,7 +67,7 @@ extension JSONObjectReader {
         value(at: index).isString(text)
     }
 
-    /// What `body` makes of a string's content; nil where it is no string, or one with escapes.
+    /// Passes a string's content to `body`; nil if the value is no string, or one with escapes.
     package func withPlainString<Result>(
         at index: Index,
         _ body: (Span<UInt8>) -> Result?

@@ -89,7 +89,7 @@ extension JSONParser {
 }
 
 extension JSONNode {
-    /// What stands between a string's quotes.
+    /// The bytes between the string's quotes.
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 }
 

@@ -147,7 +147,7 @@ extension JSONParser {
 /// Well-formed UTF-8 as RFC 3629 §4 defines it: no overlong forms, no surrogates, no more than
 /// U+10FFFF.
 enum UTF8Sequence {
-    /// The length of the well-formed sequence at a position; 0 where there is none.
+    /// The length of the well-formed sequence at a position; 0 if the bytes form none.
     static func length(in input: Span<UInt8>, at position: Int) -> Int {
         let first = input[position]
         switch first {

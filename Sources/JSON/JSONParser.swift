@@ -2,7 +2,7 @@
 ///
 /// The containers that are open stand in a list, not on the call stack.
 struct JSONParser {
-    /// What may come next; whitespace before it is skipped.
+    /// The grammar's next element; whitespace before it is skipped.
     enum Expectation {
         case value
         case valueOrEnd

@@ -28,7 +28,7 @@ package struct JSONValue: Sendable {
     /// The elements of an array; none for anything else.
     package var elements: JSONElements { JSONElements(container: self) }
 
-    /// The value of a member; nil where there is none, or where this is no object.
+    /// The value of a member; nil if the member is absent or this value is no object.
     ///
     /// Keys are compared as bytes, after their escapes are replaced. Of doubled keys, which only
     /// `JSONPolicy.grammar` lets through, the first counts.

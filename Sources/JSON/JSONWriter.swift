@@ -208,7 +208,7 @@ package struct JSONWriter: Sendable {
         return index
     }
 
-    /// What one byte of a string becomes at most.
+    /// The greatest number of bytes that one byte of a string can become.
     package static let escapeBytesMax = 6
 
     private mutating func appendEscape(_ byte: UInt8) {

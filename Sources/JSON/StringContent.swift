@@ -1,6 +1,6 @@
 /// The content of strings, with their escapes replaced.
 enum StringContent {
-    /// What one byte takes at most where it is written as an escape.
+    /// The greatest number of bytes of one escape.
     static let escapeBytesMax = 6
 
     /// Appends the UTF-8 of a string's content, which the parser has already checked.
@@ -60,7 +60,7 @@ enum StringContent {
         return matched == expected.count
     }
 
-    /// What the escape at a position stands for, and how many bytes it takes.
+    /// The scalar that the escape at a position stands for, and the escape's length in bytes.
     private static func escape(
         _ input: Span<UInt8>,
         _ index: Int

@@ -2,7 +2,7 @@ import CRDKafka
 import Platform
 import Synchronization
 
-/// What librdkafka's callbacks of one client write to, from whatever thread they come.
+/// The state that librdkafka's callbacks of one client write, on any thread.
 final class ClientCallbacks: Sendable {
     let handlers: KafkaHandlers
     /// The rebalance events since the last poll, in order.
@@ -14,12 +14,12 @@ final class ClientCallbacks: Sendable {
     let isClosing = Atomic(false)
     /// The consumer has asked for a place in its group.
     private let hasSubscribed = Atomic(false)
-    /// It has had an assignment, be it an empty one.
+    /// Whether the client has had an assignment, even an empty one.
     private let hasBeenAssigned = Atomic(false)
 
     /// Why this client and the brokers did not agree on who they are, since the last answer.
     private let refusal = Mutex<KafkaError?>(nil)
-    /// What is known to keep these properties from working.
+    /// A known reason why these properties cannot work.
     private let warning: String?
 
     /// - Parameter warning: added to an error of signing in.
@@ -52,7 +52,7 @@ final class ClientCallbacks: Sendable {
     }
 
     /// librdkafka before 2.3 ends the process when a member of a group that never had an
-    /// assignment is destroyed, as where it is closed while its group is arranged anew
+    /// assignment is destroyed, for example if it is closed during a rebalance
     /// (librdkafka issue 4312: `rd_kafka_sticky_assignor_state_destroy`).
     var mustNotBeDestroyed: Bool {
         rd_kafka_version() < 0x0203_0000 && hasSubscribed.load(ordering: .acquiring)

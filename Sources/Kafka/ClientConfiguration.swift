@@ -76,7 +76,7 @@ struct ClientConfiguration: ~Copyable {
 
 /// Asks librdkafka about single properties, before any client is made.
 package enum KafkaPropertyCheck {
-    /// What is wrong with a property, in librdkafka's words; nil when nothing is.
+    /// The fault of a property in librdkafka's words; nil if it has none.
     package static func problem(_ name: String, _ value: String) -> String? {
         do {
             _ = try ClientConfiguration([name: value])

@@ -90,7 +90,9 @@ extension ClientHandle {
         return unsafe KafkaError(takingOwnershipOf: failure)
     }
 
-    /// Nil where there are none; owned by the caller until librdkafka has taken the record.
+    /// Makes librdkafka's list of headers; nil if the record has none.
+    ///
+    /// The caller owns the list until librdkafka has taken the record.
     private static func makeHeaders(_ headers: [KafkaHeader]) -> OpaquePointer? {
         guard !headers.isEmpty else { return nil }
         let list = unsafe rd_kafka_headers_new(headers.count)

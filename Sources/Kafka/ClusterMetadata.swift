@@ -1,8 +1,8 @@
 import CRDKafka
 
-/// What the cluster reports about its brokers and topics.
+/// The brokers and topics that the cluster reports.
 package struct ClusterMetadata: Sendable, Equatable {
-    /// Of the brokers that are up, as `broker.id` or `node.id` sets them.
+    /// IDs of the brokers that are up, as set by `broker.id` or `node.id`.
     package let brokerIDs: [Int32]
     package let topics: [TopicMetadata]
 
@@ -16,7 +16,7 @@ package struct ClusterMetadata: Sendable, Equatable {
     }
 }
 
-/// What the cluster reports about one topic.
+/// The partitions that the cluster reports for one topic.
 package struct TopicMetadata: Sendable, Equatable {
     package let name: String
     package let partitionCount: Int

@@ -32,7 +32,7 @@ final class ConsumerQueue: @unchecked Sendable {
     /// librdkafka waits for the answer to its last question, so that is given first.
     ///
     /// - Parameters:
-    ///   - assigned: assigned and not yet taken, be it nothing; nil where nothing was asked.
+    ///   - assigned: assigned and not yet taken, possibly empty; nil if no assignment is pending.
     ///   - revoked: revoked and not yet given up.
     ///   - isLeaving: whether a static member gives up its place in the group too.
     func close(
@@ -65,7 +65,7 @@ final class ConsumerQueue: @unchecked Sendable {
         }
     }
 
-    /// Has a static member leave its group.
+    /// Makes a static member leave its group.
     ///
     /// A closing one only goes silent, and the group keeps its partitions for it (KIP-345); one
     /// without a subscription leaves like any other.

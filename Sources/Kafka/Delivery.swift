@@ -8,7 +8,7 @@ package final class Delivery: Sendable {
         var failures: [Int: KafkaError] = [:]
         var repeated: Set<Int> = []
         var waiting: [CheckedContinuation<DeliveryReport, Never>] = []
-        /// Those who wait for a while only, by a number of each.
+        /// Waiters with a deadline, each by its number.
         var impatient: [Int: Impatient] = [:]
         var impatientCount = 0
 
@@ -115,7 +115,7 @@ package final class Delivery: Sendable {
     private typealias Served = CheckedContinuation<Void, Never>
 }
 
-/// What became of the records of one delivery, by their place in it.
+/// The results of one delivery's records, by their index.
 package struct DeliveryReport: Sendable, Equatable {
     /// The offset of each record; -1 where it failed.
     package let offsets: [Int64]

@@ -43,8 +43,8 @@ struct FetchBacklog {
 /// The partitions whose leaders' threads are to look for room, which they do when they are asked
 /// something.
 ///
-/// One question is under way at a time. What is to be asked meanwhile is asked after it, since the
-/// thread may have looked before there was room.
+/// One question is under way at a time. A partition that gets room during a question is asked about
+/// after it, since the thread may have looked before there was room.
 struct FetchPrompts {
     private var waiting: Set<TopicPartition> = []
     private var isUnderWay = false
@@ -56,7 +56,7 @@ struct FetchPrompts {
         return !isUnderWay
     }
 
-    /// What is to be asked next; nil ends the asking.
+    /// The partitions of the next question; nil ends the asking.
     mutating func next() -> Set<TopicPartition>? {
         isUnderWay = !waiting.isEmpty
         defer { waiting = [] }

@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What one principal may do with one topic or group, from any host (KIP-11, KIP-290).
+/// A right of one principal to one topic or group, from any host (KIP-11, KIP-290).
 package struct KafkaAccessRule: Hashable, Sendable {
     package enum Resource: String, CaseIterable, Sendable {
         case topic, group
@@ -41,7 +41,7 @@ extension KafkaAdmin {
     /// nothing.
     ///
     /// The controller acknowledges a rule before the brokers have it, and each broker answers by
-    /// what it has: a worker started meanwhile would be refused. So each is asked for its own.
+    /// its own copy, so a worker started too early would be refused. This asks each broker.
     ///
     /// - Throws: where the brokers have no authorizer, or refuse a rule. `timedOut` also where the
     ///   rules are stored and a broker has not applied them in time.

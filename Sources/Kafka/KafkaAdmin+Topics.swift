@@ -60,7 +60,7 @@ extension KafkaAdmin {
         return failures
     }
 
-    /// What the broker holds as the topics' settings, such as `max.message.bytes`.
+    /// The topics' settings on the broker, such as `max.message.bytes`.
     ///
     /// A topic that fails, because it does not exist for one, is left out.
     package func topicConfigurations(

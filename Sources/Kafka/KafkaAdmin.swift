@@ -53,8 +53,8 @@ package actor KafkaAdmin {
 
     /// Turns "the broker cannot or may not answer this" from an error into a value.
     ///
-    /// librdkafka's mock names no controller, so that such a question ends by its deadline; brokers
-    /// that answer about their topics meanwhile are there and leave it unanswered.
+    /// librdkafka's mock names no controller, so such a question ends by its deadline. Brokers that
+    /// answer about their topics at the same time are up and leave this question unanswered.
     func answer<Value: Sendable>(
         within deadline: Duration,
         _ body: (ClientHandle) throws(KafkaError) -> Value
@@ -233,7 +233,7 @@ extension KafkaAdmin {
         }
     }
 
-    /// What a group has committed, with its metadata, whether it has members or not.
+    /// The offsets that a group has committed, with metadata, whether it has members or not.
     ///
     /// Asked by a client of that group, which does not join it: librdkafka's admin call for it ends
     /// the process where the coordinator has moved or is not there yet (its issue 5040).

@@ -23,7 +23,7 @@ extension KafkaConsumer {
 
     /// Answers `.revoking`: gives the partitions up.
     ///
-    /// Those that were lost meanwhile are left out.
+    /// Partitions that have been lost since are left out.
     package func completeRevocation(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try opened()
         let remaining = partitions.filter { revoking.remove($0) != nil }
@@ -110,7 +110,7 @@ extension KafkaConsumer {
             ?? .failed(commits.keys, .deadline("the commit"))
     }
 
-    /// What the group has committed.
+    /// The group's committed offsets.
     ///
     /// Asks the broker, on another thread than `poll`'s.
     package nonisolated func committed(

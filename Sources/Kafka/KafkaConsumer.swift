@@ -41,7 +41,7 @@ package actor KafkaConsumer {
         requests = KafkaRequests(client)
     }
 
-    /// What the pipeline's promises rest on: not to be configured away.
+    /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
     package static let promised: [String: String] = [
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
@@ -174,7 +174,7 @@ package actor KafkaConsumer {
     }
 }
 
-/// What one poll has brought.
+/// The result of one poll.
 package struct PollResult: Sendable {
     /// In order per partition.
     package var records: [ConsumerRecord] = []
@@ -192,7 +192,7 @@ package struct PollResult: Sendable {
     }
 }
 
-/// What the group's coordinator has decided about this consumer's partitions.
+/// A decision of the group's coordinator about this consumer's partitions.
 package enum RebalanceEvent: Sendable, Equatable {
     /// To be answered by `KafkaConsumer.assign(with:)`; until then nothing is fetched.
     case assigned([TopicPartition])

@@ -10,7 +10,7 @@ package struct KafkaError: Error, Sendable {
     package let message: String
     /// The same call may succeed later: nothing about it was wrong.
     package let isRetriable: Bool
-    /// The client can do no more and has to be made anew.
+    /// Whether the client can do no more and must be recreated.
     package let isFatal: Bool
 
     package init(
@@ -216,7 +216,7 @@ extension String {
 enum ErrorText {
     private static let bytesMax = 512
 
-    /// What `body` wrote; empty when it wrote nothing.
+    /// The text that `body` wrote; empty if it wrote nothing.
     static func written(_ body: (UnsafeMutablePointer<CChar>?, Int) -> Void) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytesMax) { buffer in
             unsafe buffer.initialize(repeating: 0)

@@ -39,12 +39,12 @@ package struct KafkaIdentity: Hashable, Sendable {
         }
     }
 
-    /// What has come in the place of this one, or itself.
+    /// The identity that has replaced this one, or itself.
     var newest: KafkaIdentity {
         Self.replacements.withLock { $0.newest[self] ?? self }
     }
 
-    /// Has a client sign in as what comes in the place of its identity, from now on.
+    /// Makes a client sign in with each identity that replaces its own.
     static func note(_ client: ClientHandle, _ identity: KafkaIdentity) {
         guard identity.properties["sasl.password"] != nil else { return }
         // It may have been replaced while the client was made.

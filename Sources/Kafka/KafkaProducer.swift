@@ -3,15 +3,15 @@ import Synchronization
 
 /// An idempotent producer: each record is written once and in order, or reported as failed.
 ///
-/// What librdkafka can repeat it repeats, for `message.timeout.ms`. Where it cannot say at which
-/// offset a record lies, the record is sent again, behind others. A record that failed for
-/// another reason than itself is to be sent again by the caller. After a fatal error
-/// (`fatalError`) the producer takes nothing more and has to be made anew.
+/// librdkafka retries for `message.timeout.ms`. A record that it reports as delivered without an
+/// offset is sent again, behind others. The caller sends a record again that failed for another
+/// reason than itself. After a fatal error (`fatalError`) the producer takes nothing more and must
+/// be recreated.
 package final class KafkaProducer: Sendable {
     private let shared: SharedClient
     private let thread = ProducerThread()
     private let topics: TopicHandles
-    /// What was enqueued last.
+    /// The delivery that was enqueued last.
     private let latest = Mutex<Delivery?>(nil)
     private let patience: Duration
     /// How much goes in one request of a partition at most.
@@ -37,7 +37,7 @@ package final class KafkaProducer: Sendable {
         Task { [thread] in await thread.serve(client) }
     }
 
-    /// What the pipeline's promises rest on: not to be configured away.
+    /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
     package static let promised: [String: String] = [
         "enable.idempotence": "true",
         "acks": "all",
@@ -72,9 +72,9 @@ package final class KafkaProducer: Sendable {
     ///
     /// An idempotent producer has one request of a partition on its way, unless it is tiny. As long
     /// as more waits behind it for longer than `linger.ms`, librdkafka's thread asks without a
-    /// pause whether it may be sent: a slow broker would cost a whole core. So as much as fits a
-    /// request, be it all of one partition, is enqueued before the first of it leaves, and what
-    /// comes after it waits.
+    /// pause whether it may be sent: a slow broker would cost a whole core. So as many records as
+    /// fit a request, even of one partition, are enqueued before the first of them leaves; others
+    /// wait.
     ///
     /// Call it from one task at a time where the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
@@ -105,7 +105,7 @@ package final class KafkaProducer: Sendable {
         return delivery
     }
 
-    /// Has librdkafka send what is enqueued without waiting for more.
+    /// Makes librdkafka send the enqueued records without waiting for more.
     private func flush() {
         if let client = shared.client { thread.flush(client) }
     }

@@ -75,7 +75,7 @@ extension ConsumerRecord: Equatable {
 /// One record to be written; its timestamp is the time of writing.
 package struct ProducerRecord: Sendable, Equatable {
     package var topic: String
-    /// Nil leaves the choice to the partitioner: by key, or any where there is none.
+    /// Nil leaves the choice to the partitioner: by key, or any partition without a key.
     package var partition: Int32?
     package var key: [UInt8]?
     /// Nil writes a tombstone, `[]` an empty value.
@@ -98,8 +98,9 @@ package struct ProducerRecord: Sendable, Equatable {
 }
 
 extension ProducerRecord {
-    /// What the record takes at most as a batch of its own, uncompressed: what producer and broker
-    /// compare with their limits (`message.max.bytes`, `max.message.bytes`).
+    /// The greatest size of the record as an uncompressed batch of its own.
+    ///
+    /// Producer and broker compare it with their limits (`message.max.bytes`, `max.message.bytes`).
     ///
     /// A batch that compression would make larger is sent as it is, so a record within the limit is
     /// taken.
@@ -114,7 +115,7 @@ extension ProducerRecord {
 
     /// RecordBatch of Kafka's message format 2.
     private static let batchOverhead = 61
-    /// Of one record in it: its lengths, deltas and attributes, each of the longest form.
+    /// Overhead of one record in a batch: lengths, deltas and attributes in their longest forms.
     private static let recordOverheadMax = 36
     /// The lengths of name and value.
     private static let headerOverheadMax = 10

@@ -2,7 +2,7 @@ import CRDKafka
 import Synchronization
 import Threads
 
-/// librdkafka's blocking questions, on a thread of their own so that polling goes on meanwhile.
+/// librdkafka's blocking requests, on a thread of their own so that polling continues.
 actor KafkaRequests {
     private let executor = ThreadExecutor(name: "kafka-request")
     private var client: ClientHandle?
@@ -53,7 +53,7 @@ actor KafkaRequests {
                 guard error.code.isAskedOfAnother || mayAppear, !isOver else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
                 if error.code == .leaderMoved || mayAppear {
-                    // librdkafka goes on asking whom it knows.
+                    // librdkafka continues with the brokers that it knows.
                     _ = try? metadata(topic: nil, deadline: max(end - .now, .milliseconds(1)))
                 }
             }

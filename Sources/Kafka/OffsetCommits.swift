@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is to be committed for a partition: both reach the broker in one step or not at all.
+/// An offset and its metadata to commit for a partition; the broker stores both or neither.
 package struct OffsetCommit: Sendable, Equatable {
     /// Where consumption resumes: the last settled offset plus one.
     package let offset: Int64
@@ -13,7 +13,7 @@ package struct OffsetCommit: Sendable, Equatable {
     }
 }
 
-/// What a consumer group has committed for a partition.
+/// The offset and metadata that a consumer group has committed for a partition.
 package struct CommittedOffset: Sendable, Equatable {
     /// Where consumption resumes; nil when the group has committed nothing yet.
     package let offset: Int64?
@@ -26,7 +26,7 @@ package struct CommittedOffset: Sendable, Equatable {
     }
 }
 
-/// What became of one commit, partition by partition.
+/// The result of one commit, partition by partition.
 package struct CommitOutcome: Sendable, Equatable {
     /// The partitions whose offset was not committed; empty when all were.
     package let failures: [TopicPartition: KafkaError]

@@ -35,7 +35,7 @@ actor ProducerThread {
         endFlush()
     }
 
-    /// Has `serve(_:)` flush.
+    /// Makes `serve(_:)` flush.
     nonisolated func flush(_ client: ClientHandle) {
         flushing.withLock { $0.isRequested = true }
         let queue = unsafe rd_kafka_queue_get_main(client.pointer)
@@ -43,8 +43,9 @@ actor ProducerThread {
         unsafe rd_kafka_queue_destroy(queue)
     }
 
-    /// Returns when no flush is asked for or under way, as it would send what is enqueued
-    /// meanwhile record by record.
+    /// Returns when no flush is requested or under way.
+    ///
+    /// During a flush librdkafka would send records one by one as they are enqueued.
     nonisolated func flushed() async {
         await withCheckedContinuation { continuation in
             let mustWait = flushing.withLock { flushing in

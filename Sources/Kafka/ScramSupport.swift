@@ -1,16 +1,16 @@
 import CRDKafka
 
-/// What is known to keep librdkafka from signing in by SCRAM.
+/// Knowledge of the librdkafka versions that fail to sign in by SCRAM.
 package enum ScramSupport {
     /// The first librdkafka that sends the nonce as RFC 5802, section 5.1, asks for it.
     ///
-    /// Those before repeat the client's part of it (librdkafka's pull request 4895). Kafka 3 takes
-    /// that, or is made to since 3.8.1; Kafka 4 compares, and answers that the credentials are
+    /// Earlier versions repeat the client's part of it (librdkafka's pull request 4895). Kafka 3
+    /// takes that (again since 3.8.1). Kafka 4 compares, and answers that the credentials are
     /// invalid, whatever the password.
     static let versionMin: Int32 = 0x0206_01ff
 
-    /// What an operator has to know about these properties before brokers refuse them; nil where
-    /// nothing stands in the way.
+    /// A warning for the operator about these properties before brokers refuse them; nil if nothing
+    /// is known against them.
     package static func warning(_ properties: [String: String]) -> String? {
         warning(properties, version: rd_kafka_version())
     }

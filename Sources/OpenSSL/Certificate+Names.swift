@@ -1,17 +1,17 @@
 internal import COpenSSL
 
 extension Certificate {
-    /// Whose certificate it is, for people: `CN = …, O = …`.
+    /// The subject's name for people: `CN = …, O = …`.
     ///
-    /// Whoever made the certificate chose it. Control characters are escaped; what else a terminal
-    /// or a browser obeys is not.
+    /// The maker of the certificate chose it, so it is not to be trusted. Control characters are
+    /// escaped; other text that a terminal or a browser interprets is not.
     package var subject: String {
         unsafe Self.text { output in
             unsafe shim_print_name(output, X509_get_subject_name(outline.object.pointer))
         }
     }
 
-    /// Who says to have issued it, for people, as `subject`.
+    /// The issuer's name as the certificate states it, for people, in the form of `subject`.
     package var issuer: String {
         unsafe Self.text { output in
             unsafe shim_print_name(output, X509_get_issuer_name(outline.object.pointer))
@@ -25,7 +25,7 @@ extension Certificate {
         }
     }
 
-    /// What OpenSSL writes; empty where it cannot.
+    /// The text that OpenSSL writes; empty if it fails.
     private static func text(_ write: (OpaquePointer) -> Int32) -> String {
         defer { ERR_clear_error() }
         guard let output = unsafe BIO_new(BIO_s_mem()) else { return "" }

@@ -185,7 +185,7 @@ package enum SignatureDigest: Hashable, Sendable {
     case sha512
     case other
 
-    /// What `EVP_MD_fetch` calls it.
+    /// The algorithm's name for `EVP_MD_fetch`.
     var opensslName: String? {
         switch self {
         case .md5: "MD5"

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What kind of public key a certificate carries.
+/// The kind of a certificate's public key.
 package enum KeyKind: Hashable, Sendable {
     case p256
     case p384

@@ -80,7 +80,7 @@ final class P256TableVerification {
         self.term = term
     }
 
-    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; r and s out of range are none.
+    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; r and s must be in range.
     ///
     /// Nil where OpenSSL could not compute it; OpenSSL's error queue is left empty.
     func isValid(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool? {

@@ -65,7 +65,7 @@ package enum PEM {
 extension Certificate {
     /// Reads a file of certificates: one in DER, or any number of PEM blocks.
     ///
-    /// Throws the error of the first bad certificate, and `.notPEM` where there is none at all.
+    /// Throws the error of the first bad certificate, and `.notPEM` if the file holds none.
     package static func all(inFile bytes: [UInt8]) throws(CertificateError) -> [Certificate] {
         if bytes.first == 0x30 {
             return [try Certificate(der: bytes)]

@@ -182,7 +182,7 @@ extension ParsedCertificate {
 /// An OpenSSL library context that knows no algorithm at all.
 ///
 /// Parsing a certificate makes OpenSSL 3 decode its public key at once, through a chain of
-/// decoders that it sets up anew each time: 100 µs and more on top of 20. A certificate parsed in
+/// decoders that it sets up each time: 100 µs and more on top of 20. A certificate parsed in
 /// this context keeps its key undecoded, so a forged chain costs only its parsing.
 @safe
 struct NullLibrary: @unchecked Sendable {

@@ -65,7 +65,7 @@ package struct SHA256Hasher: ~Copyable {
         precondition(status == 1, "libcrypto cannot compute SHA-256")
     }
 
-    /// The digest of all bytes since the last call; the next call starts anew.
+    /// The digest of all bytes since the last call; the next byte begins another digest.
     package func finish() -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
@@ -95,7 +95,7 @@ package struct SHA256Hasher: ~Copyable {
 ///
 /// Not for use by two threads at once.
 package final class SHA256Prefix {
-    /// Has taken the beginning, and is only copied.
+    /// The context that has read the common beginning; it is only copied.
     private let beginning: Handle<Resource.DigestContext>
     private let work: Handle<Resource.DigestContext>
 

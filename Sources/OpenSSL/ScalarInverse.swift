@@ -28,7 +28,7 @@ final class ScalarInverse {
         unsafe number.deallocate()
     }
 
-    /// The inverse in 32 bytes, the most significant one first; nil where there is none.
+    /// The inverse in 32 bytes, the most significant one first; nil if the number has no inverse.
     func inverse(of bytes: RawSpan) -> InlineArray<32, UInt8>? {
         unsafe bytes.withUnsafeBytes { unsafe cgmp_read(number, $0.baseAddress, $0.count) }
         guard unsafe cgmp_invert(result, number, modulus) != 0 else { return nil }

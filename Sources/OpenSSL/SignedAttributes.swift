@@ -9,7 +9,7 @@ struct SignedAttributes {
         unsafe self.list = unsafe list
     }
 
-    /// What is signed: the SET OF in DER, under its universal tag.
+    /// The signed bytes: the SET OF in DER, under its universal tag.
     var encoded: [UInt8] {
         var output: UnsafeMutablePointer<UInt8>?
         let count = unsafe ASN1_item_i2d(list, &output, PKCS7_ATTR_VERIFY_it())

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What lies at a path.
+/// Questions about the file or folder at a path.
 package enum FileSystem {
     /// Whether a folder is there; symbolic links are followed.
     package static func isFolder(_ path: String) -> Bool {

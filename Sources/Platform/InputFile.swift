@@ -23,7 +23,7 @@ package final class InputFile: Sendable {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// What comes next, at least a byte and at most `countMax`; none at the end.
+    /// Reads the next bytes, between one and `countMax`; returns an empty array at the end.
     ///
     /// Throws the system's error, as for a directory.
     package func read(upTo countMax: Int) throws(InputFileError) -> [UInt8] {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What this process was started with, and where it runs.
+/// The variables, arguments and machine of this process.
 package enum ProcessEnvironment {
     /// The environment variables, as they are now (environ(7)).
     ///

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The connections of a client at a moment, and who waits for one.
 package struct ConnectionCounts: Equatable, Sendable {
-    /// Those that are open or being opened.
+    /// Connections that are open or being opened.
     package var open = 0
-    /// Those of them that are lent.
+    /// Open connections that are lent.
     package var lent = 0
     /// Callers that wait for one to come back.
     package var waiting = 0
@@ -28,7 +28,7 @@ actor ConnectionPool {
     private var isClosed = false
     /// When all idle connections had the newest login, or it did not work.
     private var loginCheckedAt = ContinuousClock.now
-    /// What `show` has written last, for readers on other threads.
+    /// The counts that `show` wrote last, for readers on other threads.
     nonisolated let counts = Mutex(ConnectionCounts())
 
     init(_ options: PostgresOptions, connectionsMax: Int) {

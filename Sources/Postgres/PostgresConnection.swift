@@ -162,8 +162,8 @@ package actor PostgresConnection {
 
     /// Waits for notifications, at most for the deadline, and returns none when it passes.
     ///
-    /// Holds the connection meanwhile: who listens takes a connection of its own. A notification is
-    /// lost when the connection is, so a sweep has to stand beside it.
+    /// Holds the connection while it waits, so a listener takes a connection of its own. A
+    /// notification is lost with its connection, so the listener also needs a sweep.
     package func notifications(
         deadline: Duration
     ) async throws(PostgresError) -> [PostgresNotification] {
@@ -181,13 +181,13 @@ package actor PostgresConnection {
         session = nil
     }
 
-    /// False when the connection is closed or the server has ended it meanwhile.
+    /// False if the connection is closed or the server has ended it.
     package func isUsable() -> Bool {
         guard let session else { return false }
         return session.isAlive() && !session.isInTransaction
     }
 
-    /// Has the server plan the prepared statements anew where it may have done so too long ago.
+    /// Makes the server plan the prepared statements again if their plans may be too old.
     ///
     /// - Returns: false where that failed, which closes the connection.
     func renewPlans(deadline: Duration) async -> Bool {

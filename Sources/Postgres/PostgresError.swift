@@ -124,7 +124,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let invalidStatementName = SQLState("26000")
 }
 
-/// Whose fault an error is, which decides what a worker does about it.
+/// The party at fault for an error, which decides how a worker reacts.
 package enum PostgresFault: Hashable, Sendable {
     /// The server, the network or another transaction: waiting and trying again is right.
     case infrastructure

@@ -10,7 +10,7 @@ package struct PostgresOptions: Sendable {
     /// In the place of the one that the connection string holds, or holds not; never logged.
     package var password: String?
 
-    /// Reads both again, before each connection: they may have been replaced meanwhile.
+    /// Reads both again before each connection, since they may have been replaced.
     package var newestLogin: (@Sendable () -> PostgresLogin)?
 
     /// Shown in the server's `pg_stat_activity`.
@@ -92,7 +92,7 @@ extension PostgresOptions {
 /// the host, the port or the database, and its messages quote these. So a string that reads like
 /// that is refused, and of libpq's messages only what may be shown is kept.
 struct ConnectionString {
-    /// What may be quoted of it: the names of host, database and user, and of libpq's parameters.
+    /// The parts that may be quoted: names of host, database, user and libpq's parameters.
     let shown: Set<String>
 
     /// - Throws: where libpq cannot read it, or would read it otherwise than it is meant; nothing

@@ -1,10 +1,10 @@
 import CLibPQ
 import Glibc
 
-/// What a statement returned: rows in libpq's own memory, read in place.
+/// The rows that a statement returned, read in place in libpq's own memory.
 ///
-/// Owns the `PGresult` and clears it at the end; nothing writes to a result once libpq has handed
-/// it over, so several tasks may read one. Reading a column as a type that it is not, or a NULL
+/// Owns the `PGresult` and clears it at the end. Nothing writes to a result that libpq has
+/// returned, so several tasks may read one. Reading a column as a type that it is not, or a NULL
 /// through an accessor that promises a value, is an error in our own SQL and traps.
 @safe
 package final class PostgresRows: @unchecked Sendable {

@@ -216,7 +216,7 @@ package struct PostgresArray: Sendable {
     }
 }
 
-/// A span of time, start included and end excluded, in UNIX milliseconds; no end means for ever.
+/// A span of time, start included and end excluded, in UNIX milliseconds; it may have no end.
 ///
 /// Several of them are one `tstzmultirange`.
 package struct PostgresPeriod: Hashable, Sendable {

@@ -144,8 +144,8 @@ extension Session {
 
     /// The next result, waiting for it; nil where libpq says that the step is complete.
     ///
-    /// Sends what is still to be sent meanwhile: a server that first wants to be read would
-    /// otherwise wait for us as we wait for it.
+    /// Sends queued bytes while it waits. Otherwise a server that stops reading until its own
+    /// output is read would wait for us as we wait for it.
     @unsafe
     func nextResult(
         until deadline: ContinuousClock.Instant,

@@ -112,7 +112,7 @@ final class Session {
         return PostgresError(code: code, message: message + "; the connection was closed")
     }
 
-    /// Sends the cancel request from a thread of its own: `PQcancel` blocks, and for ever where the
+    /// Sends the cancel request from a thread of its own: `PQcancel` blocks, and without end if the
     /// server's machine accepts connections that a stopped server never answers.
     private func requestCancel() {
         guard let connection = unsafe connection, unsafe PQstatus(connection) == CONNECTION_OK,
@@ -172,7 +172,7 @@ package struct PostgresNotice: Hashable, Sendable {
     package let message: String
 }
 
-/// What another session sent with NOTIFY on a channel that this connection listens to.
+/// A NOTIFY of another session on a channel that this connection listens to.
 package struct PostgresNotification: Hashable, Sendable {
     package let channel: String
     package let payload: String

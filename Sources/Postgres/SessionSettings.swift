@@ -8,7 +8,7 @@ enum SessionSettings {
             .merging(options.sessionSettings) { $1 }
     }
 
-    /// What the statements' meaning and their plans rest on.
+    /// The settings that the statements' meaning and plans depend on.
     private static let fixed = [
         "client_encoding": "UTF8",
         "DateStyle": "ISO, MDY",

@@ -42,7 +42,7 @@ enum AppMember: String, CaseIterable {
     /// The environments that Apple has today; others are taken as they come.
     static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
 
-    /// What a value has to be.
+    /// The expected form of a value.
     var expected: String {
         switch self {
         case .bundleID: "a text of 1 to 255 bytes"
@@ -78,7 +78,7 @@ enum AppMember: String, CaseIterable {
 }
 
 extension AppSetting {
-    /// What an entry holds, for `deploy/SETTINGS.md`: an example, and each member in a table.
+    /// The members of an entry for `deploy/SETTINGS.md`: an example and a table.
     package static var markdown: String {
         let rows = AppMember.allCases.map { member in
             "| `\(member.rawValue)` | \(member.presence) | \(member.sentence) "

@@ -1,4 +1,4 @@
-/// What ends a command early: a sentence for the operator, and the exit code.
+/// An error that ends a command: a sentence for the operator, and the exit code.
 package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One of `ExitCode`'s.
     package let exitCode: Int32

@@ -1,4 +1,4 @@
-/// What a command line may hold, from which parsing and `--help` come.
+/// The declared form of a command line, from which parsing and `--help` follow.
 ///
 /// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of
 /// long names, options after operands, `--` before operands that begin with a dash.
@@ -7,7 +7,7 @@ package struct CommandSyntax: Sendable {
     package let command: String
     package let summary: String
 
-    /// What stands for the operands in the help, such as `ID…`; empty where there are none.
+    /// The operands' name in the help, such as `ID…`; empty if the command takes no operand.
     package let operands: String
     package let operandCount: ClosedRange<Int>
     package let options: [CommandOption]
@@ -150,7 +150,7 @@ package struct CommandOption: Sendable {
     package let long: String
     package let short: Character?
 
-    /// What stands for the argument in the help; nil for a flag.
+    /// The argument's name in the help; nil for a flag.
     package let argument: String?
     package let isRepeatable: Bool
     package let sentence: String

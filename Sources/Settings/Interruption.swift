@@ -3,7 +3,7 @@ import Glibc
 
 /// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
 package enum Interruption {
-    /// What a shell expects of a program that Ctrl-C ended.
+    /// The exit code that a shell expects after Ctrl-C.
     package static let exitCode: Int32 = 130
 
     /// Runs `body` in a task that the first signal cancels; the second one ends the process at

@@ -68,7 +68,7 @@ package enum ServiceLaunch: Sendable {
     ]
 }
 
-/// What a command says and how it ends, for `main` to perform.
+/// The output and exit code of a command, for `main` to perform.
 package struct CommandOutcome: Equatable, Sendable {
     package let exitCode: Int32
     package let output: String

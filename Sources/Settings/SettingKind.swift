@@ -240,7 +240,7 @@ package struct SettingMismatch: Error, Equatable, Sendable {
     package struct Fault: Equatable, Sendable {
         /// Where inside the value, such as `[0].environment`; empty for the whole.
         package let path: String
-        /// What is wrong there and what was expected; never the value itself.
+        /// The fault and the expected form; never the value itself.
         package let message: String
 
         package init(path: String = "", message: String) {

@@ -83,7 +83,7 @@ struct SettingsReader {
         }
     }
 
-    /// What was written for a setting and where, the strongest place first.
+    /// The text given for a setting and its source, the strongest source first.
     private mutating func input(
         _ declaration: SettingDeclaration,
         inFile: JSONValue?

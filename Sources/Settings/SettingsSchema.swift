@@ -5,7 +5,7 @@ package struct SettingsSchema: Sendable {
     /// Whether `RDKAFKA_*` and the file's `rdkafka` object are passed on.
     package let takesKafkaProperties: Bool
 
-    /// What is wrong with a property, by its name and value, before a client is made of it.
+    /// Describes the fault of a property with this name and value; nil if it has none.
     let kafkaPropertyProblem: @Sendable (String, String) -> String?
 
     /// The first parts of names that the file may hold for other programs; they are passed over.

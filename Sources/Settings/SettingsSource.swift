@@ -106,7 +106,7 @@ package struct SettingsFile: Sendable {
     }
 }
 
-/// What the operator wrote for a setting, before it is parsed.
+/// The operator's text for a setting, before it is parsed.
 package enum SettingInput: Sendable {
     /// From the environment, or from a file that holds a secret.
     case text(String)
@@ -121,7 +121,7 @@ package enum SettingInput: Sendable {
         }
     }
 
-    /// What stands there, short enough to be quoted in a problem.
+    /// The beginning of the text, short enough to be quoted in a problem.
     var excerpt: String {
         let whole =
             switch self {
@@ -137,7 +137,7 @@ package enum SettingInput: Sendable {
 
 /// Small files read whole: settings and secrets.
 package enum FileBytes {
-    /// What keeps a wrong path (a device, a data file) from filling the memory.
+    /// The bound that keeps a wrong path (a device, a data file) from filling the memory.
     static let bytesMax = 4 << 20
 
     /// The first line that is not empty, which may be no line at all; nil where the file cannot be

@@ -3,7 +3,7 @@ import Glibc
 /// A lock with a condition to wait for (pthread_cond_wait(3)), for threads that block in C
 /// libraries, which tasks never do.
 ///
-/// A wait may end without a signal, so whoever waits asks again for what it waits for.
+/// A wait may end without a signal, so the caller checks its condition again after each wait.
 @safe
 package final class Condition: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -28,7 +28,7 @@ package enum OwnThread {
         return status == 0
     }
 
-    /// Of the calling thread, and of no other one that runs.
+    /// The calling thread's identity, which no other running thread has.
     package static var current: UInt { UInt(pthread_self()) }
 
     private final class Start: Sendable {
@@ -51,7 +51,7 @@ package enum OwnThread {
         return nil
     }
 
-    /// Of the calling thread (proc(5)); where /proc is not mounted, it keeps the program's name.
+    /// Names the calling thread (proc(5)); without /proc it keeps the program's name.
     private static func rename(_ name: String) {
         let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }

@@ -6,7 +6,7 @@ import Worker
 
 @testable import Benchmarks
 
-/// What `bench pipeline` measures, and what it says of the figures.
+/// The figures of `bench pipeline`, and their comparison with the goals.
 @Suite struct PipelineReportTests {
     private static func setups(_ arguments: String...) throws -> [PipelineOptions.Setup] {
         let parsed = try PipelineOptions.syntax.parse(["--kafka=broker:9092"] + arguments)

@@ -11,7 +11,7 @@ import Operations
 @Suite struct DemoResultTests {
     private static let traffic = Result { try DemoTraffic(bodyCount: 200, now: 1_767_225_600_000) }
 
-    /// What a pipeline that does everything right would leave behind.
+    /// The result that a correct pipeline would leave behind.
     private func result(
         adjusting adjust: (inout [String: DemoUserState], inout Int64) -> Void = { _, _ in }
     ) throws -> DemoResult {

@@ -4,7 +4,7 @@ import Records
 import TestSupport
 import Testing
 
-/// What a receipt took back stays taken back, in whatever order receipts and JWS come.
+/// A revocation by a receipt holds, in whatever order receipts and JWS arrive.
 struct ReceiptRevocationTests {
     private static let second: Int64 = 1_767_225_600_000
 

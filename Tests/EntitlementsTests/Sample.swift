@@ -9,7 +9,7 @@ enum Sample {
 
     static func date(_ text: String) -> Timestamp {
         guard let date = Timestamp(iso8601: text) else {
-            preconditionFailure("a test names a date that is none: \(text)")
+            preconditionFailure("a test names an invalid date: \(text)")
         }
         return date
     }

@@ -29,7 +29,7 @@ struct JSONTestSuite {
         #expect(try Self.code(name, .grammar) == nil)
     }
 
-    /// What the policy refuses although the grammar allows it.
+    /// Texts that the policy refuses although the grammar allows them.
     static let strictRefusals: [String: JSONError.Code] = [
         "y_object_duplicated_key.json": .duplicateKey,
         "y_object_duplicated_key_and_value.json": .duplicateKey,
@@ -49,7 +49,7 @@ struct JSONTestSuite {
         #expect(try Self.code(name, policy) != nil)
     }
 
-    /// What the specification leaves open: what grammar and policy say, nil for "accepted".
+    /// Our answers where the specification leaves one open: the error, or nil if accepted.
     static let decisions: [(prefix: String, grammar: JSONError.Code?, strict: JSONError.Code?)] = [
         ("i_number_", nil, nil),
         ("i_object_key_lone_2nd_surrogate", nil, .loneSurrogate),

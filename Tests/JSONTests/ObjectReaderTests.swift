@@ -1,9 +1,9 @@
 import JSON
 import Testing
 
-/// What an object says does not depend on how it is asked.
+/// All ways to ask an object give the same answer.
 struct ObjectReaderTests {
-    /// Of equal lengths and initials, so that no filter tells them apart, and others.
+    /// Keys of equal lengths and initials, which no filter can tell apart, and others.
     private static let names: [StaticString] = [
         "", "a", "b", "ab", "ac", "ba", "id", "transactionID", "transactionIX", "type", "tyre",
         "a\"b", "ä",

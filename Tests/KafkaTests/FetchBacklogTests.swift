@@ -63,7 +63,7 @@ struct FetchBacklogTests {
         let third = prompts.next()
         let isFourth = prompts.add([two])
         #expect(first == [one] && second == [one, two] && third == nil)
-        // Whoever adds has to ask where nobody does.
+        // The task that adds must ask if no other one does.
         #expect([isFirst, isSecond, isThird, isFourth] == [true, false, false, true])
     }
 }

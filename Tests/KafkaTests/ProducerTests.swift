@@ -208,7 +208,7 @@ struct ProducerTests {
 
 /// The threads by which librdkafka's clients in this process talk to brokers.
 enum BrokerThreads {
-    /// What they have worked since they were started (`proc_pid_stat(5)`).
+    /// Processor time of the threads since their start (`proc_pid_stat(5)`).
     static func processorTime() throws -> Duration {
         let tasks = URL(filePath: "/proc/self/task")
         let threads = try FileManager.default.contentsOfDirectory(
@@ -217,7 +217,7 @@ enum BrokerThreads {
         )
         let ticks = threads.reduce(0) { sum, thread in
             let file = thread.appending(path: "stat")
-            // One that has ended meanwhile has no file any more.
+            // The file of a thread that has ended is gone.
             guard let text = try? String(contentsOf: file, encoding: .utf8),
                 text.contains("(rdk:broker"), let end = text.lastIndex(of: ")")
             else { return sum }

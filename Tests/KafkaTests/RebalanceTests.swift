@@ -170,7 +170,7 @@ struct RebalanceTests {
     private static func closeBeforeAssignment() async throws {
         let cluster = try MockCluster()
         try cluster.createTopic("rearranged", partitions: 1)
-        // The group accepts the member and is arranged anew before it gives out anything.
+        // The group accepts the member and rebalances before it assigns anything.
         try cluster.fail(.syncGroup, with: Array(repeating: .rebalanceInProgress, count: 1_000))
         let refusals = Atomic(0)
         let consumer = try KafkaConsumer(

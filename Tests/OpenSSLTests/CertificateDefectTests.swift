@@ -1,7 +1,7 @@
 import OpenSSL
 import Testing
 
-/// What is no certificate by our rules, each defect alone in an otherwise good one.
+/// Certificates that our rules refuse, each for one defect in an otherwise good one.
 struct CertificateDefectTests {
     private func error(
         _ change: (inout MintedChain) -> Void

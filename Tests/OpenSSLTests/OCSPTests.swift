@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 import Simulation
 
-/// What a responder's word is worth: `openssl ocsp` on 127.0.0.1 has signed all of it.
+/// The answers of a responder, all signed by `openssl ocsp` on 127.0.0.1.
 @Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))
 struct OCSPTests {
     private static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }

@@ -22,7 +22,7 @@ struct P256KeyTableTests {
             self.table = P256TableVerification(table)
         }
 
-        /// What OpenSSL's own verification says; nil where the two differ.
+        /// The answer of OpenSSL's own verification; nil if the two differ.
         ///
         /// The table is asked itself too: of r and s that no verifier hands on to it.
         func check(_ signature: [UInt8], _ digest: SHA256Digest) -> SignatureCheck? {
@@ -91,7 +91,7 @@ struct P256KeyTableTests {
         }
     }
 
-    @Test func `keys made anew make no difference`() throws {
+    @Test func `recreated keys make no difference`() throws {
         for number in 0..<20 {
             let key = try PrivateKey.generate(.p256)
             let pair = try Pair(#require(key.p256PublicKey))

@@ -28,7 +28,7 @@ import Testing
         return lines.joined(separator: "\n")
     }
 
-    @Test func `what was planned on an empty table is planned anew when that has grown`()
+    @Test func `a plan made on an empty table is replaced once the table has grown`()
         async throws
     {
         #expect(try await plan(atMost: .zero).contains("Index"))

@@ -10,7 +10,7 @@ import Testing
         #expect(ReconnectBackoff.delay(afterFailures: failures, jitter: 0) == full / 2)
     }
 
-    @Test func `a success begins anew`() {
+    @Test func `a success resets the backoff`() {
         var backoff = ReconnectBackoff()
         let time = ContinuousClock.now
         for _ in 0..<20 {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a callback was called with.
+/// The values that a callback received.
 final class Recorded<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 

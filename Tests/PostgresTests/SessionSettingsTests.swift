@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a session depends on it states itself, whatever server, role and database say.
+/// A session sets what it depends on, whatever server, role and database have set.
 @Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
     /// A database whose settings are all wrong for us.
     private static func hostileDatabase() async throws -> PostgresOptions {

@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What a process holds that stands still or is cut off is let go of by the server.
+/// The server releases the locks of a process that is frozen or cut off.
 @Suite(.timeLimit(.minutes(5))) struct SilenceTests {
     private let direct: PostgresOptions
     private let proxied: PostgresOptions

@@ -6,7 +6,7 @@ import Records
 import Testing
 import TestSupport
 
-/// What no stage has written is a fault of the record: said in our own words, never a crash.
+/// A value that no stage has written is a fault of the record: a described error, never a crash.
 @Suite struct MalformedObservationTests {
     private static var observation: Observation {
         get throws {

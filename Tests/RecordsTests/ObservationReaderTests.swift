@@ -5,7 +5,7 @@ import Records
 import TestSupport
 import Testing
 
-/// What a batch's observations share is kept once, and nothing of one gets into another.
+/// Values that a batch's observations share are kept once, and none reaches another observation.
 @Suite struct ObservationReaderTests {
     @Test(arguments: Scenario.names)
     func `each observation of a batch is read as it is read alone`(name: String) throws {

@@ -162,7 +162,7 @@ import TestSupport
         #expect(observation.partitionKey == Array(expected.utf8))
     }
 
-    /// A head of the usual form gets the member where it ends, and any other is written anew: that
+    /// A head of the usual form gets the member where it ends, and any other is written again: that
     /// makes no difference.
     @Test(arguments: [true, false], [nil, InputPosition(partition: 7, offset: 3, index: 0)])
     func `what a stage adds to the head changes nothing else`(

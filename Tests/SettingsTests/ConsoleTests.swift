@@ -4,7 +4,7 @@ import Settings
 import Synchronization
 import Testing
 
-/// What reaches a terminal of texts that strangers wrote.
+/// Texts of strangers on a terminal.
 @Suite struct ConsoleTests {
     private static let hostile = "a\u{1B}[2J\u{9B}1m\u{202E}b\u{E0041}\u{3164}"
     private static let shown = #"a\u{1b}[2J\u{9b}1m\u{202e}b\u{e0041}\u{3164}"#

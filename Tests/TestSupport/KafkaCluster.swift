@@ -7,7 +7,7 @@ package struct KafkaCluster: Sendable {
     package enum Kind: String, Sendable, CaseIterable, CustomTestStringConvertible {
         case mock, real
 
-        /// Those that this machine can have.
+        /// The clusters that this machine can run.
         package static let available = allCases.filter { $0 == .mock || RealKafka.isAvailable }
 
         /// The real one where this machine can have it, else the mock: for tests that are a whole

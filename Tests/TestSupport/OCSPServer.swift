@@ -5,14 +5,14 @@ import Testing
 
 /// `openssl ocsp` as a responder on 127.0.0.1, for the certificates of one issuer.
 package final class OCSPServer: Sendable {
-    /// What the responder's index says of a certificate.
+    /// The state of a certificate in the responder's index.
     package enum Entry: Sendable {
         case good
         /// In seconds since 1970.
         case revoked(since: Int64)
     }
 
-    /// Who signs the answers, and with what.
+    /// The signer of the answers, and its key.
     package struct Signer: Sendable {
         package let certificate: [UInt8]
         package let key: PrivateKey
@@ -66,7 +66,7 @@ package final class OCSPServer: Sendable {
             standardOutput: .discarded,
             standardError: .file(path: folder.appending(path: "log").path)
         )
-        // Not by a connection: one without a question keeps it busy for ever.
+        // Not by a connection: one that never sends a request keeps the server busy.
         await eventually("openssl ocsp does not listen") { [folder] in
             let log = try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)
             return log?.contains("waiting for OCSP client connections") ?? false

@@ -3,7 +3,7 @@ package import Entitlements
 package import JSON
 package import Records
 
-/// What an observation is made of, for tests that need another one like it.
+/// The parts of an observation, for tests that need a variation of it.
 package struct ObservationDraft {
     package var source: ObservationSource
     package var environment: Environment

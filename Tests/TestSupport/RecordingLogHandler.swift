@@ -22,7 +22,7 @@ package final class RecordingLogHandler: LogHandler {
         messages.count { $0 == message }
     }
 
-    /// What the events of one message carry, as text.
+    /// The metadata of one message's events, as text.
     package func metadata(of message: String) -> [String] {
         events.filter { $0.message.description == message }.map { event in
             event.metadata.pairs.map { "\($0.key)=\($0.value)" }.joined(separator: " ")

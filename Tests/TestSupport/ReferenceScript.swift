@@ -5,7 +5,7 @@ package import Foundation
 package struct ReferenceScript: Sendable {
     package struct Result: Sendable {
         package let isSuccess: Bool
-        /// What the script printed, its errors behind.
+        /// The script's output, followed by its errors.
         package let output: Data
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import Simulation
 import Synchronization
 
-/// Listens on 127.0.0.1 and answers each connection in one scripted way, be it none.
+/// Listens on 127.0.0.1 and answers each connection in one scripted way, or not at all.
 package final class ScriptedServer: Sendable {
     package enum Script: Sendable {
         /// Takes the connection and says nothing.

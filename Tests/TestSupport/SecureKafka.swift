@@ -70,7 +70,7 @@ package struct SecureKafka: Sendable {
         return Dictionary(uniqueKeysWithValues: pairs)
     }
 
-    /// Has the brokers know a user by another password (PLAIN alone), which takes a restart.
+    /// Gives a user another password (PLAIN alone) and restarts the brokers.
     package func changePassword(of user: String, from old: String, to new: String) async throws {
         try await RealKafka.run(["stop", "--dir", folder.path])
         let file = folder.appending(path: "broker-0/server.properties")

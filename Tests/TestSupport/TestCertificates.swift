@@ -8,7 +8,7 @@ package struct TestCertificates: Sendable {
         package let key: String
     }
 
-    /// What those who check certificates are given.
+    /// Certificates for tests of certificate checks.
     package let authority: String
     private let authorityKey: String
     private let folder: URL

@@ -39,7 +39,7 @@ import Testing
         #expect(ContinuousClock.now - began < limit + .seconds(30))
     }
 
-    @Test func `a limit beyond what a clock counts is none that overflows`() async {
+    @Test func `a limit beyond the range of the clock does not overflow`() async {
         let condition = Condition()
         let isDone = Mutex(false)
         await withCheckedContinuation { continuation in

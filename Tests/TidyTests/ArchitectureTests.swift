@@ -69,7 +69,7 @@ struct ArchitectureTests {
         }
     }
 
-    /// What stands in back quotes.
+    /// The texts in back quotes.
     private static func names() throws -> [String] {
         try document.get().matches(of: /`([^`\n]+)`/).map { String($0.1) }
     }
@@ -109,7 +109,7 @@ struct ArchitectureTests {
         }
     }
 
-    /// What stands in back quotes in a cell.
+    /// The texts in back quotes in a cell.
     private static func quoted(_ cell: Substring) -> Set<String> {
         Set(cell.matches(of: /`([^`]+)`/).map { String($0.output.1) })
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `Package.swift` declares.
+/// The declarations of `Package.swift`.
 enum Manifest {
     struct Target {
         let name: String
@@ -49,7 +49,7 @@ enum Manifest {
 }
 
 extension SourceTree.File {
-    /// The modules that the file imports, whoever may see them.
+    /// The modules that the file imports at any access level.
     var imports: Set<String> {
         Set(
             lines.compactMap { line in

@@ -2,7 +2,7 @@ import JSON
 import Topology
 package import Worker
 
-/// What one raw record costs on a machine, as `bench pipeline --json` has measured it.
+/// The costs of one raw record on a machine, as measured by `bench pipeline --json`.
 package struct CapacityCosts: Sendable {
     /// Processor time of each stage's workers, in microseconds.
     package var workerMicroseconds: [StageDescription: Double]
@@ -47,7 +47,7 @@ package struct CapacityCosts: Sendable {
 }
 
 extension JSONValue {
-    /// A number of whatever form; nil for what is none, and for one below zero.
+    /// The number in any JSON form; nil if it is no number or below zero.
     fileprivate var number: Double? {
         let value = int64.map(Double.init) ?? double
         return value.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }

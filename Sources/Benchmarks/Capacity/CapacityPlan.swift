@@ -1,7 +1,7 @@
 import Topology
 package import Worker
 
-/// What is to be carried, and what the machines are like.
+/// The load to carry, and the machines that carry it.
 package struct CapacityDemand: Sendable {
     package var recordsPerDay: Double
     /// How many times the day's average rate the busiest minutes have.
@@ -10,9 +10,9 @@ package struct CapacityDemand: Sendable {
     package var utilization = 0.6
     package var retentionDays = 7.0
     package var replication = 3
-    /// Of each broker.
+    /// Cores of each broker.
     package var brokerCores = 4.0
-    /// Of the share of records that bring something new, the rest are duplicates.
+    /// The share of records that bring something new; the rest are duplicates.
     package var newShare = 1.0
     /// All topics together, per raw record and replica.
     package var kafkaBytesPerRecord = 10_000.0
@@ -33,7 +33,7 @@ package struct CapacityPlan: Sendable {
     package let workerCores: [StageDescription: Double]
     /// Copies of each worker, of one core each; two at least, so that one may fail.
     package let copies: [StageDescription: Int]
-    /// Of each topic: twice the copies of the largest worker, so that there may be more.
+    /// Partitions of each topic: twice the copies of the largest worker, as room for more copies.
     package let partitions: Int
     package let brokerCores: Double
     /// As many as there are replicas at least.

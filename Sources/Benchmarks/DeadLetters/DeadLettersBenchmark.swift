@@ -198,7 +198,7 @@ struct DeadLettersBenchmark {
     /// One for each filter, by facts of a letter from the middle.
     private func queries() throws -> [(name: String, query: DeadLetterQuery)] {
         guard let row = DeadLetterRow(record(recordCount / 2)) else {
-            throw BenchError("a letter of the measurement is none")
+            throw BenchError("a record of the measurement is no dead letter")
         }
         let filters: [(String, (inout DeadLetterQuery) -> Void)] = [
             ("all", { _ in }), ("by reason", { $0.reasons = [row.reason] }),
@@ -243,7 +243,7 @@ extension String {
     fileprivate var prefix8: String { String(prefix(8)) }
 }
 
-/// What one run of `bench dead-letters` found.
+/// The result of one run of `bench dead-letters`.
 struct DeadLettersMeasurement {
     struct Answer {
         let name: String

@@ -55,7 +55,7 @@ struct DedupeBenchmark {
         )
     }
 
-    /// What `verify-worker` makes of the transactions of all measurements.
+    /// The observations that `verify-worker` makes of the transactions of all measurements.
     private func observations() throws -> [Observation] {
         let app = ConfiguredApp(
             bundleID: BenchTransaction.bundleID,
@@ -86,10 +86,10 @@ struct DedupeBenchmark {
     }
 }
 
-/// What one run of `bench dedupe` found.
+/// The result of one run of `bench dedupe`.
 struct DedupeMeasurement {
     let recordCount: Int
-    /// Of one observation.
+    /// Size of one observation.
     let recordBytes: Int
     let recordsPerSecond: Double
     /// Processor time per record, in microseconds.

@@ -68,7 +68,7 @@ enum EntitleCommand {
     }
 }
 
-/// What was measured, and how it compares.
+/// The measurements, and how they compare.
 struct EntitleReport {
     private let measurements: [EntitleBenchmark.Measurement]
 
@@ -96,7 +96,7 @@ struct EntitleReport {
         return table.lines()
     }
 
-    /// Of the processor time for one record, from the fewest stored facts to the most.
+    /// Growth of the processor time per record from the fewest stored facts to the most.
     private var growth: [String] {
         EntitleKind.allCases.compactMap { kind in
             let same = measurements.filter { $0.kind == kind }

@@ -23,7 +23,7 @@ struct EntitleFixture {
     private static let start: Int64 = 1_600_000_000_000
     private static let month: Int64 = 2_592_000_000
 
-    /// What has to be known before records of this kind come.
+    /// The records that must be known before records of this kind arrive.
     static func history(
         of kind: EntitleKind,
         purchase: Int
@@ -110,7 +110,7 @@ struct EntitleFixture {
         return fields
     }
 
-    /// What `link-worker` writes of it, but for the owner, which the database has.
+    /// The record that `link-worker` writes, without the owner, which the database has.
     private static func record(
         _ fields: TransactionFields,
         _ purchase: Int,
@@ -158,7 +158,7 @@ struct EntitleFixture {
     )
 }
 
-/// What the measured records are.
+/// The kind of the measured records.
 enum EntitleKind: String, CaseIterable {
     case firstPurchase = "first-purchase"
     case renewal
@@ -181,7 +181,7 @@ enum EntitleKind: String, CaseIterable {
         case .nonRenewing: "non-renewing"
         case .consumable: "consumable"
         case .notification: "renewal by notification, with renewal info"
-        case .known: "signed anew, content known"
+        case .known: "signed again, content known"
         case .mixed: "all of these but the long one"
         }
     }

@@ -47,7 +47,7 @@ struct BenchSettings {
         writer.string(value)
     }
 
-    /// What the account reader wants to know of them.
+    /// Reads the settings that the account reader needs.
     static func read(_ path: String) throws -> SettingsValues {
         let schema = SettingsSchema(WorkerSettings.declarations, passesOverUnknown: true)
         return try schema.read(environment: [:], file: try SettingsFile(path: path))

@@ -3,8 +3,8 @@ import Operations
 import Postgres
 import Simulation
 
-/// What a record's way takes at least on this Kafka and this PostgreSQL: four records produced,
-/// acknowledged and consumed, and three commits, one after the other, while nothing else goes on.
+/// The least time that a record needs on this Kafka and this PostgreSQL: four records produced,
+/// acknowledged and consumed, and three commits, one after the other on idle servers.
 ///
 /// The clients wait for nothing that the servers do not need: no linger, no minimum of a fetch.
 enum IdleRoundTrips {

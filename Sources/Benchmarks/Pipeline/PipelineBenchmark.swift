@@ -50,7 +50,7 @@ struct PipelineBenchmark {
         let recordsPerSecond: Double
         let verificationMicroseconds: Double
 
-        /// Of the time in which each stage processes.
+        /// The waits as shares of the time in which each stage processes.
         func shares(_ waits: [StageDescription: Double]) -> [StageDescription: Double] {
             activity.reduce(into: [:]) { shares, element in
                 guard let waiting = waits[element.key], element.value.processing > 0 else { return }
@@ -88,7 +88,7 @@ struct PipelineBenchmark {
         )
     }
 
-    /// What was used so far.
+    /// The processor time used so far.
     private func usage() -> CPUMicroseconds {
         CPUMicroseconds(
             workers: rig.cpuMicroseconds,

@@ -55,7 +55,7 @@ struct PipelineOptions {
     /// One measurement of the whole pipeline.
     struct Setup: Hashable {
         var partitions: Int
-        /// Of each stage's worker.
+        /// Copies of each stage's worker.
         var copies = 1
         /// Transactions that PostgreSQL holds already.
         var storedCount: Int

@@ -3,8 +3,8 @@ import Settings
 import Topology
 import Worker
 
-/// What the figures of `bench pipeline` have to reach; costs are in verifications, so that they
-/// hold on any machine.
+/// The goals for the figures of `bench pipeline`; costs are in verifications, so that they hold on
+/// any machine.
 struct PipelineGoals {
     private let measurements: [PipelineMeasurement]
 
@@ -91,7 +91,7 @@ struct PipelineGoals {
         return goals
     }
 
-    /// Of the stage that waits most; of each number of copies and partitions.
+    /// The goal for the stage that waits most, for each number of copies and partitions.
     private func locks(_ item: PipelineMeasurement) -> Goal? {
         let (setup, first) = (item.setup, measurements[0].setup)
         var alike = setup

@@ -6,7 +6,7 @@ import Records
 import Topology
 import Worker
 
-/// What one run of `bench pipeline` found.
+/// The result of one run of `bench pipeline`.
 struct PipelineMeasurement {
     let setup: PipelineOptions.Setup
     let recordCount: Int
@@ -19,13 +19,14 @@ struct PipelineMeasurement {
     let walBytes: Double
     /// Rows read by sequential scans per record.
     let scannedRows: Double
-    /// What the stages' workers did in the meantime, all copies together.
+    /// The activity of the stages' workers during the run, all copies together.
     let activity: [StageDescription: WorkerActivity]
-    /// What a stage's sessions wait for others' transactions, of the time in which a batch is
-    /// processed or waits for the database.
+    /// The share of a stage's processing and database time in which its sessions wait for others'
+    /// transactions.
     let lockShares: [StageDescription: Double]
-    /// What they wait for another to add a page to a table or an index, likewise: processor time
-    /// and storage that somebody else has just then, and far less from PostgreSQL 16 on.
+    /// The share in which they wait for another session to add a page to a table or an index.
+    ///
+    /// It is far smaller from PostgreSQL 16 on.
     let growthShares: [StageDescription: Double]
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
@@ -36,13 +37,13 @@ struct PipelineMeasurement {
         let recordsPerSecond: Double
         let p50: Double
         let p99: Double
-        /// What four produces with their consumption and three commits take on the idle servers.
+        /// Time of four produces with their consumption and three commits on the idle servers.
         let idleMilliseconds: Double
-        /// Of all cores' time while records were published; nil where the system does not tell.
+        /// The idle share of all cores' time while records were published; nil if unknown.
         let idleShare: Double?
         /// Per record.
         let cpu: CPUMicroseconds
-        /// What the stages' workers did while records were published.
+        /// The activity of the stages' workers while records were published.
         let activity: [StageDescription: WorkerActivity]
         /// From publishing to the topic that a stage reads, by that stage, sorted.
         let hops: [StageDescription: [Double]]
@@ -63,12 +64,12 @@ struct CPUMicroseconds {
 
     var allWorkers: Double { workers.values.reduce(0, +) }
 
-    /// What comes after verification: it does not read payloads.
+    /// The cost of the stages after verification, which read no payloads.
     var laterStages: Double { workers.filter { $0.key != .verify }.values.reduce(0, +) }
 
     var all: Double { allWorkers + (broker ?? 0) + (postgres ?? 0) }
 
-    /// What was used since, for each of the records.
+    /// The usage since `before`, divided by the number of records.
     func since(_ before: CPUMicroseconds, records: Int) -> CPUMicroseconds {
         func perRecord(_ after: Double?, _ before: Double?) -> Double? {
             guard let after, let before else { return nil }
@@ -137,7 +138,7 @@ enum MachineUsage {
     }
 }
 
-/// What processes have used so far, read from `/proc`.
+/// The resources that processes have used, read from `/proc`.
 enum ProcessUsage {
     private static let microsecondsPerTick = 1_000_000 / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
 

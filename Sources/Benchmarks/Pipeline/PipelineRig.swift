@@ -18,7 +18,7 @@ final class PipelineRig: Sendable {
     let database: PostgresOptions
     /// The copies of each stage's worker.
     let workers: [StageDescription: [RigWorker]]
-    /// Of a server of our own; nil for one that was there.
+    /// The postmaster of a server that the rig has started; nil for one that was there.
     let postmaster: Int32?
     private let server: PrivatePostgres?
     private let folder: URL
@@ -189,7 +189,7 @@ extension PipelineRig {
         }
     }
 
-    /// What all copies did so far, by their own account.
+    /// The activity of all copies so far, from their metrics.
     var activity: [StageDescription: WorkerActivity] {
         workers.mapValues { copies in
             copies.reduce(into: WorkerActivity()) { sum, worker in
@@ -208,7 +208,7 @@ extension PipelineRig {
     }
 }
 
-/// What goes into a rig, and how one sees that it has come out.
+/// Publishing into a rig, and waiting for the results.
 extension PipelineRig {
     private static let standstillMax = Duration.seconds(60)
 

@@ -42,7 +42,7 @@ struct RigWorker: Sendable {
         String(text.suffix(2_000))
     }
 
-    /// What the worker publishes for Prometheus; nil while it starts, or does not answer.
+    /// The worker's metrics; nil while it starts or does not answer.
     func metrics() -> WorkerMetricsPage? {
         let request = "GET /metrics HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
         return port.flatMap { try? RawClient.exchange(request, port: $0) }
@@ -63,7 +63,7 @@ struct RigWorker: Sendable {
     }
 }
 
-/// What a worker has done so far, in seconds by activity, and in which batches.
+/// The activity of a worker so far: seconds by kind, and batches.
 struct WorkerActivity {
     private(set) var seconds: [TimeAccount.Activity: Double] = [:]
     var batches = 0.0
@@ -87,7 +87,7 @@ struct WorkerActivity {
         sum.records += other.records
     }
 
-    /// What each stage's workers did from `before` to `after`.
+    /// The activity of each stage's workers from `before` to `after`.
     static func difference(
         _ after: [StageDescription: WorkerActivity],
         _ before: [StageDescription: WorkerActivity]
@@ -131,7 +131,7 @@ struct WorkerMetricsPage {
         return sum
     }
 
-    /// Of the one series with a label, beside those that all of a worker's series have.
+    /// The value of the one series with this label; all series of a worker share further labels.
     private func value(_ name: String, _ label: String = "") -> Double? {
         let line = lines.first { $0.hasPrefix(name + "{") && (label.isEmpty || $0.contains(label)) }
         return line?.split(separator: " ").last.flatMap { Double($0) }

@@ -4,16 +4,16 @@ import Synchronization
 import Topology
 import Worker
 
-/// What the workers' sessions are found doing while it is sampled, and the log that the server
-/// writes meanwhile.
+/// Samples of the workers' sessions, and the size of the log that the server writes during the
+/// sampling.
 final class ServerActivity: Sendable {
     struct Findings {
-        /// What the sessions of each stage's workers have waited for others' transactions, added
-        /// up.
+        /// Sum of the time that the sessions of each stage's workers waited for others'
+        /// transactions.
         let lockSeconds: [StageDescription: Double]
-        /// What they have waited for another to add a page to a table or an index.
+        /// Sum of the time that they waited for another session to add a page.
         let growthSeconds: [StageDescription: Double]
-        /// What went into the write-ahead log.
+        /// Bytes written to the write-ahead log.
         let walBytes: Double
         /// Rows that were read by sequential scans: few, while no plan reads a large table whole.
         let scannedRows: Double

@@ -1,8 +1,8 @@
 import OpenSSL
 import Simulation
 
-/// What one P-256 verification of OpenSSL costs on this machine now: the unit of the pipeline's
-/// figures, which takes the machine out of them.
+/// The present cost of one P-256 verification of OpenSSL on this machine: the unit of the
+/// pipeline's figures, which makes them comparable between machines.
 enum VerificationUnit {
     /// In microseconds of processor time, measured on one thread for so long.
     static func measure(_ authority: CertificateAuthority, for duration: Duration) throws -> Double

@@ -3,14 +3,14 @@ import JSON
 import Operations
 import Settings
 
-/// What hostile bodies cost, each beside the good one that it is measured by.
+/// The costs of hostile bodies, each beside the good body that it is compared with.
 struct HostileBenchmark {
     struct Cost {
         let body: HostileBody
         let microseconds: Double
-        /// Of the yardstick's processor time, the median of all rounds.
+        /// Processor time relative to the yardstick's, the median of all rounds.
         let ratio: Double
-        /// Of the processor time of a record whose chain is known.
+        /// Processor time relative to that of a record whose chain is known.
         let recordRatio: Double
         /// How many signatures of certificates one takes.
         let signatures: Int
@@ -54,7 +54,7 @@ struct HostileBenchmark {
         }
     }
 
-    /// Of the second time, when all is known that may be; rounded up.
+    /// Signatures computed the second time, when caches are warm; rounded up.
     private func signatures(_ body: HostileBody) -> Int {
         let verifier = Verifier(configuration: fixture.configuration)
         _ = verifier.verify(fixture.good[.record])
@@ -111,7 +111,7 @@ struct HostileBenchmark {
                 )
             )
             _ = verifier.verify(record)
-            // Not by the number of the call, which begins anew once all is warm.
+            // Not by the number of the call, which starts again after the warm-up.
             var next = 0
             return { _ in
                 _ = verifier.verify(bodies[next])

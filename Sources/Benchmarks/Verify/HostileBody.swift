@@ -2,7 +2,7 @@ import AppStore
 
 /// A body that an attacker posts to cost the worker time, and the good one that it is measured by.
 struct HostileBody: Sendable {
-    /// What a good body of about the same size and kind costs.
+    /// The good body, of about the same size and kind, that a hostile one is compared with.
     enum Yardstick: String, Sendable {
         /// One signed transaction of about 5 kB, its chain known.
         case record
@@ -21,8 +21,8 @@ struct HostileBody: Sendable {
         /// A receipt of five hundred records, above 80 kB.
         case largeReceipt = "large receipt"
 
-        /// What the verifier remembers while this is measured: chains, and no tables of keys, so
-        /// that what is good does not become cheaper while it is the measure of what is hostile.
+        /// The verifier's caches during the measurement: chains, and no tables of keys, so that the
+        /// good body does not become cheaper while hostile ones are compared with it.
         var limits: VerifierLimits {
             var limits = VerifierLimits(keyTablesMax: 0)
             if self == .newLeaf || self == .newChain { limits.chainsCachedMax = 0 }
@@ -44,7 +44,7 @@ struct HostileBody: Sendable {
     let bodies: [[UInt8]]
     let reason: RefusalReason
     let yardstick: Yardstick
-    /// Of the yardstick's cost, at most.
+    /// The greatest allowed cost, relative to the yardstick's.
     let bound: Double
     /// So many signatures of certificates at most, once its turn has come before.
     let signaturesMax: Int

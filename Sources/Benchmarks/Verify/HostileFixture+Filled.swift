@@ -39,7 +39,7 @@ extension HostileFixture {
         }
     }
 
-    /// What is costliest to read, in the item or beside it.
+    /// The content that is costliest to read, in the item or beside it.
     private enum Filling: String, CaseIterable {
         case escapes = "escapes"
         case characters = "regional indicators"
@@ -70,7 +70,7 @@ extension HostileFixture {
             }
         }
 
-        /// Of equal length, first, middle and last byte.
+        /// Keys of equal length with equal first, middle and last bytes.
         private static let object =
             "{"
             + (10..<41).map { "\"\(String(repeating: "a", count: 28))\($0)a\":0" }

@@ -69,7 +69,7 @@ struct HostileFixture: Sendable {
         return fields
     }
 
-    /// What is no JSON, no JWS and no receipt, or hardly one.
+    /// Bodies that are no JSON, no JWS and no receipt, or hardly one.
     private static func shapeless(_ count: Int) -> [HostileBody] {
         func filled(_ head: String, with text: String, _ tail: String = "") -> [UInt8] {
             let room = count - head.utf8.count - tail.utf8.count

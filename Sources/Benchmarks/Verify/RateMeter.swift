@@ -4,7 +4,7 @@ import Synchronization
 /// Counts how often a piece of work is done in a given time, on one thread or several.
 enum RateMeter {
     struct Rate {
-        /// Of the clock on the wall, all threads together.
+        /// Calls per second of elapsed time, all threads together.
         var perSecond = 0.0
         /// Processor time of one piece of work, which other programs on the machine move little.
         var cpuMicroseconds = 0.0

@@ -12,7 +12,7 @@ struct VerifyFixture: Sendable {
 
     let key: P256PublicKey
     let app: ConfiguredApp
-    /// Of a worker that has been running for a while: the leaf's key has its table at once.
+    /// The configuration of a warm worker: the leaf's key has its table at once.
     private let running: VerifierConfiguration
     let raw: [Raw]
     let good: [[UInt8]]

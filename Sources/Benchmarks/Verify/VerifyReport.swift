@@ -28,7 +28,7 @@ struct VerifyReport {
         )
     }
 
-    /// What the verifier gains by more threads, of what OpenSSL alone gains in the same round.
+    /// The verifier's gain by more threads, relative to OpenSSL's gain in the same round.
     private var gain: Double {
         let raw = zip(rounds(.raw), rounds(.raw, threads: threads))
         let warm = zip(rounds(.warm), rounds(.warm, threads: threads))

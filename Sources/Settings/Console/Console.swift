@@ -15,9 +15,9 @@ package struct Console: Sendable {
     package let isInteractive: Bool
     /// Whether results go to a terminal, which obeys what it is shown.
     package let isOutputTerminal: Bool
-    /// The width of that terminal at the start; 100 where there is none.
+    /// The width of that terminal at the start; 100 without a terminal.
     package let columns: Int
-    /// The size of the terminal that results go to, as it is now; nil where there is none.
+    /// The present size of the terminal that results go to; nil without a terminal.
     private let outputSize: @Sendable () -> (columns: Int, rows: Int)?
 
     /// - Parameter output: takes what is printed, byte for byte.

@@ -69,7 +69,7 @@ extension CertificateAuthority {
     }
 }
 
-/// What can be wrong with a JWS whose certificates are good.
+/// A fault of a JWS whose certificates are good.
 package enum Forgery: String, CaseIterable, Sendable {
     case flippedSignature
     case flippedPayload

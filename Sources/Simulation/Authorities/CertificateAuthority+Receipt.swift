@@ -95,7 +95,7 @@ extension CertificateAuthority {
         return constructed(0x30, [type, constructed(0xA0, [string], form)], form)
     }
 
-    /// Of indefinite length where the form asks for BER.
+    /// Encodes a constructed value, with indefinite length if the form asks for BER.
     private static func constructed(
         _ tag: UInt8,
         _ parts: [[UInt8]],

@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// What a forger puts into an intermediate certificate to make it costly to read.
+/// Content of an intermediate certificate that a forger makes costly to read.
 package enum CostlyCertificate: String, CaseIterable, Sendable {
     case rsa16384 = "an RSA key of 16,384 bits"
     case longExponent = "an RSA exponent of 3,072 bits"

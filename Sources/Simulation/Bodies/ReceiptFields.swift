@@ -19,7 +19,7 @@ package struct ReceiptFields: Sendable {
 
     package init() {}
 
-    /// What is signed: the SET of all attributes.
+    /// The signed content: the SET of all attributes.
     package var content: [UInt8] {
         var attributes: [[UInt8]?] = [
             receiptType.map { Self.attribute(0, text: $0) },

@@ -78,7 +78,7 @@ package actor PrivatePostgres {
         "postgresql://postgres:\(cluster.password)@127.0.0.1:\(port)/\(database)"
     }
 
-    /// Of the postmaster; nil while the server is stopped.
+    /// The postmaster's process ID; nil while the server is stopped.
     package var processID: Int32? {
         server?.isRunning == true ? server?.processID : nil
     }

@@ -47,8 +47,10 @@ struct SpawnRequest {
         posix_spawnattr_setflags(&attributes, Int16(flags))
     }
 
-    /// The greatest open descriptor, and some more for those that other threads open meanwhile;
-    /// closing one that is not open is harmless.
+    /// A bound above the greatest open descriptor, with room for those that other threads are about
+    /// to open.
+    ///
+    /// Closing one that is not open is harmless.
     private static func descriptorMax() -> Int32 {
         let open = try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")
         return (open ?? []).compactMap(Int32.init).reduce(64, max) + 64

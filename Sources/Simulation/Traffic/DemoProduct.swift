@@ -1,4 +1,4 @@
-/// What the demo's apps sell.
+/// A product of the demo's apps.
 package enum DemoProduct: String, CaseIterable, Sendable {
     case monthly = "com.example.pro.monthly"
     case premium = "com.example.pro.premium"

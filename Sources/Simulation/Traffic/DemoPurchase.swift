@@ -124,7 +124,7 @@ package enum DemoKind: String, CaseIterable, Sendable {
     case emptyResponse = "API: response without items"
     case retried = "notification retried by Apple"
     case duplicate = "same body once more"
-    case resigned = "same state signed anew"
+    case resigned = "same state signed again"
     case forgedSignature = "forged signature"
     case forgedPayload = "payload changed after signing"
     case algorithmNone = "algorithm none"
@@ -174,9 +174,9 @@ package struct DemoUser: Sendable, Hashable {
     package let userID: String
     /// In lower case; nil for a family member, who has none.
     package let accountToken: String?
-    /// What Production grants at the moment that the traffic was made for.
+    /// The keys that Production grants at the moment that the traffic was made for.
     package internal(set) var entitlements: Set<String> = []
-    /// What the Sandbox grants at that moment.
+    /// The keys that the Sandbox grants at that moment.
     package internal(set) var sandboxEntitlements: Set<String> = []
     /// Coins credited and not taken back.
     package internal(set) var coins: Int64 = 0

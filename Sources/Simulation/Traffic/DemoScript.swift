@@ -14,7 +14,7 @@ struct DemoScript {
     var items: [DemoItem] = []
     var users: [DemoUser] = []
     var links: [DemoLink] = []
-    /// The last state of purchases, which Apple may sign anew at any time.
+    /// The last state of purchases, which Apple may sign again at any time.
     var settled: [TransactionFields] = []
     private var transactionCount: Int64 = 0
     private var correlationCount = 0
@@ -105,7 +105,7 @@ struct DemoScript {
 }
 
 extension DemoScript {
-    /// Signs settled states anew: the same content with a newer date, which changes nothing.
+    /// Signs settled states again: the same content with a newer date, which changes nothing.
     mutating func writeResigned(count: Int) throws(KeyError) {
         for _ in 0..<count {
             guard let index = settled.indices.randomElement(using: &generator) else { return }

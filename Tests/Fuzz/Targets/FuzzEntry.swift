@@ -1,6 +1,6 @@
 import Foundation
 
-/// What libFuzzer calls.
+/// The entry point of libFuzzer.
 ///
 /// The environment says what is fuzzed (`FUZZ_TARGET`), and where good inputs are to be written
 /// before libFuzzer looks for some (`FUZZ_SEEDS`).

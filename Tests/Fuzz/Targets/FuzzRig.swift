@@ -76,7 +76,7 @@ final class FuzzRig {
         }
     }
 
-    /// What is accepted has to be an observation that the next stage reads.
+    /// Checks that the next stage can read the observation of an accepted body.
     private func verify(_ body: [UInt8], _ verifier: Verifier) {
         guard case .success(.items(let items)) = verifier.verify(body) else { return }
         for (index, item) in items.enumerated() {

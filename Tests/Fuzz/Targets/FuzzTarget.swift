@@ -2,9 +2,9 @@
 enum FuzzTarget: String, CaseIterable {
     /// Whole bodies, as they stand in the topic.
     case body
-    /// One compact JWS, its chain verified anew each time.
+    /// One compact JWS, its chain verified without a cache.
     case jws
-    /// What Apple signs: the input is signed by a good chain before it is verified.
+    /// A signed payload: a good chain signs the input before it is verified.
     case payload
     /// One certificate in DER, by itself and at each position in a chain.
     case certificate

@@ -76,7 +76,7 @@ struct ScenarioEvent {
         )
     }
 
-    /// What Apple says of a copy of the app; it has its date of signing by another name.
+    /// Apple's statement about a copy of the app, which names its signed date otherwise.
     private func appTransaction(_ short: JSONValue) throws -> JSONValue {
         var writer = JSONWriter()
         writer.beginObject()

@@ -1,0 +1,35 @@
+import Testing
+
+/// Plain English in comments, messages and test names.
+@Suite struct EnglishTests {
+    /// The areas that the rule covers.
+    static let covered = [
+        "Sources/Benchmarks/", "Sources/Demonstration/", "Sources/HTTP/", "Sources/JSON/",
+        "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Platform/", "Sources/Postgres/",
+        "Sources/Settings/", "Sources/Simulation/", "Sources/Threads/", "Tests/BenchmarksTests/",
+        "Tests/DemonstrationTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
+        "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/PlatformTests/", "Tests/PostgresTests/",
+        "Tests/RecordsTests/", "Tests/SettingsTests/", "Tests/SimulationTests/",
+        "Tests/TestSupport/", "Tests/ThreadsTests/",
+    ]
+
+    @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() {
+        let opening = #/^\s*/// (What|Who|Whose|Those|That|Of|Has|Have) /#
+        let archaic =
+            #/\b(anew|(is|are) none|be (it|they)|whom|whoever|for ever|went elsewhere|meanwhile)\b/#
+            .ignoresCase()
+        let files = TidyTests.everything.filter { file in
+            Self.covered.contains { file.path.hasPrefix($0) }
+        }
+        #expect(files.count > 300)
+        for file in files {
+            var isInComment = false
+            for (number, line) in file.lines.enumerated() {
+                let position = "\(file.path):\(number + 1)"
+                #expect(isInComment || line.firstMatch(of: opening) == nil, "\(position): \(line)")
+                #expect(line.firstMatch(of: archaic) == nil, "\(position): \(line)")
+                isInComment = line.drop { $0 == " " }.hasPrefix("///")
+            }
+        }
+    }
+}
