@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs all tests. Arguments go to `swift test`, so that
-#   deploy/test.sh --filter WorkerTests
-# runs one suite.
+# Installs what is missing, builds, and runs all tests.
 #
-# The tests start the servers they need themselves, on free ports in temporary folders, of which
-# nothing is left at the end.
+#   deploy/test.sh                        all tests, about 20 minutes after the build
+#   deploy/test.sh --quick                the suites that need no server, about a minute
+#   deploy/test.sh --filter WorkerTests   one suite; arguments go to `swift test`
+#
+# The tests start the servers they need themselves, on free ports in temporary folders, and remove
+# the folders at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ "${1:-}" = --help ]; then
+    sed -n '/^# /{s/^# //p};/^#$/s/^#//p;/^set /q' deploy/test.sh
+    exit
+fi
 
 deploy/install.sh test
 
@@ -32,8 +39,8 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# One test after the other: most of them start servers or processes, and more of these than cores
-# would wait for each other past any deadline.
+# One test after the other: most of them start servers or processes, and more of these than there are
+# cores would exceed each other's deadlines.
 run_tests() {
     local log="$logs/$1"
     shift
@@ -41,7 +48,11 @@ run_tests() {
 }
 
 status=0
-if [ "$#" -gt 0 ]; then
+if [ "${1:-}" = --quick ]; then
+    shift
+    quick='^(AppStore|Entitlements|JSON|OpenSSL|Platform|Records|Settings|Simulation|Threads|Tidy)Tests\.'
+    swift test --skip-build --filter "$quick" "$@" 2>&1 | tee "$logs/quick" || status=$?
+elif [ "$#" -gt 0 ]; then
     run_tests asked "$@" || status=$?
 else
     # The tests of whole pipelines and of the workers' loop mostly wait, and take as long as all
@@ -53,7 +64,7 @@ else
     wait "$beside" || status=$?
 fi
 if [ "$status" != 0 ]; then
-    # Once more at the end: who has only the last lines of a long log must see what failed.
+    # Once more at the end, for a reader of only the last lines of a long log.
     printf '\n== what failed\n'
     for log in "$logs"/*; do
         grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' |
