@@ -23,7 +23,7 @@ struct HeadCursor: HeadMembers {
 
     var passedBytes: Int? { text.position }
 
-    /// Where the next member stands, be it one that nobody has asked for.
+    /// The position of the next member, whether it is wanted or not.
     var end: Int { text.position }
 
     mutating func optionalObject<Value>(

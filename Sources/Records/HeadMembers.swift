@@ -24,7 +24,7 @@ protocol HeadMembers: Sendable {
 
     mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool?
 
-    /// What `convert` makes of a string without escapes; it is malformed where that is nil.
+    /// Converts a string without escapes; the member is malformed if `convert` returns nil.
     mutating func optionalText<Value>(
         _ name: StaticString,
         _ convert: (Span<UInt8>) -> Value?
@@ -42,7 +42,7 @@ protocol HeadMembers: Sendable {
         likely other: String
     ) throws(ObservationError) -> String
 
-    /// What several heads have in common, for `identifier(_:likely:)`.
+    /// Texts that several heads share, for `identifier(_:likely:)`.
     var repeated: RepeatedTexts { get }
 
     /// Where the members that were asked for so far end; nil where others may stand among them.
@@ -51,7 +51,7 @@ protocol HeadMembers: Sendable {
     /// Where the payloads lie once all members were asked for, if the text is an observation.
     var end: Int { get }
 
-    /// That the member is missing, or malformed.
+    /// The error of a member that is missing or malformed.
     func missing(_ member: StaticString) -> ObservationError
 }
 

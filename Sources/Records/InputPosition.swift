@@ -17,7 +17,7 @@ package struct InputPosition: Hashable, Sendable {
         self.index = index
     }
 
-    /// Of what a stage makes of a whole record.
+    /// The position for an output that a stage makes of a whole record.
     package init(_ record: ConsumerRecord) {
         self.init(
             partition: record.topicPartition.partition,

@@ -162,7 +162,7 @@ package struct ObservationSource: Hashable, Sendable {
     }
 }
 
-/// The user whom `link-worker` found behind a purchase when the observation passed by.
+/// The user that `link-worker` found for a purchase when it processed the observation.
 ///
 /// A message for readers of the topic; the truth is the `owners` table.
 package struct ObservedOwner: Hashable, Sendable {

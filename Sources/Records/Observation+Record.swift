@@ -15,7 +15,7 @@ package struct EncodedObservation: Sendable {
         self.head = head
     }
 
-    /// What the record's value takes at most.
+    /// The greatest size of the record's value.
     package var valueBytes: Int { head.count + observation.payloads.writtenBytes }
 
     /// - Parameter headers: those that travel with it.
@@ -147,7 +147,7 @@ extension Observation {
 extension ConsumerRecord {
     /// The observation that the record holds, made of this record.
     ///
-    /// - Parameter inputRange: that of the observation, as it was read; nil has it written anew.
+    /// - Parameter inputRange: that of the observation, as it was read; nil writes it again.
     /// - Throws: where it is nil and the record holds no observation, as for all that follow.
     package func forwarded(
         to topic: String,
@@ -186,8 +186,8 @@ extension ConsumerRecord {
     }
 
     /// - Parameters:
-    ///   - inputRange: what is replaced by what `write` writes and the input.
-    ///   - change: what makes it the same of an observation that is written anew.
+    ///   - inputRange: the range that is replaced by the output of `write` and the input.
+    ///   - change: makes the same change to an observation that is written again.
     private func changed(
         for topic: String,
         _ inputRange: Range<Int>?,
@@ -220,10 +220,10 @@ extension ConsumerRecord {
 extension Observation {
     /// The record key on `verified`, `unique` and `linked`.
     ///
-    /// `<environment>/<originalTransactionId>`, where there is none
-    /// `<environment>/app/<appTransactionId>` or `<environment>/notification/<UUID>`, and where
-    /// there is none of them the SHA-256 of the payload in its place. It keeps one purchase's
-    /// history in one partition, for speed and readable logs; correctness never rests on it.
+    /// `<environment>/<originalTransactionId>`; without such an ID
+    /// `<environment>/app/<appTransactionId>` or `<environment>/notification/<UUID>`; without any
+    /// of them the SHA-256 of the payload. It keeps one purchase's history in one partition, for
+    /// speed and readable logs; correctness never depends on it.
     package var partitionKey: [UInt8] {
         let (environment, suffix) = (environment.rawValue.utf8, partitionKeySuffix.utf8)
         var key: [UInt8] = []

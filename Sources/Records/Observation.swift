@@ -24,8 +24,8 @@ package struct Observation: Sendable {
     package let payloads: ObservationPayloads
     package var notification: ObservedNotification?
     package var claims: ObservationClaims
-    /// The user whom the ingestion service named in the raw record's header, where the operator
-    /// trusts it; beside the raw record's position in `source`.
+    /// The user that the ingestion service named in the raw record's header, if the operator trusts
+    /// it; beside the raw record's position in `source`.
     package var ingestUserID: String?
     /// Set on an observation that carries no payload: the purchase whose owner changed.
     package let relinkedPurchase: String?
@@ -42,7 +42,7 @@ package struct Observation: Sendable {
     /// already that a stage adds before `input`.
     package let inputRange: Range<Int>?
 
-    /// What the verifier has accepted.
+    /// Makes the observation of accepted payloads.
     ///
     /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
     package init(
@@ -74,7 +74,7 @@ package struct Observation: Sendable {
         inputRange = nil
     }
 
-    /// What a verified body's item becomes on `verified`.
+    /// Makes the observation of a verified body's item for `verified`.
     package init(
         _ item: VerifiedItem,
         source: ObservationSource,
@@ -181,8 +181,8 @@ package struct Observation: Sendable {
         facts.originalTransactionID ?? relinkedPurchase
     }
 
-    /// The user whom the ingestion service names beside the transaction; nil where there is no
-    /// transaction, or it names nobody.
+    /// The user that the ingestion service names beside the transaction; nil without a transaction
+    /// or a user.
     package var claim: UserClaim? {
         guard let fact = facts.transaction, let userID = ingestUserID, let source else {
             return nil

@@ -4,9 +4,9 @@ package import JSON
 package enum ObservationError: Error, Hashable, Sendable {
     /// The record is a tombstone or empty: no stage writes such a record.
     case noValue
-    /// What lies before the payloads is no JSON object.
+    /// The bytes before the payloads are no JSON object.
     case notJSON(JSONError)
-    /// Of a version that this one does not read.
+    /// A version that this reader does not support.
     case schemaVersion(Int64)
     /// The member at this path is missing or malformed.
     case member(String)

@@ -2,13 +2,13 @@ import AppStore
 package import Entitlements
 import JSON
 
-/// What Apple signed, byte for byte: the last member of an observation, and opaque to every stage
-/// after `verify-worker`.
+/// Apple's signed payloads, byte for byte: the last member of an observation, and opaque to every
+/// stage after `verify-worker`.
 ///
 /// The head says how long each payload is. So a payload is found without a look at its bytes, and
 /// what a record costs does not grow with them.
 package struct ObservationPayloads: Sendable {
-    /// What the payloads lie in: a record's value, or what the verifier has accepted.
+    /// The bytes that hold the payloads: a record's value, or a body that the verifier accepted.
     private let bytes: [UInt8]
     /// Where each of them lies, in the order of their kinds; nil for one that is not there.
     private let ranges: Ranges
@@ -46,7 +46,7 @@ package struct ObservationPayloads: Sendable {
         self.init(bytes: joined, ranges: ranges)
     }
 
-    /// The bytes of a payload; nil where there is none.
+    /// The bytes of a payload; nil if the observation has none of this kind.
     package subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? {
         range(of: kind).map { bytes[$0] }
     }
@@ -55,7 +55,7 @@ package struct ObservationPayloads: Sendable {
 
     private func range(of kind: SignedPayloadKind) -> Range<Int>? { ranges[kind.index] }
 
-    /// What the bytes from the head's end to the value's are, at most.
+    /// The greatest number of bytes from the head's end to the value's end.
     var writtenBytes: Int {
         SignedPayloadKind.allCases.reduce(Self.opening.count + Self.closing.count) {
             guard let range = range(of: $1) else { return $0 }
@@ -178,7 +178,7 @@ extension SignedPayloadKind {
         }
     }
 
-    /// What stands before the payload's bytes.
+    /// The bytes before the payload.
     fileprivate func opening(isFirst: Bool) -> [UInt8] {
         (isFirst ? Self.firstOpenings : Self.openings)[index]
     }

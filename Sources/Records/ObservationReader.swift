@@ -3,16 +3,16 @@ package import Kafka
 
 /// Reads the observations of a batch, one record after the other.
 ///
-/// It keeps the texts that those of one batch mostly share, so that they are not made anew for
-/// each.
+/// It keeps the texts that most observations of a batch share, so that each is made once.
 package struct ObservationReader: ~Copyable {
     private var repeated = RepeatedTexts()
 
     package init() {}
 
-    /// What `body` makes of the observation that the record holds; a failure is the record's own.
+    /// Passes the record's observation to `body` and returns its result; a failure is the record's
+    /// own fault.
     ///
-    /// Throws `NewerObservation`, which is none.
+    /// Throws `NewerObservation` if a later version wrote the record, which is no fault.
     package mutating func read<Reading>(
         _ record: ConsumerRecord,
         _ body: (consuming Observation) -> Reading

@@ -3,14 +3,14 @@ import Entitlements
 import JSON
 package import Kafka
 
-/// What became of one observation, for the request that waits for it.
+/// The result of one observation, for the request that waits for it.
 package struct Outcome: Sendable {
     package enum Status: String, Sendable, CaseIterable {
         /// It changed a fact or a row.
         case applied
         /// All of it was known already.
         case duplicate
-        /// What is known is newer.
+        /// A newer revision is known.
         case superseded
         /// It is recorded, and nobody is linked to the purchase yet.
         case unlinked
@@ -30,7 +30,7 @@ package struct Outcome: Sendable {
     ///
     /// Nil where there is no user, and for all but the last observation of a body.
     package var entitlements: [UInt8]?
-    /// What of them did not fit, and where all stands: one JSON object.
+    /// The entitlements that did not fit, and where all can be read: one JSON object.
     ///
     /// Nil where nothing is left out.
     package var omitted: [UInt8]?

@@ -54,7 +54,7 @@ extension SignedFacts {
     }
 }
 
-/// What the head says of all its facts.
+/// The head's members that all its facts share.
 private struct FactSource {
     let environment: Environment
     /// Nil where only a renewal info is there, which names no app.

@@ -13,9 +13,9 @@ package enum Topic {
     package static let unique = "unique"
     /// Observations with the user behind the purchase.
     package static let linked = "linked"
-    /// What was refused, and why.
+    /// Refused records, with the reason.
     package static let deadLetter = "dead-letter"
-    /// What became of records that carry a correlation ID.
+    /// The results of records that carry a correlation ID.
     package static let outcomes = "outcomes"
     /// Every change of what users may use.
     package static let changed = "entitlements.changed"
@@ -31,7 +31,7 @@ package enum RecordHeader {
     package static let correlationID = Array("correlation-id".utf8)
     /// W3C Trace Context.
     package static let traceparent = Array("traceparent".utf8)
-    /// The user whom the ingestion service names beside a raw record.
+    /// The user that the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
     /// By which producers name themselves.
     ///
@@ -43,7 +43,7 @@ package enum RecordHeader {
 }
 
 extension [KafkaHeader] {
-    /// What the record says of who published it; nil where it names nobody.
+    /// The publisher's name in the record; nil if it names nobody.
     ///
     /// Of any length and content, and nobody vouches for it.
     package var producerName: String? {

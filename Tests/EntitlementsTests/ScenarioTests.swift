@@ -57,13 +57,13 @@ struct ScenarioTests {
     }
 
     @Test(arguments: Scenario.names)
-    func `with everything that is signed signed anew`(name: String) throws {
+    func `everything signed again changes no row`(name: String) throws {
         let scenario = try Scenario.load(name)
-        let anew = try Scenario.load(name, signedLater: 400 * 86_400_000)
+        let again = try Scenario.load(name, signedLater: 400 * 86_400_000)
         var random = SeededRandom(seed: 9)
-        scenario.expectRows(of: anew.observations)
+        scenario.expectRows(of: again.observations)
         for _ in 0..<10 {
-            let both = scenario.observations + anew.observations
+            let both = scenario.observations + again.observations
             scenario.expectRows(of: both.shuffled(using: &random))
         }
     }

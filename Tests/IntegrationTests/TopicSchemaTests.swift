@@ -12,7 +12,7 @@ import Testing
         #expect(verdict.isValid, "\(verdict.report)")
     }
 
-    /// A member that the schema does not name is refused by whoever goes by the schema.
+    /// A consumer that validates by the schema refuses a member that it does not name.
     @Test func `the head of every scenario's facts is what the schema says`() async throws {
         let values = try Scenario.names.flatMap { name in
             try Scenario.load(name).observations.compactMap { $0.record(for: "verified").value }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// What was done about dead letters, and the states that follow from it.
+/// Actions on dead letters, and the states that follow from them.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterActionTests {
     private typealias Sample = DeadLetterSample
 

@@ -53,7 +53,7 @@ enum DeadLetterSample {
         )
     }
 
-    /// Has the rows indexed as those of one partition, in the order of their offsets.
+    /// Indexes the rows as those of one partition, in the order of their offsets.
     @discardableResult
     static func index(_ rows: [DeadLetterRow], on client: PostgresClient) async throws -> Int {
         let ordered = rows.sorted { $0.letterOffset < $1.letterOffset }

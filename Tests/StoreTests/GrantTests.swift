@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What people grant, and what was known when.
+/// Grants by people, and their history.
 @Suite(.timeLimit(.minutes(10))) struct GrantTests {
     private static func database() async throws -> PostgresClient {
         PostgresClient(try await PostgresServer.shared.migratedDatabase(), connectionsMax: 4)

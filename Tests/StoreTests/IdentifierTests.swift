@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What people and services write into tables whose texts become keys of others.
+/// Texts of people and services that become keys of other tables.
 @Suite(.timeLimit(.minutes(10))) struct IdentifierTests {
     /// Each inserts `$1` where an identifier belongs.
     private static let inserts = [

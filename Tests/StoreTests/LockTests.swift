@@ -58,7 +58,7 @@ import Testing
         try await attempt("2")
     }
 
-    /// Who changes owners and who projects never wait for each other.
+    /// A change of owners and a projection never wait for each other.
     @Test func `a purchase's ownership is locked apart from its projection`() async throws {
         let other = try await PostgresConnection.connect(options)
         let purchases = [PurchaseScope(environment: .production, originalTransactionID: "1")]

@@ -13,7 +13,7 @@ import Testing
         connection = try await PostgresConnection.connect(options)
     }
 
-    /// What each of the migrations breaks, from the second on.
+    /// The breaks of each migration from the second on.
     private func breaks(_ migrations: [Migration]) async throws -> [String] {
         var breaks: [String] = []
         var before: SchemaPicture?

@@ -20,7 +20,7 @@ import Testing
         WHERE relnamespace = 'public'::regnamespace AND relkind = 'p' ORDER BY 1
         """
 
-    /// Who may do what with each table and view but the partitions, which nobody is granted.
+    /// The rights on each table and view; on partitions nobody has any.
     private static let rights = """
         SELECT relname || ' ' || grantee::regrole || ' ' || privilege_type
         FROM pg_class, aclexplode(relacl)

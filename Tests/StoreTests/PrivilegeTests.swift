@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What each role may do with the schema, and what it may not.
+/// The rights of each role on the schema, and their limits.
 @Suite(.timeLimit(.minutes(10)))
 struct PrivilegeTests {
     /// Roles belong to the whole server: each test has its own.

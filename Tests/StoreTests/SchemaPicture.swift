@@ -1,7 +1,7 @@
 import Postgres
 import Store
 
-/// What a program relies on in a schema, one line for each thing, to compare two versions.
+/// The parts of a schema that a program relies on, a line for each, to compare two versions.
 struct SchemaPicture {
     /// Tables, columns with their types, functions with their results, triggers, unique keys.
     let offered: Set<String>
@@ -61,8 +61,8 @@ struct SchemaPicture {
         WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique
         """
 
-    /// What a program that was written for this schema would miss in a later one, or be refused by
-    /// it.
+    /// The parts that a program written for this schema would miss in a later one, or be refused
+    /// by.
     func breaks(in later: SchemaPicture, _ migration: Migration) -> [String] {
         let given = migration.contracts
         let missing = offered.subtracting(later.offered)
@@ -75,8 +75,8 @@ struct SchemaPicture {
 }
 
 extension Migration {
-    /// What it removes on purpose, because the version before no longer uses it: the names behind
-    /// `-- Contracts:` at the beginning of a line.
+    /// The names that it removes on purpose, because the version before no longer uses them: those
+    /// behind `-- Contracts:` at the beginning of a line.
     fileprivate var contracts: [String] {
         script.split(separator: "\n").filter { $0.hasPrefix("-- Contracts: ") }.flatMap { line in
             line.dropFirst("-- Contracts: ".count).split(separator: ", ").map { String($0) }

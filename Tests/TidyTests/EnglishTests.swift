@@ -5,12 +5,14 @@ import Testing
     /// The areas that the rule covers.
     static let covered = [
         "Sources/Benchmarks/", "Sources/Demonstration/", "Sources/HTTP/", "Sources/JSON/",
-        "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Platform/", "Sources/Postgres/",
-        "Sources/Settings/", "Sources/Simulation/", "Sources/Threads/", "Tests/BenchmarksTests/",
-        "Tests/DemonstrationTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
-        "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/PlatformTests/", "Tests/PostgresTests/",
-        "Tests/RecordsTests/", "Tests/SettingsTests/", "Tests/SimulationTests/",
-        "Tests/TestSupport/", "Tests/ThreadsTests/",
+        "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/",
+        "Sources/Postgres/", "Sources/Settings/", "Sources/Simulation/", "Sources/Threads/",
+        "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
+        "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
+        "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",
+        "Tests/PlatformTests/", "Tests/PostgresTests/", "Tests/RecordsTests/",
+        "Tests/SettingsTests/", "Tests/SimulationTests/", "Tests/StoreTests/",
+        "Tests/TestSupport/", "Tests/ThreadsTests/", "Tests/WorkerTests/",
     ]
 
     @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() {

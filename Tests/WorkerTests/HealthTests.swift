@@ -9,7 +9,7 @@ import Worker
         Health(conditions: [.assigned, .broker, .database], stallMax: .seconds(30))
     }
 
-    /// What a route answers over a real connection.
+    /// The answer of a route over a real connection.
     private func get(_ path: String, _ health: Health) async throws -> (Int, String) {
         let routes = HealthRoutes.routes(health: health, metrics: MetricsRegistry())
         let server = try HTTPServer(routes: routes)

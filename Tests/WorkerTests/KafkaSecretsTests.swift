@@ -40,7 +40,7 @@ import Worker
         #expect(try secrets.follow(properties))
         #expect(try !secrets.follow(properties))
 
-        // Nobody knows which of them a client met that was made meanwhile.
+        // A client that was made between the two may have met either.
         try install(former.key, at: key)
         #expect(throws: KafkaError.self) { try secrets.follow(properties) }
         try install(new.key, at: key)

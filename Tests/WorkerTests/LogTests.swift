@@ -4,7 +4,7 @@ import Testing
 import Worker
 
 @Suite struct LogTests {
-    /// What a handler writes for what `body` logs.
+    /// The lines that a handler writes for the events of `body`.
     private func lines(
         level: LogLevel = .info,
         _ body: (Log) -> Void

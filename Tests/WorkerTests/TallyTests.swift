@@ -24,7 +24,7 @@ import Worker
     }
 
     @Test(arguments: ["", "v1", "v1 ", "v2 began=1", "v1 began=x", "v1 began", "began=1", "{}"])
-    func `a text of another kind is none`(text: String) {
+    func `a text of another kind is no tally`(text: String) {
         #expect(CommitMetadata(text, counting: Self.dispositions) == nil)
     }
 

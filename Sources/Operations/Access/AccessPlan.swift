@@ -6,10 +6,10 @@ import Store
 import Topology
 import Worker
 
-/// Who may do what in Kafka: a principal for each worker, and for the people beside them, each by
-/// the name of its role in the database.
+/// The rights in Kafka: a principal for each worker and for each kind of person, named as its role
+/// in the database.
 package struct AccessPlan: Sendable {
-    /// Of topics and of groups, as configured.
+    /// Prefix of topics and groups, as configured.
     private let prefix: String
     private let groupPrefix: String
     private let principal: @Sendable (String) -> String
@@ -40,7 +40,7 @@ package struct AccessPlan: Sendable {
             + [group(stage.program, .read, groupPrefix + stage.name)]
     }
 
-    /// Whoever publishes bodies.
+    /// The ingestion services, which publish bodies.
     private var ingestion: [KafkaAccessRule] {
         allow("ingestion", .write, topics: [Topic.raw])
     }
@@ -56,8 +56,8 @@ package struct AccessPlan: Sendable {
         [DatabaseRole.auditor.name, DatabaseRole.investigator.name].flatMap(reading)
     }
 
-    /// What was refused lies in the topics that the stages read, and goes there again; a redaction
-    /// goes to the dead letters.
+    /// The rights of a replay: it sends refused records to the topics that the stages read, and a
+    /// redaction to the dead letters.
     private var replay: [KafkaAccessRule] {
         let name = DatabaseRole.replay.name
         let sources = Topology.stages.map(\.inputTopic)

@@ -63,7 +63,7 @@ struct CatalogFile {
         return types.isEmpty ? count : "\(count): \(types.joined(separator: ", "))"
     }
 
-    /// What can be used as it is, but may not be what was meant; by product.
+    /// Entries that are valid but perhaps not meant, by product.
     var remarks: [String] {
         catalog.products.sorted { $0.key < $1.key }.compactMap { id, product in
             switch product.type {

@@ -8,7 +8,7 @@ import Store
 /// ended.
 package struct CommandTool: Sendable {
     private let name: String
-    /// What the tool does, for the overview of its commands.
+    /// The tool's purpose, for the overview of its commands.
     private let introduction: [String]
     private let commands: [ToolCommand]
 
@@ -137,7 +137,7 @@ package struct ToolCommand: Sendable {
     }
 }
 
-/// What a command knows of the process that it runs in.
+/// The process of a command, as far as the command needs it.
 package struct CommandContext: Sendable {
     package var console: Console
     /// The environment that settings are read from.
@@ -153,7 +153,7 @@ package struct CommandContext: Sendable {
 }
 
 extension CommandError {
-    /// What an error means for the operator.
+    /// Describes an error for the operator.
     init(describing error: any Error) {
         switch error {
         case let error as CommandError:

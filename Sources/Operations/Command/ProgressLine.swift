@@ -1,6 +1,6 @@
 package import Settings
 
-/// What a long command shows while it works: one line that changes, or plain lines in a log.
+/// The progress of a long command: one line that changes, or plain lines in a log.
 ///
 /// A terminal's line is written over at most ten times a second. Where there is no terminal, a line
 /// is written when the step changes and else every five seconds, and none twice.

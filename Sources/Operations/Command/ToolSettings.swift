@@ -4,7 +4,7 @@ import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.
 package enum ToolSettings {
-    /// What a command talks to; only its settings have to be there.
+    /// The servers that a command uses; only their settings are required.
     package struct Needs: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -14,7 +14,7 @@ package enum ToolSettings {
 
         package static let kafka = Needs(rawValue: 1)
         package static let database = Needs(rawValue: 2)
-        /// What passes through to librdkafka, and none of the settings.
+        /// The properties that pass through to librdkafka, and no other setting.
         package static let kafkaProperties = Needs(rawValue: 4)
     }
 

@@ -21,7 +21,7 @@ struct DedupeCleaning {
     private let connection: PostgresConnection
     private let selection: DedupeForgetting.Selection
 
-    /// What is marked from now on stays.
+    /// Rows that are marked from now on stay.
     init(_ selection: DedupeSelection, on connection: PostgresConnection) async throws {
         self.connection = connection
         let began = try await connection.run(DedupeForgetting.now)[0].milliseconds

@@ -63,7 +63,7 @@ extension UserDetails.Grant {
     }
 }
 
-/// What the app's own servers took from a balance.
+/// A debit of a balance by the app's own servers.
 extension UserDetails.Debit {
     var phrase: String {
         "spent \(amount) \(currency) for \(reference), "

@@ -5,7 +5,7 @@ import JSON
 import Postgres
 import Store
 
-/// One purchase of a user: what it grants, to whom, and what Apple says of it.
+/// One purchase of a user: its entitlements, its owner and Apple's facts.
 struct ExplainedPurchase {
     let key: PurchaseKey
     let owner: StoredOwner
@@ -42,7 +42,7 @@ struct ExplainedPurchase {
         return lines + transactions.flatMap { $0.lines(of: userID) } + renewals.flatMap(\.lines)
     }
 
-    /// What is missing, and what would mend it.
+    /// The missing link, and the command that would add it.
     private var unownedPhrase: String {
         let account = owner.appTransactionID.map { ", or its app_transaction_id \($0)" } ?? ""
         let reason =

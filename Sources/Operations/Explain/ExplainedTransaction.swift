@@ -104,7 +104,7 @@ extension JSONWriter {
     }
 }
 
-/// What a transaction credits to a balance.
+/// The credit of a transaction to a balance.
 extension LedgerCredit {
     fileprivate func phrase(isOfOneUser: Bool) -> String {
         var words = ["credits \(amount) \(currency) for \(productID)"]

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Store
 
-/// What was known of a user at an instant.
+/// The entitlements of a user as known at an instant.
 struct KnownState {
     let userID: String
     let environment: String

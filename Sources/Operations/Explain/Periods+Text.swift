@@ -8,7 +8,7 @@ extension PostgresPeriod {
     /// `from 2026-01-01T00:00:00Z until 2026-02-01T00:00:00Z`.
     var phrase: String {
         let start = "from \(CalendarDate.instant(milliseconds: startMilliseconds))"
-        guard let end = endMilliseconds else { return "\(start) for ever" }
+        guard let end = endMilliseconds else { return "\(start) without end" }
         return "\(start) until \(CalendarDate.instant(milliseconds: end))"
     }
 }

@@ -5,7 +5,7 @@ import JSON
 import Postgres
 import Store
 
-/// What is known of the purchase behind a transaction ID, with or without an owner.
+/// The purchase behind a transaction ID, with or without an owner.
 struct TransactionExplanation {
     let transactionID: String
     let environment: String

@@ -11,7 +11,7 @@ struct UserExplanation {
     let environment: String
     /// Nil while no catalog was applied.
     var catalogVersion: Int64?
-    /// Of the user's last change; nil where there was none.
+    /// Version of the user's last change; nil without a change.
     var version: Int64?
     var purchases: [ExplainedPurchase] = []
     var grants: [UserDetails.Grant] = []

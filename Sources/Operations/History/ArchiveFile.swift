@@ -69,7 +69,7 @@ final class ArchiveFile {
         }
     }
 
-    /// Has the names in a folder on disk: those of new files are not before (fsync(2)).
+    /// Synchronizes a folder, without which names of new files may be lost (fsync(2)).
     private static func synchronize(folder: String) throws(CommandError) {
         do {
             let handle = try FileHandle(forReadingFrom: URL(filePath: folder))

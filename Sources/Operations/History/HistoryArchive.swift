@@ -2,7 +2,7 @@ package import Postgres
 import Settings
 package import Store
 
-/// What became of one table.
+/// The result for one table.
 package struct ArchivedTable: Sendable {
     package let table: HistoryArchiving.Table
     package let rowCount: Int64
@@ -92,7 +92,7 @@ package struct HistoryArchive {
         return (number, count)
     }
 
-    /// Writes down with the first rows that there is an archive: where there are none, nothing is
+    /// Records with the first archived rows that an archive exists; without such rows nothing is
     /// missing from the history.
     private func begin(
         _ number: Int64?,
@@ -135,7 +135,7 @@ package struct HistoryArchive {
     ) async throws -> (lines: [JSONText], found: Int) {
         let old = Array(try await transaction.run(HistoryArchiving.oldRevisions, step))
         guard !old.isEmpty else { return ([], 0) }
-        // What entitle-worker makes the newest content again meanwhile has to stay.
+        // A content that entitle-worker has made the newest again since then must stay.
         _ = try await transaction.run(Locks.projection, Array(Set(old.compactMap(\.scope))))
         _ = try await transaction.run(
             HistoryArchiving.lockDownloads,
@@ -150,8 +150,8 @@ package struct HistoryArchive {
 }
 
 extension HistoryArchiving {
-    /// What is younger may be asked for by a request that still waits, or by a topic's own
-    /// retention.
+    /// The least age of archived rows; a waiting request or a topic within its retention may still
+    /// need younger ones.
     static let ageMin = Duration.seconds(30 * 86_400)
 }
 

@@ -6,8 +6,8 @@ import Store
 
 /// Looks through the files of `pipeline history archive` for rows about one user.
 ///
-/// A row of `changes` is about the user whom it names, one of `notifications` or `revisions` about
-/// the user whose token, app transaction or purchase it names, as the database knows these now.
+/// A row of `changes` belongs to the user that it names. A row of `notifications` or `revisions`
+/// belongs to the user whose token, app transaction or purchase it names, by the present links.
 struct ArchiveSearch {
     private static let lineBytesMax = 64 * 1_048_576
 

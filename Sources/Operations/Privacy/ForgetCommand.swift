@@ -7,7 +7,7 @@ extension ToolCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) forget",
             "Removes what says whose purchases these are: the user's links and claims.\n\n"
-                + "The purchases pass to whom the other rules give them, or to nobody, within a "
+                + "The purchases pass to the user of the next rule, or to nobody, within a "
                 + "second where a link-worker runs. The accounts are kept: the facts of the "
                 + "purchases, the ledger, the history. Where account tokens are user IDs, the "
                 + "token is removed from the facts too; what Apple sends afterwards may name the "

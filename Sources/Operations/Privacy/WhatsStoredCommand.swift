@@ -78,14 +78,14 @@ extension ToolCommand {
     }
 }
 
-/// What is stored about a user, for the user to read.
+/// The stored data about a user, for the user to read.
 struct StoredReport {
     let user: String
     let counts: [StoredAboutUser.Count]
     let identifiers: [StoredAboutUser.Identifier]
     let archives: [SearchedArchive]
 
-    /// What a table is for, and what becomes of its rows.
+    /// The purpose of a table, and how long its rows are kept.
     private struct Meaning {
         let what: String
         let afterwards: String

@@ -57,7 +57,7 @@ package struct Publisher {
     }
 }
 
-/// What became of the bodies that were published.
+/// The result of publishing bodies.
 package struct PublishReport: Sendable {
     /// One body that the cluster did not take.
     package struct Failure: Sendable {

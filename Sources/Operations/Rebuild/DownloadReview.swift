@@ -112,7 +112,7 @@ extension AppDownloadTable.Named {
 }
 
 extension FactFinding {
-    /// Of a row that is named by the raw record of a content of it, and not by the account.
+    /// A finding that names a row by the raw record of one of its contents, and not by the account.
     fileprivate init(
         _ row: AppDownloadTable.Named,
         _ fault: Fault,

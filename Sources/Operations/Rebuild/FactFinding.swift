@@ -30,7 +30,7 @@ struct FactFinding {
     /// Nil for renewal info, which names no app.
     var bundleID: String?
     var originalTransactionID: String?
-    /// Of the transaction or the account; nil for renewal info.
+    /// ID of the transaction or the account; nil for renewal info.
     var id: String?
     var track: Track?
     let fault: Fault

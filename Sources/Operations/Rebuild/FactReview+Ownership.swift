@@ -53,10 +53,12 @@ struct OwnershipKey: Hashable {
 }
 
 extension TransactionFact {
-    /// What `ownership_facts` should hold of it: what link-worker records is never behind, and what
-    /// it has seen of a content that entitle-worker has not is left as it is.
+    /// The row that `ownership_facts` should hold.
     ///
-    /// - Parameter known: its row; nil where there is none.
+    /// link-worker's rows are never behind, so a row of a content that entitle-worker has not seen
+    /// is left as it is.
+    ///
+    /// - Parameter known: the present row, if it exists.
     fileprivate func ownershipFact(_ known: TransactionFact?) -> TransactionFact {
         guard let known else { return self }
         var expected = self

@@ -190,7 +190,7 @@ extension PurchaseScope {
 }
 
 extension RecordedContents.Question {
-    /// Of a renewal info.
+    /// Key of the renewal info.
     fileprivate var renewalKey: RenewalKey {
         RenewalKey(
             environment: subject.environment,

@@ -65,8 +65,8 @@ extension FactReview {
         }
     }
 
-    /// What the newest content of each row says; by the index of the row, and nothing where that
-    /// cannot be told.
+    /// The facts of each row's newest content, by the index of the row; absent if the content is
+    /// unknown.
     private mutating func facts(
         _ rows: [ReviewedRow<TransactionFact>],
         _ newest: [Int: RevisionTable.Content]

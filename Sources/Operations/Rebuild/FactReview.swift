@@ -48,7 +48,7 @@ struct FactReview {
         return findings
     }
 
-    /// Has account tokens stay away that are the ID of a user who was forgotten.
+    /// Finds account tokens that are the ID of a forgotten user, so that they stay removed.
     ///
     /// Forgetting takes a token out of the facts and leaves what Apple signed as it is.
     ///

@@ -4,7 +4,7 @@ import Entitlements
 import JSON
 import LinkStage
 
-/// What a rebuild has found, all in all.
+/// The summary of a rebuild.
 struct RebuildReport {
     let isReplaced: Bool
     /// Whether owners were compared too: not before a link-worker has written down its rules.
@@ -115,7 +115,7 @@ extension RefusedPurchase {
 }
 
 extension JSONWriter {
-    /// What every difference begins with: where it is, and of what kind.
+    /// Writes the beginning of a difference: its position and kind.
     fileprivate mutating func difference(
         of kind: String,
         _ purchase: PurchaseKey,

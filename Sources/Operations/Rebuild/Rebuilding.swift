@@ -87,7 +87,7 @@ struct Rebuilding {
         return all
     }
 
-    /// What still differs when the workers have had time, and is replaced then where that is asked.
+    /// The differences that remain after the workers have had time; replaced if requested.
     private func lastingDifferences(
         of purchases: [PurchaseKey],
         _ incomplete: Set<PurchaseScope>
@@ -108,7 +108,7 @@ struct Rebuilding {
         return replaced
     }
 
-    /// Has a transaction rolled back that is to leave nothing behind.
+    /// Thrown to roll a transaction back that must leave nothing behind.
     private struct Undone: Error {
         let differences: RebuildDifferences
     }

@@ -115,7 +115,7 @@ extension RenewalFact {
 }
 
 extension PurchaseScope {
-    /// Under what its renewal infos stand, whoever vouched for them.
+    /// The subject of its renewal infos, under any trust.
     var renewals: RevisionTable.Subject {
         RevisionTable.Subject(
             kind: .renewal,

@@ -19,8 +19,8 @@ package struct AccountReader: Sendable {
 
     /// The accounts of all stages, and of what they wrote.
     ///
-    /// Commits are read before the topics' ends: what a stage had counted by then has been written,
-    /// however busy the workers are meanwhile.
+    /// Commits are read before the topics' ends, so that all outputs counted in them lie in the
+    /// topics, however busy the workers are.
     package func read() async throws -> Reconciliation {
         let topics = try await partitions()
         var commits: [StageDescription: [TopicPartition: CommittedOffset]] = [:]

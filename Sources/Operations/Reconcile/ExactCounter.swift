@@ -139,7 +139,7 @@ extension StageTally {
 /// First outputs have a bitmap over the offsets. Further outputs, of bodies and receipts with many
 /// items, have a word for each 64 offsets and index that occur.
 struct PositionSet {
-    /// Of further outputs; some 700 MB.
+    /// Bound on the words of further outputs; some 700 MB.
     static let furtherWordsMax = 1 << 24
 
     private struct Word: Hashable {

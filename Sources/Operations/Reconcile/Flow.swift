@@ -1,18 +1,18 @@
 package import Worker
 
-/// What stages say they have written to a topic against what the topic was given.
+/// The records that stages count as written to a topic, compared with the topic itself.
 ///
-/// The topic may have been given more: a stage that is killed between an acknowledgement and its
-/// commit writes again, and link observations answer no record. Less would be a loss; as many
-/// losses as there is more are seen by the exact count alone.
+/// The topic may hold more: a stage that is killed between an acknowledgement and its commit writes
+/// again, and link observations answer no record. Fewer would be a loss. Losses that are hidden by
+/// as many repetitions are found by the exact count alone.
 package struct Flow: Hashable, Sendable {
     package let writers: [StageDescription]
     package let topic: String
-    /// What the writers' tallies have counted.
+    /// The count of the writers' tallies.
     package let counted: Int64
-    /// What the topic was ever given, by its offsets.
+    /// All records that were ever written to the topic, by its offsets.
     package let given: Int64
-    /// What it holds now, retention having removed the rest.
+    /// The records that retention has left in it.
     package let held: Int64
     /// Whether the tallies began with the writers' input, so that nothing was given before them.
     package let isCountedFromStart: Bool
@@ -36,7 +36,7 @@ package struct Flow: Hashable, Sendable {
         self.isCountedFromStart = isCountedFromStart
     }
 
-    /// What no tally accounts for; nil where it may be older than the tallies.
+    /// Records that no tally accounts for; nil if they may be older than the tallies.
     package var beyond: Int64? {
         isCountedFromStart ? max(0, given - counted) : nil
     }
@@ -53,14 +53,14 @@ package struct Flow: Hashable, Sendable {
     }
 }
 
-/// What a topic holds of one stage's outputs, each counted once by the position of its input.
+/// One stage's outputs in a topic, each counted once by the position of its input.
 ///
 /// Repetitions after a crash have the position of the first writing, so that they hide no loss.
 package struct ExactCount: Hashable, Sendable {
     /// One partition of the stage's input.
     package struct Partition: Hashable, Sendable {
         package let partition: Int32
-        /// What the tally says was written.
+        /// The number of written records by the tally.
         package let counted: Int64
         /// The distinct outputs of settled records that the topic holds.
         package let found: Int64

@@ -1,6 +1,6 @@
 package import Worker
 
-/// What one stage has done with all of its input, partition by partition.
+/// The dispositions of one stage's input, partition by partition.
 package struct StageAccount: Hashable, Sendable {
     package let stage: StageDescription
     package let group: String
@@ -73,7 +73,7 @@ package struct StageAccount: Hashable, Sendable {
     }
 }
 
-/// What one stage has done with one partition of its input, as its last commit says.
+/// The dispositions of one partition of a stage's input, from its last commit.
 package struct PartitionAccount: Hashable, Sendable {
     /// How far the stage's group has come.
     package enum Standing: Hashable, Sendable {

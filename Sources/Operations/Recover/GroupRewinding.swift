@@ -5,7 +5,7 @@ import Worker
 /// Where a group is set back to.
 struct GroupRewind {
     let group: String
-    /// Of the partitions that are set back.
+    /// The new offsets of the partitions that are set back.
     let offsets: [TopicPartition: Int64]
     /// How many offsets lie between there and what was committed.
     let recordCount: Int64
@@ -24,8 +24,9 @@ struct GroupRewinding {
         self.instant = instant
     }
 
-    /// What a stage's group would be set back to; a partition without a commit is left alone, and
-    /// so is one whose commit lies before.
+    /// Plans the offsets that a stage's group is set back to.
+    ///
+    /// Leaves out partitions without a commit and those whose commit lies before.
     func plan(_ stage: StageDescription, _ admin: KafkaAdmin) async throws -> GroupRewind {
         let topic = settings.topic(stage.inputTopic)
         let metadata = try await admin.metadata(deadline: Self.deadline)

@@ -10,14 +10,13 @@ extension ToolCommand {
         syntax: CommandSyntax(
             "\(PipelineTool.name) status",
             "Shows what each stage has settled, what is waiting for it and since when.\n\n"
-                + "Reads from Kafka alone; the workers are not involved. With --watch it shows so "
-                + "again and again, with what is settled per second: in place on a terminal, "
-                + "otherwise in lines that begin with the time. A broker that does not answer "
-                + "meanwhile is waited for.",
+                + "Reads from Kafka alone; the workers are not involved. With --watch it repeats "
+                + "the report with the records settled per second: in place on a terminal, else "
+                + "in lines that begin with the time. It waits for a broker that does not answer.",
             options: CommandOption.kafka
                 + [
                     ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
-                    CommandOption("watch", "Show it again and again, until Ctrl-C."),
+                    CommandOption("watch", "Repeat the report until Ctrl-C."),
                     CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
                     CommandOption("count", argument: "N", "End after so many reports."),
                 ]
@@ -99,7 +98,7 @@ struct StatusReader {
         return oldest
     }
 
-    /// What is so different from the plan that records would be refused or lost.
+    /// The deviation from the plan by which records would be refused or lost.
     private func harm(
         _ admin: KafkaAdmin
     ) async throws -> (differences: [TopicDifference], unanswered: [String]) {

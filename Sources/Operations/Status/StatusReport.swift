@@ -7,7 +7,7 @@ struct StatusReport: Sendable {
     let reconciliation: Reconciliation
     /// UNIX milliseconds of the oldest record that waits for each stage; none where nothing waits.
     let oldestWaiting: [StageDescription: Int64]
-    /// What the dead-letter topic holds.
+    /// Records in the dead-letter topic.
     let deadLettersHeld: Int64
     /// Settings of topics by which records would be refused or lost.
     let differences: [TopicDifference]
@@ -98,7 +98,7 @@ struct StatusReport: Sendable {
         }
     }
 
-    /// What the stage has settled per second since an earlier report.
+    /// The stage's settled records per second since an earlier report.
     private func rate(of stage: StageAccount, since former: StatusReport) -> String {
         let before = former.reconciliation[stage.stage]?.settled ?? 0
         guard now > former.now, stage.settled >= before else { return "-" }

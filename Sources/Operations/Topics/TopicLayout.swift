@@ -4,14 +4,14 @@ import Worker
 
 /// All topics of one pipeline, from the few numbers that an operator chooses.
 package struct TopicLayout: Hashable, Sendable {
-    /// What a topic takes at most: a body of 1 MiB, its headers, and what an observation adds.
+    /// The greatest record of a topic: a body of 1 MiB, its headers, and an observation's head.
     package static let recordBytesMax = 2 * 1_048_576
     /// A dead letter is a record at that limit, and the headers that say why.
     package static let deadLetterRecordBytesMax = 3 * 1_048_576
 
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = Topology.stages.map(\.inputTopic)
-    /// What workers write besides.
+    /// Other topics that workers write.
     package static let written =
         [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
 
@@ -20,9 +20,9 @@ package struct TopicLayout: Hashable, Sendable {
     package var partitions: Int32
     /// Nil leaves it to the cluster's own default.
     package var replication: Int16?
-    /// How long the topics of the flow keep a record; nil for ever.
+    /// How long the topics of the flow keep a record; nil for no limit.
     package var retentionMilliseconds: Int64? = 7 * 86_400_000
-    /// How long auditors find a dead letter; nil for ever.
+    /// How long the topic keeps a dead letter; nil for no limit.
     package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
     /// How much all dead letters together take on disk, in each copy; nil for no bound.
     ///
@@ -43,7 +43,7 @@ package struct TopicLayout: Hashable, Sendable {
             switch topic {
             case Topic.deadLetter: deadLetterPlan
             case Topic.outcomes: plan(topic, retention: Self.outcomesRetentionMilliseconds)
-            // The newest record of each user stays for ever, whatever its age.
+            // The newest record of each user stays, whatever its age.
             case Topic.current: plan(topic, retention: nil, cleanup: "compact")
             default: plan(topic, retention: retentionMilliseconds)
             }

@@ -1,11 +1,11 @@
 import JSON
 
-/// What `topics` did and found.
+/// The result of `topics`.
 package struct TopicReport: Hashable, Sendable {
     package var created: [String] = []
     package var existing: [String] = []
     package var altered: [String] = []
-    /// Those that were given more partitions.
+    /// Topics that got more partitions.
     package var extended: [String] = []
     package var differences: [TopicDifference] = []
     /// Why the settings of existing topics were not compared, where the broker reports none.

@@ -5,7 +5,7 @@ struct Difference: CustomStringConvertible {
     let mutation: String
     /// Nil: accepted here.
     let ours: Refusal?
-    /// What Apple's library says.
+    /// The verdict of Apple's library.
     let theirs: String
 
     var description: String {

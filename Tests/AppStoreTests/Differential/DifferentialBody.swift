@@ -5,7 +5,7 @@ import Simulation
 struct DifferentialBody: Sendable {
     let kind: PayloadKind
     let token: [UInt8]
-    /// What was done to it.
+    /// The mutation of the body.
     let mutation: String
 
     /// As the script reads it.

@@ -5,7 +5,7 @@ import Simulation
 extension DifferentialCorpus {
     private static let dot = UInt8(ascii: ".")
 
-    /// Segments of two tokens mixed, doubled, left out, cut or with characters that are none.
+    /// Segments of two tokens mixed, doubled, left out, cut or with invalid characters.
     mutating func resegmented(_ kind: PayloadKind) throws -> DifferentialBody {
         var segments = try token(kind).split(separator: Self.dot).map { Array($0) }
         let other = try token(pick(Self.kinds)).split(separator: Self.dot).map { Array($0) }
@@ -90,7 +90,7 @@ extension DifferentialCorpus {
             name = "certificate \(place) of another authority"
         case 4:
             chain[place] = Array("abc123".utf8)
-            name = "certificate \(place) is none"
+            name = "certificate \(place) is no certificate"
         case 5:
             chain[place] += [0, 0]
             name = "certificate \(place) with trailing bytes"

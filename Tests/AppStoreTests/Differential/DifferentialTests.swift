@@ -15,7 +15,7 @@ struct DifferentialTests {
         var corpus = try DifferentialCorpus(seed: Self.seed)
         let bodies = try corpus.bodies(count: Self.count)
         let root = corpus.authorities.good.root
-        // Two processes of theirs, and ours meanwhile.
+        // Two processes of theirs, and ours beside them.
         let half = bodies.count / 2
         let first = try library.verify(Array(bodies[..<half]), root: root)
         let second = try library.verify(Array(bodies[half...]), root: root)

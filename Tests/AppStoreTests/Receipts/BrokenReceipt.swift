@@ -34,7 +34,7 @@ struct BrokenReceipt {
         }
     }
 
-    /// What each step breaks and how it is mended, in the order of the rules.
+    /// The fault of each step and its repair, in the order of the rules.
     static let steps: [Step] = [
         Step(.payloadTooLarge) { $0.isTooLarge = false },
         Step(.receiptMalformed) { $0.isTextCut = false },

@@ -4,7 +4,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// What the attributes of a receipt become.
+/// The facts that the attributes of a receipt become.
 struct ReceiptAttributeTests {
     static func json(_ value: JSONValue?) -> String {
         value.map { String(decoding: $0.rawBytes, as: UTF8.self) } ?? "none"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Simulation
 
-/// What receipt validation is asked elsewhere, case by case, with our verdict.
+/// Cases of receipt validation that other suites test, with our verdict.
 @Suite(.needsSharedData)
 struct ReceiptChecklistTests {
     struct Case: CustomTestStringConvertible, Sendable {

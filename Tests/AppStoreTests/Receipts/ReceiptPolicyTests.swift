@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Who may sign a receipt, when, and for which app.
+/// The rules for a receipt's signer, date and app.
 struct ReceiptPolicyTests {
     struct Defect: CustomTestStringConvertible, Sendable {
         let testDescription: String

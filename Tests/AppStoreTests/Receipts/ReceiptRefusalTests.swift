@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// What the refusal of a receipt holds for an auditor, and which rule it names.
+/// The facts and the rule that the refusal of a receipt names for an auditor.
 struct ReceiptRefusalTests {
     /// Each step of the list mends one more defect.
     @Test func `the first rule broken, in their order, is the reason`() throws {

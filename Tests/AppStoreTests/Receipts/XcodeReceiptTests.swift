@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Simulation
 
-/// What Xcode's local testing writes: BER, and one certificate.
+/// Receipts of Xcode's local testing: BER, and one certificate.
 @Suite(.needsSharedData)
 struct XcodeReceiptTests {
     static let bundleID = "com.example.naturelab.backyardbirds.example"

@@ -126,7 +126,7 @@ struct AppleChainTests {
         #expect(verifier.chainsCached == 1)
     }
 
-    /// A chain is good for ever; whether it was valid is asked for each record's own date.
+    /// A good chain stays in the cache; its validity is compared with each record's own date.
     @Test func `C12 testOcspResponseCachingHasExpiration: dates are compared on every hit`() throws
     {
         let verifier = try Minted.verifier()

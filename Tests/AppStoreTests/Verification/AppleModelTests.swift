@@ -9,7 +9,7 @@ import Simulation
 /// certificate, as the models are of the LocalTesting environment.
 @Suite(.needsSharedData)
 struct AppleModelTests {
-    /// What each case says, there and here.
+    /// The verdict of each case, there and here.
     static let cases: [(AppleCase, file: String)] = [
         (
             AppleCase(

@@ -6,7 +6,7 @@ import Simulation
 /// The signed data cases of Apple's libraries (D1 to D10) on the files that they ship.
 @Suite(.needsSharedData)
 struct AppleSignedDataTests {
-    /// What each case says, there and here.
+    /// The verdict of each case, there and here.
     static let cases: [AppleCase] = [
         AppleCase("D1 testAppStoreServerNotificationDecoding", apple: "TEST", ours: nil),
         AppleCase(

@@ -4,13 +4,13 @@ import JSON
 import Simulation
 import Testing
 
-/// What a body costs is its share, whatever stands in it: beside each hostile body one of the same
-/// size and shape in which the same place is filled with something plain.
+/// The cost of a body depends on its size, whatever it holds: each hostile body is compared with
+/// one of the same size and shape that holds plain content at the same position.
 @Suite(.serialized)
 struct BodyCostTests {
     struct Pair: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// Of the plain body's cost; a build without optimisation reads what is plain far faster.
+        /// Bound relative to the plain body's cost; a debug build reads plain content far faster.
         let bound: Double
         let hostile: @Sendable () throws -> [UInt8]
         let plain: @Sendable () throws -> [UInt8]

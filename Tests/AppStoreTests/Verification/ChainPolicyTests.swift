@@ -207,7 +207,7 @@ struct ChainPolicyTests {
         #expect(
             try Minted.verifier(trusting: authority).reason(body) == .certificateMalformed
         )
-        // It is no certificate, whoever's root it names.
+        // It is no certificate, whatever root it names.
         #expect(
             try Minted.verifier(trusting: foreign).reason(body) == .certificateMalformed
         )

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Certificates that are made to cost whoever reads them, in chains that nobody has vouched for.
+/// Certificates that are costly to read, in chains without a trusted root.
 ///
 /// What they cost is measured by `bench verify`.
 struct CostlyCertificateTests {

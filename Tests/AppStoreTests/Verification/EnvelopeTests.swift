@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Simulation
 
-/// What a body is by its shape, and what is taken out of it.
+/// The shapes of bodies, and the items taken out of them.
 struct EnvelopeTests {
     static func text(_ token: [UInt8]) -> String { String(decoding: token, as: UTF8.self) }
 

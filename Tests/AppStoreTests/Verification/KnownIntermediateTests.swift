@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// What a verifier remembers of intermediates, and all that it does not believe for that.
+/// A verifier's cache of intermediates, and the checks that it does not replace.
 struct KnownIntermediateTests {
     private static let blueprint = Result {
         try AuthorityBlueprint(name: "Known", validity: CertificateAuthority.standardValidity)

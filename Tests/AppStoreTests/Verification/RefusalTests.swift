@@ -5,7 +5,7 @@ import Simulation
 
 /// Reasons, their order, and what a refusal holds for an auditor.
 struct RefusalTests {
-    /// Those of other stages, of receipts, and of revocation.
+    /// Reasons of other stages, of receipts, and of revocation.
     static let elsewhere: Set<RefusalReason> = [
         .certificateRevoked, .receiptSignatureInvalid, .transactionConflict,
         .observationMalformed, .notStorable,
@@ -77,7 +77,7 @@ struct RefusalTests {
         }
     }
 
-    /// A header is public: whoever copies it may write any date into the payload.
+    /// A header is public: a forger can copy it and write any date into the payload.
     @Test(arguments: [false, true])
     func `a payload that nobody signed is forged, whatever it says`(isWarm: Bool) throws {
         let authority = try Minted.authority.get()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Simulation
 
-/// What a revoked certificate, and one of which nothing is known, means for what it has signed.
+/// Records signed with a revoked certificate, or with one of unknown status.
 struct RevocationTests {
     private static let leaf = Result {
         SHA256.digest(try Minted.authority.get().leaf)
@@ -174,8 +174,8 @@ struct RevocationTests {
         #expect(recorder.chains.withLock { $0 } == [expected])
     }
 
-    /// Whoever is told has responders asked at the addresses in the certificates: a forger's own
-    /// must not be among them.
+    /// Responders are asked at the addresses in reported certificates; a forger's own address must
+    /// not be among them.
     @Test func `a chain that is not trusted is not reported`() throws {
         let recorder = Recorder()
         let verifier = try Self.verifier(reportingTo: recorder)

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Who may vouch for whom, where several apps and roots are configured at once.
+/// The apps that each root may vouch for, where several apps and roots are configured.
 struct TrustTests {
     static let mine = Result { try CertificateAuthority(name: "Mine") }
     static let theirs = Result { try CertificateAuthority(name: "Theirs") }

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Simulation
 
-/// What none of Apple's four suites tests, case by case under the name it has in the overview of
-/// them, with our verdict.
+/// Cases that none of Apple's four suites tests, each under its name in their overview, with our
+/// verdict.
 struct UntestedByAppleCaseTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -56,7 +56,7 @@ struct VerifiedChainCacheTests {
         }
     }
 
-    @Test func `with room for no chain, every chain is verified anew`() throws {
+    @Test func `with room for no chain, every chain is verified again`() throws {
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 0
         let verifier = try Minted.verifier(limits: limits)

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 
 extension Verifier {
-    /// Of one app, whose custom roots, if any, vouch for nothing but their environment.
+    /// A verifier of one app, whose custom roots vouch for their environment alone.
     static func of(
         _ bundleID: String,
         _ environment: Environment,

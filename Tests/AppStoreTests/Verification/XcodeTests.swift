@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Simulation
 
-/// What Xcode's local testing signs (X1 to X4), under the one certificate that each JWS carries.
+/// Data signed by Xcode's local testing (X1 to X4), each JWS under its one certificate.
 @Suite(.needsSharedData)
 struct XcodeTests {
     static let bundleID = "com.example.naturelab.backyardbirds.example"

@@ -24,7 +24,7 @@ final class CrashSeries: Sendable {
         var freezes = 0
     }
 
-    /// What a worker leaves outside of itself.
+    /// A trace that a worker leaves outside its process.
     private enum Mark: CaseIterable {
         case written, committed
     }

@@ -107,7 +107,7 @@ extension PipelineTests {
             return try #require(found)
         }
 
-        /// Of what the killed copies had handed over the users' newest states come once more.
+        /// Expects the newest states again of the users that the killed copies had published.
         private static func expectRepetition(_ pipeline: RunningPipeline) async throws {
             try await pipeline.withDatabase { connection in
                 let noted = try await connection.query("UPDATE feed_repetitions SET due = now()")

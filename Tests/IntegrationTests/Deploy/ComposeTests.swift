@@ -11,7 +11,7 @@ import Worker
 struct ComposeTests {
     private static let file = "deploy/compose.yaml"
 
-    /// What an operator has to choose.
+    /// Variables that an operator must set.
     private static let chosen = [
         "APPS": #"[{"bundle_id":"com.example.app","environment":"Sandbox","app_apple_id":1}]"#,
         "POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret",

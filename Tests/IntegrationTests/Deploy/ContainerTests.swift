@@ -1,6 +1,6 @@
 import Testing
 
-/// What `deploy/container` puts into the image, which the scripts beside it build and run.
+/// The image of `deploy/container`, which the scripts beside it build and run.
 @Suite struct ContainerTests {
     @Test func `the image holds the four workers and the two tools`() throws {
         let file = try DeployedProgram.text(of: "deploy/container/Containerfile")

@@ -4,11 +4,11 @@ import TestSupport
 
 /// A program as a file of `deploy` starts it: its command line, variables and files.
 struct DeployedProgram {
-    /// Of the resource or service, for what is found.
+    /// Name of the resource or service, for findings.
     let name: String
     let command: [String]
     let environment: [String: String]
-    /// What it finds mounted, by absolute path.
+    /// The mounted files, by absolute path.
     let files: [String: String]
 
     /// The programs that the image holds.
@@ -22,7 +22,7 @@ struct DeployedProgram {
         try String(contentsOf: ReferenceScript.root.appending(path: path), encoding: .utf8)
     }
 
-    /// What is wrong with it: asked of the program itself, which reads its settings and says.
+    /// Asks the program itself what is wrong with its settings.
     func findings() async throws -> [String] {
         guard let program = command.first, try Self.known.get().contains(program) else {
             return ["\(name): the image has no program \(command)"]
@@ -49,7 +49,7 @@ struct DeployedProgram {
         }
     }
 
-    /// What is named by a path and mounted nowhere.
+    /// Files that a setting names and that are mounted nowhere.
     private var missingFiles: [String] {
         let named = environment.filter { $0.key.hasSuffix("_FILE") }.values
         let options = command.flatMap { $0.split(separator: "=").map(String.init) }

@@ -15,7 +15,7 @@ struct KubernetesObject {
 
     var title: String { "\(kind) \(name)" }
 
-    /// Of a StatefulSet, a Deployment or a Job.
+    /// The pod template of a StatefulSet, a Deployment or a Job.
     var template: JSONValue? { json["spec"]?["template"] }
 
     var podSpec: JSONValue? { template?["spec"] }

@@ -5,7 +5,7 @@ import Topology
 import Worker
 
 extension KubernetesOverlay {
-    /// What Services, budgets and network policies name that is not there.
+    /// Names in Services, budgets and network policies that do not exist.
     func networkFindings() throws -> [String] {
         all("Service").flatMap(serviceFindings)
             + all("PodDisruptionBudget").filter { budget in
@@ -56,7 +56,7 @@ extension KubernetesOverlay {
             + needed.filter { !open.contains($0) }.map { "the port \($0) is closed" }
     }
 
-    /// What the ConfigMap says of Kafka.
+    /// The ConfigMap's settings of Kafka.
     func settings() throws -> SettingsValues {
         let text = all("ConfigMap").compactMap { $0.json["data"]?["settings.json"]?.string }.first
         let file = try SettingsFile(path: "settings.json", bytes: Array((text ?? "").utf8))
@@ -70,7 +70,7 @@ extension KubernetesOverlay {
 }
 
 extension KubernetesOverlay {
-    /// What the autoscaling names that the workers do not join or that is not there.
+    /// Groups and topics of the autoscaling that no worker joins or that do not exist.
     func scalingFindings() throws -> [String] {
         let settings = try settings()
         let scaled = all("ScaledObject")
@@ -121,7 +121,7 @@ extension KubernetesOverlay {
             + (least >= 2 ? [] : ["\(scaled.title): one copy is no redundancy"])
     }
 
-    /// What the Job makes.
+    /// The number of partitions that the Job creates.
     private var partitions: Int64? {
         let command = object("Job", "topics")?.container?["command"]?.strings ?? []
         return command.compactMap { $0.wholeMatch(of: /--partitions=(\d+)/)?.1 }.first

@@ -2,8 +2,8 @@ import Foundation
 import JSON
 
 extension KubernetesOverlay {
-    /// What a pod has to be in a namespace that enforces the profile "restricted", and what we ask
-    /// besides: a root that nobody writes, no token of the cluster, known amounts.
+    /// Findings against the profile "restricted", and against our own rules: a read-only root, no
+    /// token of the cluster, limits of resources.
     ///
     /// Kubernetes, "Pod Security Standards", Restricted.
     func securityFindings() -> [String] {
@@ -66,7 +66,7 @@ extension KubernetesOverlay {
         },
     ]
 
-    /// What a worker's probes, spread and end have to be.
+    /// Findings against the rules for a worker's probes, spread and end.
     func workerFindings() -> [String] {
         all("StatefulSet").flatMap { worker in
             let budgets = all("PodDisruptionBudget").filter {

@@ -2,13 +2,13 @@ import Foundation
 import JSON
 
 extension KubernetesOverlay {
-    /// What the secrets hold that an overlay leaves to the company's own store.
+    /// The secrets that an overlay leaves to the company's own store.
     private static let ownSecrets = [
         "database-url": "postgresql://someone:secret@postgres/entitlements?sslmode=verify-full",
         "kafka-password": "secret", "users": "# nobody",
     ]
 
-    /// What each workload starts, with what is mounted into it.
+    /// The program of each workload with its mounted files.
     func programs() -> [DeployedProgram] {
         workloads.map { workload in
             DeployedProgram(
@@ -20,7 +20,7 @@ extension KubernetesOverlay {
         }
     }
 
-    /// What is referred to and not there.
+    /// References to objects that do not exist.
     func referenceFindings() -> [String] {
         workloads.flatMap { workload in
             let volumes = workload.podSpec.list("volumes")
@@ -52,7 +52,7 @@ extension KubernetesOverlay {
         }
     }
 
-    /// What a pod's own field says to it.
+    /// The value of a pod's own field.
     private func value(of field: String?, _ workload: KubernetesObject) -> String? {
         guard field != "metadata.name" else { return "\(workload.name)-0" }
         return field?.wholeMatch(of: /metadata\.labels\['([^']+)'\]/)

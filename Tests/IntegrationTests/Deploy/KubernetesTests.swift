@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What kustomize makes of the overlays of `deploy/kubernetes` is valid, and fits the programs.
+/// The overlays of `deploy/kubernetes`, rendered by kustomize, are valid and fit the programs.
 @Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(5)))
 struct KubernetesTests {
     private static let folder = "deploy/kubernetes"
@@ -34,7 +34,7 @@ struct KubernetesTests {
         let file: String
         let text: String
         let other: String
-        /// What has to be found.
+        /// The expected finding.
         let finding: String
 
         init(_ file: String, _ text: String, _ other: String, _ finding: String) {

@@ -5,7 +5,7 @@ import Testing
 
 /// Files of `deploy`, parsed, and checked by the published schemas.
 struct Manifests {
-    /// What the schemas refuse.
+    /// The findings of the schemas.
     let findings: [String]
     let objects: [JSONValue]
 
@@ -64,7 +64,7 @@ extension JSONValue {
 
     var strings: [String] { elements.compactMap(\.string) }
 
-    /// The elements of a member that is an array; none where there is none.
+    /// The elements of a member that is an array; empty if it is absent.
     func list(_ key: String) -> [JSONValue] {
         self[key].map { Array($0.elements) } ?? []
     }

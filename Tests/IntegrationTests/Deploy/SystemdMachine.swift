@@ -39,7 +39,7 @@ struct SystemdMachine {
         )
     }
 
-    /// What `dead-letter password` printed; nobody signs in.
+    /// Output of `dead-letter password`; nobody signs in.
     private static let viewer =
         "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$"
         + "ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
@@ -70,10 +70,10 @@ struct SystemdMachine {
     /// Everything that systemd and the services have printed.
     var log: String { text("log") }
 
-    /// What `systemd-analyze verify` finds wrong with the units.
+    /// The findings of `systemd-analyze verify` about the units.
     var findings: String { text("verify") }
 
-    /// What `systemd-analyze security` says of each unit, by its name.
+    /// The exposure of each unit by `systemd-analyze security`.
     var exposures: [String: Double] {
         let lines = text("exposure").matches(of: /level for (\S+): ([0-9.]+)/)
         return Dictionary(
@@ -81,7 +81,7 @@ struct SystemdMachine {
         )
     }
 
-    /// How the process runs whose command line begins with these words; nil while there is none.
+    /// The confinement of the process whose command line begins so; nil before it runs.
     func confinement(of command: String) -> Confinement? {
         let files = FileManager.default
         let processes = (try? files.contentsOfDirectory(atPath: "/proc")) ?? []
@@ -108,7 +108,7 @@ struct SystemdMachine {
         return Confinement(user: user.map(String.init) ?? "number \(id)", status: status)
     }
 
-    /// What a service answers on its port; nil while it does not.
+    /// The answer of a service on its port; nil before it answers.
     func get(_ path: String, port: UInt16) -> String? {
         let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         let answer = try? RawClient.exchange(request, port: port)

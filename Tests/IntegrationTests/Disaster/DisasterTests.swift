@@ -10,7 +10,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// What deploy/recovery.md says, done: run by deploy/rehearsal.sh, as each takes a minute.
+    /// The steps of deploy/recovery.md; run by deploy/rehearsal.sh, as each takes a minute.
     @Suite(
         .timeLimit(.minutes(10)),
         .enabled(
@@ -147,7 +147,7 @@ extension PipelineTests {
             }
         }
 
-        @Test func `a group that was set back says that its chains of dead letters begin anew`()
+        @Test func `a group that was set back says that its chains of dead letters restart`()
             async throws
         {
             var setup = PipelineSetup(.real)

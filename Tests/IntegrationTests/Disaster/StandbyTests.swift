@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What a read replica answers: sizing.md, "Past one PostgreSQL".
+/// The answers of a read replica (sizing.md, "Past one PostgreSQL").
 @Suite(.timeLimit(.minutes(5))) struct StandbyTests {
     @Test func `a hot standby answers as of its replay, and spends nothing`() async throws {
         let recoverable = try await RecoverableServer.start()

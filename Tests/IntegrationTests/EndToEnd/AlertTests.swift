@@ -66,7 +66,7 @@ extension PipelineTests {
 
         private static let nearMisses = "prometheus/near-misses.test.yaml"
 
-        /// What a rule becomes that fires a little earlier.
+        /// Replacements that make a rule fire a little earlier.
         private static let earlier = [
             "for: 2m": "for: 1m", "for: 5m": "for: 4m", "for: 10m": "for: 9m",
             "for: 15m": "for: 14m", "for: 30m": "for: 1m", "for: 1h": "for: 59m",

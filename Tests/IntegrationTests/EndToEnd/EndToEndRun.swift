@@ -8,7 +8,7 @@ import TestSupport
 import Simulation
 import Worker
 
-/// What a lively day has left behind, on one kind of broker: made once, looked at by many tests.
+/// The results of a lively day on one kind of broker, made once for many tests.
 struct EndToEndRun: Sendable {
     let traffic: DemoTraffic
     let reference: Reference
@@ -21,7 +21,7 @@ struct EndToEndRun: Sendable {
     let entitlements: [String: String]
     /// By topic without prefix, `raw` among them.
     let topics: [String: [ConsumerRecord]]
-    /// What each worker answered to `/metrics`, and when.
+    /// Each worker's answer to `/metrics`, with its time.
     let metrics: [StageDescription: String]
     /// After everything was published once more, and once more with an empty memory.
     let replays: [Replay]

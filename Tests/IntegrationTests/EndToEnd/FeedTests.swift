@@ -7,7 +7,7 @@ import Simulation
 import Worker
 
 extension PipelineTests {
-    /// What consumers of the topics alone know of users' entitlements.
+    /// Users' entitlements as consumers of the topics alone see them.
     @Suite(.timeLimit(.minutes(10)))
     struct FeedTests {
         private static let topics = [

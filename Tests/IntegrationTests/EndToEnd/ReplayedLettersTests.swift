@@ -98,14 +98,14 @@ extension PipelineTests {
     }
 }
 
-/// What the engineer types, with the executable that was built.
+/// The engineer's commands, run with the built executable.
 struct ReplayNight {
     struct Ended {
         let code: Int32?
         let output: String
         let notes: String
 
-        /// The first number of this name in the JSON; -1 where there is none.
+        /// The first number of this name in the JSON; -1 without one.
         func count(_ name: String) -> Int {
             let rest = output.split(separator: "\"\(name)\":", maxSplits: 1).dropFirst().first
             return rest.flatMap { Int($0.prefix { $0.isNumber }) } ?? -1

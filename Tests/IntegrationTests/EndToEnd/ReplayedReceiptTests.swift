@@ -74,7 +74,7 @@ extension PipelineTests {
             return writer.letter(for: original, facts, value: .original, after: nil).record
         }
 
-        /// What an auditor types.
+        /// The command of an auditor.
         private static func replay(
             _ letter: ProducerRecord,
             _ pipeline: RunningPipeline
@@ -105,7 +105,7 @@ extension PipelineTests {
             #expect(end == .exited(code: 0), "\(words ?? "")")
         }
 
-        /// What those hold of whom receipts alone tell.
+        /// The entitlements of users that only receipts name.
         private static func held(_ pipeline: RunningPipeline) async throws -> [String] {
             try await pipeline.withDatabase { connection in
                 try await connection.query(

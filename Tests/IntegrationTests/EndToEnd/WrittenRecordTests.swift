@@ -8,7 +8,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// What the workers really write, against the schemas that others program by.
+    /// The workers' real records, compared with the published schemas.
     @Suite(.timeLimit(.minutes(10)))
     struct WrittenRecordTests {
         @Test(

@@ -50,7 +50,7 @@ extension AlertFault {
 
     /// A rule of a company's own on the table stands for whatever PostgreSQL refuses.
     private static let refusedOwner = AlertFault(
-        name: "PostgreSQL refuses the owner whom a new link names",
+        name: "PostgreSQL refuses the owner of a new link",
         alerts: ["EntitlementsOwnersRefused"],
         make: { rig in
             try await rig.pipeline.withDatabase { connection in

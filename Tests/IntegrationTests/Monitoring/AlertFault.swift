@@ -9,7 +9,7 @@ struct AlertFault: Sendable {
     /// Brings the rig to where none of the alerts fires.
     var prepare: Step = { _ in }
     let make: Step
-    /// What ends the alerts.
+    /// The step that ends the alerts.
     let mend: Step
     /// Brings the rig to where it was, once they have ended.
     var restore: Step = { _ in }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What became of one alert when its fault was made and mended.
+/// The result of one alert whose fault was made and mended.
 struct AlertOutcome: Sendable, CustomStringConvertible {
     let alert: String
     let fault: String
@@ -8,7 +8,7 @@ struct AlertOutcome: Sendable, CustomStringConvertible {
     var firedAfter: Duration?
     /// How long after the fault was mended; nil where it did not clear.
     var clearedAfter: Duration?
-    /// What kept the fault from being made or mended, or the alert from being judged.
+    /// The reason why the fault could not be made or mended, or the alert not be judged.
     var trouble: String?
 
     init(_ alert: String, fault: String) {
@@ -39,7 +39,7 @@ struct AlertOutcome: Sendable, CustomStringConvertible {
     }
 }
 
-/// What became of all alerts: the text that `deploy/alerts.sh` prints.
+/// The results of all alerts: the text that `deploy/alerts.sh` prints.
 struct AlertReport: Sendable {
     let outcomes: [AlertOutcome]
     /// The names of all alerts there are.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `deploy/alerts.sh` prints, and how it ends.
+/// Output and exit code of `deploy/alerts.sh`.
 struct AlertReportTests {
     private static func outcome(
         _ alert: String,

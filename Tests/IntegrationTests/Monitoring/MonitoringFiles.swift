@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `deploy` holds for monitoring: the rules, the dashboard and the runbook.
+/// The files for monitoring in `deploy`: rules, dashboard and runbook.
 enum MonitoringFiles {
     static let deploy = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent()
@@ -144,7 +144,7 @@ enum MonitoringFiles {
         Set(try text("runbook.md").matches(of: /\n## (\w+)\n/).map { String($0.1) })
     }
 
-    /// What an expression selects: names of metrics with their matchers.
+    /// The selectors of an expression: names of metrics with their matchers.
     static func selectors(_ expression: String) -> [String] {
         expression.matches(of: /(?:entitlements|process)_[a-z0-9_]+(?:\{[^}]*\})?/)
             .map { String($0.output) }

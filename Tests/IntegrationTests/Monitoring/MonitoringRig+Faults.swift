@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// What faults are made with.
+/// The means to make faults.
 extension MonitoringRig {
     /// UNIX milliseconds.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
@@ -67,7 +67,7 @@ extension MonitoringRig {
 
 /// Bodies that nobody has posted before.
 extension MonitoringRig {
-    /// A purchase for ever of a user without a link.
+    /// A purchase without end of a user without a link.
     func purchase(_ adjust: (inout TransactionFields) -> Void = { _ in }) -> TransactionFields {
         let id = String(8_000_000_000_000_000 + nextNumber())
         var fields = TransactionFields()
@@ -91,7 +91,7 @@ extension MonitoringRig {
         return Body.notification(try pipeline.traffic.authority.sign(fields.json))
     }
 
-    /// - Parameter users: whom ingestion names in the header `user-id`.
+    /// - Parameter users: the users that ingestion names in the header `user-id`.
     func post(_ purchase: TransactionFields, users: [String] = []) async throws {
         try await post(pipeline.traffic.authority.sign(purchase.json), users: users)
     }
@@ -107,7 +107,7 @@ extension MonitoringRig {
     }
 }
 
-/// What holds others up.
+/// Transactions that make others wait.
 extension MonitoringRig {
     /// Locks a table in a mode, until `unlock`.
     func lock(_ lock: String) async throws {

@@ -22,7 +22,7 @@ final class MonitoringRig: Sendable {
     let settingsText: String
     private let held = Mutex(Held())
 
-    /// What faults hold until they are mended.
+    /// Resources that faults hold until they are mended.
     struct Held {
         var locks: [PostgresConnection] = []
         var responders: [OCSPServer] = []

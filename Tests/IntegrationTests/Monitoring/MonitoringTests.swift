@@ -8,7 +8,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// What SREs get for the night, against workers that run: metrics, rules, dashboard, runbook.
+    /// The monitoring of running workers: metrics, rules, dashboard, runbook.
     @Suite(
         .timeLimit(.minutes(40)),
         .enabled(if: Prometheus.isInstalled, "prometheus is not installed")

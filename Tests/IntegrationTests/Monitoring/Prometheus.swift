@@ -97,14 +97,14 @@ struct Prometheus: Sendable {
 
     var metricsFile: String { "\(folder)/reconcile.prom" }
 
-    /// Has these workers scraped, and no others.
+    /// Scrapes these workers, and no others.
     func scrape(_ copies: [WorkerCopy]) throws {
         let targets = copies.compactMap { $0.log.httpPort }.map { "\"127.0.0.1:\($0)\"" }
         try "[{\"targets\": [\(targets.joined(separator: ","))]}]"
             .write(toFile: "\(folder)/targets.json", atomically: true, encoding: .utf8)
     }
 
-    /// What an expression gives now; nil where Prometheus refuses it or does not answer.
+    /// The present result of an expression; nil if Prometheus refuses it or does not answer.
     func query(_ expression: String) -> [Series]? {
         let answer: Answer<Vector>? = get("query", "query", expression)
         return answer?.data.result

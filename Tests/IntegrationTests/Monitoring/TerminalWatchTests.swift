@@ -24,7 +24,7 @@ struct TerminalWatchTests {
         ["status", "--watch", "--interval", "200ms", "--kafka", bootstrap]
     }
 
-    /// What a frame shows, without what moves the cursor and erases.
+    /// The text of a frame, without the sequences that move the cursor and erase.
     private static func lines(_ frame: Substring) -> [String] {
         frame.replacing("\u{1B}[K", with: "").replacing("\u{1B}[J", with: "")
             .split(separator: "\r\n").map(String.init)

@@ -7,7 +7,7 @@ import Testing
 import Topology
 
 extension PipelineTests.LeastPrivilegeTests {
-    /// What auditors, investigators and those who may replay do, and what each is refused.
+    /// The actions of auditors, investigators and replayers, and the refusals that each meets.
     static func expectAuditors(_ errands: Errands) async throws {
         let sendable = try await refuse(2, errands)
         let forged = try await errands.letters(
@@ -35,7 +35,7 @@ extension PipelineTests.LeastPrivilegeTests {
         try await expectConsoles(errands, sendable[1], forged[0])
     }
 
-    /// Has bodies refused for a typing error in the settings, and mends it.
+    /// Makes bodies refused by a typing error in the settings, and corrects it.
     ///
     /// - Returns: the IDs of their dead letters, which are accepted when they are sent again.
     private static func refuse(_ count: Int, _ errands: Errands) async throws -> [String] {
@@ -112,7 +112,7 @@ extension PipelineTests.LeastPrivilegeTests {
         let sending = ["replay", id, "--send", "--why", "mended"]
         try await errands.expect(
             [
-                // Nothing is sent: whoever reads dead letters may ask today's verifier.
+                // Nothing is sent: every reader of dead letters may ask today's verifier.
                 .init("investigator", "replay \(id)"),
                 .init(
                     "investigator",

@@ -10,7 +10,7 @@ import Worker
 extension PipelineTests.LeastPrivilegeTests {
     private static let operating = "pipeline-operator"
 
-    /// What an operator does, and what is left to the owner of the schema and to Kafka's admin.
+    /// The actions of an operator, and those of the schema's owner and Kafka's admin.
     static func expectOperators(_ errands: Errands) async throws {
         let pipeline = errands.pipeline
         let prefix = pipeline.layout.prefix

@@ -92,7 +92,7 @@ extension PipelineTests {
             )
         }
 
-        /// What each may not write, next to what it may.
+        /// Expects refusals of writes that lie next to allowed ones.
         private static func expectRefusals(_ holders: Holders, _ prefix: String) async throws {
             for (holder, allowed, forbidden) in [
                 ("verify-worker", [Topic.verified], [Topic.raw, Topic.linked, Topic.changed]),

@@ -248,7 +248,7 @@ extension PipelineTests.RotationTests {
 }
 
 extension SecureKafka {
-    /// What the coordinator has written about rebalances of a pipeline's groups.
+    /// The coordinator's log lines about rebalances of a pipeline's groups.
     fileprivate func rebalances(of pipeline: RunningPipeline) throws -> [String] {
         let log = folder.appending(path: "broker-0/server.log")
         return try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map(String.init)

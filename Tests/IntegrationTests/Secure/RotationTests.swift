@@ -112,7 +112,7 @@ extension PipelineTests {
                 let wait = Duration.milliseconds(100)
                 _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: wait)
             }
-            #expect(condition(), "the worker has made no consumer anew")
+            #expect(condition(), "the worker has not recreated its consumer")
             await consumer.close(deadline: .seconds(5))
         }
 

@@ -15,7 +15,7 @@ enum BuiltWorkers {
         "\(folder)/\(stage.program)"
     }
 
-    /// Those that have not been built.
+    /// Workers that have not been built.
     static let missing = Topology.stages.map(\.program).filter { program in
         !FileManager.default.isExecutableFile(atPath: "\(folder)/\(program)")
     }

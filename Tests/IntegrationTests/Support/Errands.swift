@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What holders of rights run beside the workers, each with its own principal and role alone.
+/// Commands run beside the workers, each with its own principal and role alone.
 struct Errands: Sendable {
     let holders: Holders
     let pipeline: RunningPipeline
@@ -93,7 +93,7 @@ struct RunningTool: Sendable {
         )
     }
 
-    /// What it has printed so far.
+    /// The output so far.
     var output: String {
         String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
     }
@@ -106,7 +106,7 @@ struct RunningTool: Sendable {
 }
 
 extension RunningTool {
-    /// Of a console that takes the word of the test, as if it were the proxy that signs in.
+    /// Settings of a console that trusts the test as if it were the proxy that signs in.
     static let consoleSettings = [
         "CONSOLE_PORT": "0", "CONSOLE_PROXY_ADDRESSES": "127.0.0.1",
         "CONSOLE_PROXY_ROLES": "oncall=operator",

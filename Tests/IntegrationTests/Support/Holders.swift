@@ -9,14 +9,14 @@ import Worker
 
 /// The certificates and passwords of all who have rights.
 final class Holders: Sendable {
-    /// Of the workers.
+    /// Environments of the workers.
     let environments: [StageDescription: [String: String]]
     private let server: PrivatePostgres
     private let propertiesOf: [String: [String: String]]
 
     init(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
         self.server = server
-        // Once: a certificate that is issued anew replaces that of a running worker.
+        // Once: a certificate that is issued again replaces that of a running worker.
         var properties: [String: [String: String]] = [:]
         for name in DatabaseRole.all.map(\.name) + ["verify-worker", "ingestion"] {
             properties[name] = try await kafka.properties(ofUser: name)

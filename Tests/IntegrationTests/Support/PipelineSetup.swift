@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Worker
 
-/// What differs between one test's pipeline and another's.
+/// The parameters of a test's pipeline.
 struct PipelineSetup: Sendable {
     var kafka: KafkaCluster.Kind
     /// A cluster that the test itself stops; nil for the one of this run.
@@ -31,7 +31,7 @@ struct PipelineSetup: Sendable {
     var rules = OwnershipRules()
     /// Settings of the workers beside those that every pipeline has, by environment name.
     var environment: [String: String] = [:]
-    /// Those of one worker alone, which come last.
+    /// Variables of one worker alone, which override the others.
     var environmentOf: [StageDescription: [String: String]] = [:]
 
     init(_ kafka: KafkaCluster.Kind) {

@@ -9,7 +9,7 @@ import Records
 import Simulation
 import TestSupport
 
-/// What has to come of a set of records, by the pure code alone: no broker, no database, no order.
+/// The expected results of a set of records, by the pure code alone: no broker, database or order.
 struct Reference: Sendable {
     let picture: RowPicture
     let refused: RefusedRecords
@@ -55,7 +55,7 @@ struct Reference: Sendable {
         picture = RowPicture(facts, fold)
     }
 
-    /// The user whom ingestion names beside a body.
+    /// The user that ingestion names beside a body.
     private static func ingestUserID(of record: ProducerRecord) -> String? {
         record.headers.first { $0.name == "user-id" }?.value
             .map { String(decoding: $0, as: UTF8.self) }

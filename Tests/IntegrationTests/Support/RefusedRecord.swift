@@ -66,7 +66,7 @@ extension RefusedRecords {
 }
 
 extension RunningPipeline {
-    /// What the dead-letter topic says, of the repetitions of one letter the latest.
+    /// The letters of the dead-letter topic, the latest of each letter's repetitions.
     func deadLetters() async throws -> (letters: [DeadLetter], refused: RefusedRecords) {
         var newest: [String: (letter: DeadLetter, record: RefusedRecord)] = [:]
         let topic = DeadLetterTopic(
@@ -86,7 +86,7 @@ extension RunningPipeline {
         return (newest.values.map(\.letter), refused)
     }
 
-    /// What has to come of all that was published so far.
+    /// The expected results of all bodies published so far.
     func reference() throws -> Reference {
         try Reference(
             published,

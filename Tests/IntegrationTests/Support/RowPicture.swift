@@ -35,7 +35,7 @@ struct RowPicture: Equatable, Sendable {
 
 /// The columns stand in the order of `RowPicture.init(_:_:)` of a fold.
 extension RowPicture {
-    /// What the tables hold.
+    /// Reads the tables.
     init(_ connection: PostgresConnection) async throws {
         for (table, columns) in Self.queries {
             let rows = try await connection.query("SELECT ARRAY[\(columns)] FROM \(table)")
@@ -85,7 +85,7 @@ extension RowPicture {
 
 /// The columns stand in the order of `RowPicture.queries`.
 extension RowPicture {
-    /// What the tables have to hold.
+    /// Makes the rows that the tables must hold.
     init(_ facts: FactSet, _ fold: EntitlementFold) {
         for fact in facts.transactions.values.flatMap(\.values) {
             add(fact)

@@ -6,8 +6,8 @@ import Testing
 import TestSupport
 
 extension RunningPipeline {
-    /// Expects that whoever reads the change feed from its beginning misses no version of any user,
-    /// reads them in their order, and ends with what the rows say.
+    /// Expects that a reader of the change feed from its beginning misses no version of any user,
+    /// reads them in their order, and ends with the state of the rows.
     ///
     /// After a crash some may come again, with those behind them in the same order.
     func expectFeedComplete(sourceLocation: SourceLocation = #_sourceLocation) async throws {

@@ -39,7 +39,7 @@ extension RunningPipeline {
         }
     }
 
-    /// What stands in the logs and must not, a line for each, without the secret itself.
+    /// Findings of secrets in the logs, a line for each, without the secret itself.
     func secretsInLogs() -> [String] {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return files.filter { $0.hasSuffix(".log") }.sorted().flatMap { file in

@@ -21,7 +21,7 @@ final class RunningPipeline: Sendable {
     let database: PostgresOptions
     let folder: String
     let admin: KafkaAdmin
-    /// What `pipeline reconcile` reads.
+    /// The settings of `pipeline reconcile`.
     let settings: SettingsValues
     private let producer: KafkaProducer
     private let state = Mutex(State())
@@ -123,7 +123,7 @@ final class RunningPipeline: Sendable {
         }
         let milliseconds = Int(setup.sessionTimeout / .milliseconds(1))
         var own = [
-            // The backtracer of a process that is killed can hang for ever.
+            // The backtracer of a killed process can hang without end.
             "SWIFT_BACKTRACE": "enable=no",
             "KAFKA_SESSION_TIMEOUT": "\(milliseconds)ms",
             "RETRY_DELAY_MAX": "1s",
@@ -191,7 +191,7 @@ extension RunningPipeline {
         forget(copy)
     }
 
-    /// What has ended on purpose is no longer missed.
+    /// Forgets a copy that has ended on purpose.
     private func forget(_ copy: WorkerCopy) {
         state.withLock { $0.copies.removeAll { $0.name == copy.name } }
     }

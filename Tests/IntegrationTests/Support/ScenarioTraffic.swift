@@ -8,7 +8,7 @@ import Simulation
 
 /// The scenarios' bodies, as ingestion services would write them.
 enum ScenarioTraffic {
-    /// Those that can run beside each other, by the default rules of linking.
+    /// Scenarios that can run beside each other, by the default rules of linking.
     static func scenarios() throws -> [ApartScenario] {
         try Scenario.names.map { try Scenario.load($0) }
             .filter { $0.isVouchedForByOne && $0.rules == OwnershipRules() }
@@ -38,7 +38,7 @@ enum ScenarioTraffic {
     }
 }
 
-/// Who signs in Apple's place.
+/// The authorities that sign instead of Apple.
 struct ScenarioSigners {
     let jws: CertificateAuthority
     let receipts: CertificateAuthority

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Simulation
 
-/// What no log, no metric and no answer of a worker may hold.
+/// Texts that no log, metric or answer of a worker may hold.
 struct Secrets: Sendable {
     private let accountTokens: [String]
     private let password: String?
@@ -12,7 +12,7 @@ struct Secrets: Sendable {
         password = URLComponents(string: database.connectionString)?.password
     }
 
-    /// What was found, without saying it once more.
+    /// The findings, which do not repeat the secret.
     func findings(in text: String) -> [String] {
         var findings: [String] = []
         // JSON in base64url begins like this, and so does every header and payload of a JWS.

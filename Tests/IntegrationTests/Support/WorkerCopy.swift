@@ -35,7 +35,7 @@ struct WorkerCopy: Sendable {
 
     var log: WorkerLog { WorkerLog(path: logPath) }
 
-    /// What the worker answers; nil while it does not listen.
+    /// The worker's answer; nil before it listens.
     func get(_ path: String) -> (isOK: Bool, text: String)? {
         guard let port = log.httpPort else { return nil }
         let request = "GET \(path) HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
@@ -45,7 +45,7 @@ struct WorkerCopy: Sendable {
         return (answer.hasPrefix("HTTP/1.1 200 "), answer)
     }
 
-    /// The first sample of a metric whose line holds all of these words; nil where there is none.
+    /// The first sample of a metric whose line holds all of these words; nil without one.
     func metric(_ words: String...) -> Double? {
         guard let text = get("/metrics")?.text else { return nil }
         let line = text.split(whereSeparator: \.isNewline).first { line in

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// What one copy of a worker has written to its log so far.
+/// The log of one copy of a worker so far.
 struct WorkerLog: Sendable {
     let lines: [Substring]
 

@@ -64,7 +64,7 @@ extension PipelineTests {
                     let outcome = await pipeline.operate(command)
                     #expect(outcome.code == 0, "\(command): \(outcome.output)\(outcome.notes)")
                 }
-                print("\(pipeline.published.count) bodies were published meanwhile")
+                print("\(pipeline.published.count) bodies were published during the upgrade")
                 #expect(try await pipeline.endsOfAll().isEmpty)
             }
         }

@@ -102,7 +102,7 @@ import Testing
         settle(batch, in: &assignment)
         #expect(offsets(assignment).isEmpty)
 
-        // Also when the partition has come back meanwhile, and stands further.
+        // Also when the partition has been assigned again since, at a later offset.
         let claim = assignment.assign([Self.first])[0]
         _ = assignment.begin(claim, CommittedOffset(offset: 2, metadata: "v1 began=0 forwarded=2"))
         settle(batch, in: &assignment)

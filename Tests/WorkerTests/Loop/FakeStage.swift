@@ -3,7 +3,7 @@ import Synchronization
 import Worker
 
 extension StageDescription {
-    /// What `FakeStage` is said to be.
+    /// The description of `FakeStage`.
     static let fake = fake("fake")
 
     static func fake(_ name: String) -> StageDescription {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// What a batch brings out bounds what is held, whatever it took in.
+/// The outputs of a batch are bounded, whatever its input.
 @Suite(.timeLimit(.minutes(10)))
 struct LoopOutputTests {
     /// Brings a mebibyte out of every record, one record at a time.

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 import Worker
 
-/// What the settings decide may change while the worker runs.
+/// Settings that change while the worker runs.
 @Suite(.timeLimit(.minutes(10)))
 struct LoopReloadTests {
     private static func accepting(_ rig: LoopRig) -> FakeStage {

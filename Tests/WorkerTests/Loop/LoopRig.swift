@@ -105,7 +105,7 @@ final class LoopRig: Sendable {
         return marks.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// What the group has committed for partitions of `raw`.
+    /// The group's committed offsets of partitions of `raw`.
     func committed(_ partitions: Int32 = 1) async throws -> [Int32: CommittedOffset] {
         let offsets = try await admin.committedOffsets(
             group: cluster.name("group"),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// What a worker does without a record.
+/// The work of a worker without a record.
 @Suite(.timeLimit(.minutes(5))) struct LoopUpkeepTests {
     /// Counts its occasions, the first of which fails.
     private final class CountingUpkeep: Upkeep {

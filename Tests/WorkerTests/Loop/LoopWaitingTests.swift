@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Worker
 
-/// What the metrics say of the records that wait, and of the worker's time.
+/// The metrics of waiting records and of the worker's time.
 @Suite(.timeLimit(.minutes(5)))
 struct LoopWaitingTests {
     @Test func `what waits is shown with its age, and nothing once it is settled`() async throws {

@@ -34,7 +34,7 @@ final class RunningWorker: Sendable {
         task.withLock { $0 = Task { try await loop.run() } }
     }
 
-    /// What the gauge says of the records that wait.
+    /// The gauge of waiting records.
     var lag: Int? {
         let text = String(decoding: metrics.exposition(), as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix("entitlements_lag_records ") }

@@ -207,7 +207,7 @@ struct WorkerLoopTests {
         try await worker.stop()
     }
 
-    @Test func `a producer that is made anew again and again says so once`() async throws {
+    @Test func `a producer that is recreated repeatedly is logged once`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         let worker = try rig.worker(stage)
