@@ -122,11 +122,12 @@ extension TransactionFact {
             writer.key("isUpgraded")
             writer.bool(isUpgraded)
         }
-        if isFamilyShared {
-            writer.key("isFamilyShared")
-            writer.bool(true)
-        }
+        writer.optionalString("ownershipType", ownershipType?.rawValue)
         writer.optionalString("subscriptionGroupID", subscriptionGroupID)
+        writer.optionalString("webOrderLineItemID", webOrderLineItemID)
+        writer.optionalString("transactionReason", transactionReason)
+        writer.optionalString("additionalTransactionReason", additionalTransactionReason)
+        writer.optionalInt("revokedSeatQuantity", revokedSeatQuantity)
         writer.optionalToken("appAccountToken", appAccountToken)
         writer.optionalString("appTransactionID", appTransactionID)
         if !items.isEmpty {
@@ -155,8 +156,17 @@ extension TransactionFact {
             expiresDate: object.optionalDate("expiresDate"),
             revocation: object.optionalObject("revocation", Revocation.init(reading:)),
             isUpgraded: object.optionalBool("isUpgraded"),
-            isFamilyShared: object.optionalBool("isFamilyShared") ?? false,
+            ownershipType: object.optionalIdentifier("ownershipType").map {
+                OwnershipType(rawValue: $0)
+            },
             subscriptionGroupID: object.optionalIdentifier("subscriptionGroupID"),
+            webOrderLineItemID: object.optionalIdentifier("webOrderLineItemID"),
+            transactionReason: object.optionalIdentifier("transactionReason"),
+            additionalTransactionReason: object.optionalIdentifier("additionalTransactionReason"),
+            revokedSeatQuantity: object.optionalInt(
+                "revokedSeatQuantity",
+                in: Int32.min...Int32.max
+            ),
             appAccountToken: object.optionalToken("appAccountToken"),
             appTransactionID: object.optionalIdentifier("appTransactionID"),
             items: object.optionalItems("items") ?? []

@@ -19,7 +19,9 @@ struct PayloadTests {
                 "currency":"USD","price":10990,"offerDiscountType":"PAY_AS_YOU_GO",
                 "appTransactionId":"71134","offerPeriod":"P1Y","revocationType":"REFUND_PRORATED",
                 "revocationPercentage":50000,"advancedCommerceInfo":{},"billingPlanType":"MONTHLY",
-                "commitmentInfo":{},"previousOriginalTransactionId":"11111","addedLater":[1]}
+                "commitmentInfo":{},"previousOriginalTransactionId":"11111",
+                "additionalTransactionReason":"seatAddition","revokedSeatQuantity":2,
+                "multiSeatInfo":{},"addedLater":[1]}
                 """
             )
         )
@@ -35,7 +37,7 @@ struct PayloadTests {
         #expect(transaction.expiresDate == Timestamp(milliseconds: 1_698_149_000_000))
         #expect(transaction.quantity == 2)
         #expect(transaction.type == .autoRenewable)
-        #expect(transaction.ownershipType?.string == "PURCHASED")
+        #expect(transaction.ownershipType == .purchased)
         #expect(
             transaction.appAccountToken?.canonical == "7e3fb20b-4cdb-47cc-936d-99d65f608138"
         )
@@ -60,6 +62,9 @@ struct PayloadTests {
         #expect(transaction.billingPlanType?.string == "MONTHLY")
         #expect(transaction.commitment?.kind == .object)
         #expect(transaction.previousOriginalTransactionID?.string == "11111")
+        #expect(transaction.additionalReason?.string == "seatAddition")
+        #expect(transaction.revokedSeatQuantity == 2)
+        #expect(transaction.multiSeat?.kind == .object)
     }
 
     @Test(arguments: [

@@ -36,6 +36,8 @@ import Testing
             "purchaseDate":10,"signedDate":4,"type":"Auto-Renewable Subscription","quantity":1,
             "expiresDate":20,"revocationDate":15,"revocationReason":1,"isUpgraded":true,
             "inAppOwnershipType":"FAMILY_SHARED","subscriptionGroupIdentifier":"21000001",
+            "webOrderLineItemId":"77","transactionReason":"RENEWAL",
+            "additionalTransactionReason":"seatAddition","revokedSeatQuantity":2,
             "appAccountToken":"7e3fb204-2a0c-4a5e-8f1e-6b1d6f0f3c11","appTransactionId":"704"}
             """
         var observation = try ObservationTests.observation(

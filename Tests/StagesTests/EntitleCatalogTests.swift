@@ -140,9 +140,9 @@ struct EntitleCatalogTests {
             """
             INSERT INTO transactions (environment, bundle_id, transaction_id, track,
                 signed_date_ms, content_hash, trust, original_transaction_id, product_id,
-                purchase_date_ms, product_type, quantity, expires_date_ms, is_family_shared)
+                purchase_date_ms, product_type, quantity, expires_date_ms)
             VALUES ('Production', $1, '1', 'jws', 1, sha256('x'), 'apple', '1', 'pro', 10,
-                'Auto-Renewable Subscription', 1, 1000, false)
+                'Auto-Renewable Subscription', 1, 1000)
             """,
             [.text(Signed.bundleID)]
         )

@@ -124,9 +124,9 @@ import Testing
             script: """
                 INSERT INTO transactions (environment, bundle_id, transaction_id, track,
                     signed_date_ms, content_hash, trust, original_transaction_id, product_id,
-                    purchase_date_ms, is_family_shared)
+                    purchase_date_ms)
                 SELECT 'Production', 'com.example', id, 'jws', 1, sha256('a'), 'apple', '1000',
-                    product, bought, false
+                    product, bought
                 FROM (VALUES ('1000', 'old', 10), ('1001', 'new', 20)) AS t (id, product, bought);
                 INSERT INTO renewals (environment, original_transaction_id, trust, signed_date_ms,
                     content_hash, auto_renew_status)

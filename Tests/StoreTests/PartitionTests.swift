@@ -30,9 +30,9 @@ import Testing
     private static let facts = """
         INSERT INTO transactions (
             environment, bundle_id, transaction_id, track, signed_date_ms, content_hash, trust,
-            original_transaction_id, product_id, purchase_date_ms, is_family_shared)
+            original_transaction_id, product_id, purchase_date_ms)
         SELECT 'Production', 'app', number::text, 'jws', number, sha256(number::text::bytea),
-            'apple', (number / 3)::text, 'pro', number, false
+            'apple', (number / 3)::text, 'pro', number
         FROM generate_series(1, 999) AS number;
         INSERT INTO entitlements
         SELECT 'Production', 'app', number::text, 'pro', 'user-' || number, '{[2020-01-01,)}'

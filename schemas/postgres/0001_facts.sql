@@ -50,8 +50,16 @@ CREATE TABLE transactions (
     revoked_signed_date_ms bigint,
     revoked_content_hash bytea CHECK (length(revoked_content_hash) = 32),
     is_upgraded boolean,
-    is_family_shared boolean NOT NULL,
+    -- As Apple writes it (PURCHASED, FAMILY_SHARED, ASSIGNED); null in a receipt.
+    ownership_type text COLLATE "C",
     subscription_group_id text COLLATE "C",
+    -- Of a billed period, also where it has several transaction IDs.
+    web_order_line_item_id text COLLATE "C",
+    transaction_reason text COLLATE "C",
+    -- Why several transactions represent the period; null where one is all of it.
+    additional_transaction_reason text COLLATE "C",
+    -- Seats that a refund took back without revoking the transaction.
+    revoked_seat_quantity integer,
     account_token text COLLATE "C",
     app_transaction_id text COLLATE "C",
     -- The items of an Advanced Commerce purchase, as Apple writes them.

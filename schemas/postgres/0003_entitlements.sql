@@ -282,7 +282,7 @@ CREATE VIEW entitlement_details AS
         timestamptz_from_ms(newest.purchase_date_ms) AS purchased_at,
         timestamptz_from_ms(newest.expires_date_ms) AS expires_at,
         timestamptz_from_ms(newest.revocation_date_ms) AS revoked_at,
-        newest.is_upgraded, newest.is_family_shared,
+        newest.is_upgraded, newest.ownership_type,
         renewal.auto_renew_status = 1 AS is_auto_renewing,
         renewal.auto_renew_product_id, renewal.is_in_billing_retry, renewal.expiration_intent,
         timestamptz_from_ms(renewal.grace_period_expires_date_ms) AS grace_expires_at,

@@ -39,25 +39,17 @@ package enum ProductType: Hashable, Sendable {
     }
 
     private init?(known name: Span<UInt8>) {
-        if Self.isName(name, "Auto-Renewable Subscription") {
+        if isName(name, "Auto-Renewable Subscription") {
             self = .autoRenewable
-        } else if Self.isName(name, "Consumable") {
+        } else if isName(name, "Consumable") {
             self = .consumable
-        } else if Self.isName(name, "Non-Consumable") {
+        } else if isName(name, "Non-Consumable") {
             self = .nonConsumable
-        } else if Self.isName(name, "Non-Renewing Subscription") {
+        } else if isName(name, "Non-Renewing Subscription") {
             self = .nonRenewing
         } else {
             return nil
         }
-    }
-
-    private static func isName(_ name: Span<UInt8>, _ known: StaticString) -> Bool {
-        guard name.count == known.utf8CodeUnitCount else { return false }
-        for index in 0..<name.count where unsafe name[index] != known.utf8Start[index] {
-            return false
-        }
-        return true
     }
 
     package var rawValue: String {
@@ -69,4 +61,44 @@ package enum ProductType: Hashable, Sendable {
         case .other(let name): name
         }
     }
+}
+
+/// How a customer comes to have a purchase; a value that Apple adds later keeps its own name.
+package enum OwnershipType: Hashable, Sendable {
+    case purchased
+    case familyShared
+    /// A seat of a purchase that an organization or a group made.
+    case assigned
+    case other(String)
+
+    package init(rawValue: String) {
+        let name = rawValue.utf8
+        self =
+            if isName(name.span, "PURCHASED") {
+                .purchased
+            } else if isName(name.span, "FAMILY_SHARED") {
+                .familyShared
+            } else if isName(name.span, "ASSIGNED") {
+                .assigned
+            } else {
+                .other(rawValue)
+            }
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .purchased: "PURCHASED"
+        case .familyShared: "FAMILY_SHARED"
+        case .assigned: "ASSIGNED"
+        case .other(let name): name
+        }
+    }
+}
+
+private func isName(_ name: Span<UInt8>, _ known: StaticString) -> Bool {
+    guard name.count == known.utf8CodeUnitCount else { return false }
+    for index in 0..<name.count where unsafe name[index] != known.utf8Start[index] {
+        return false
+    }
+    return true
 }

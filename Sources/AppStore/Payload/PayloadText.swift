@@ -35,6 +35,8 @@ package struct PayloadText: Sendable {
         return ProductType(utf8: value.documentBytes.span.extracting(content))
     }
 
+    var ownershipType: OwnershipType { OwnershipType(rawValue: string) }
+
     /// Whether the content is exactly these bytes; canonical equivalence counts for nothing.
     package func equals(_ text: StaticString) -> Bool {
         value.isString(text)

@@ -17,7 +17,7 @@ package struct TransactionPayload: Sendable {
     package private(set) var quantity: Int32?
     package private(set) var type: ProductType?
     package private(set) var appAccountToken: AccountToken?
-    package private(set) var ownershipType: PayloadText?
+    package private(set) var ownershipType: OwnershipType?
     package private(set) var signedDate: Timestamp?
     package private(set) var revocationReason: Int32?
     package private(set) var revocationDate: Timestamp?
@@ -28,6 +28,7 @@ package struct TransactionPayload: Sendable {
     package private(set) var storefront: PayloadText?
     package private(set) var storefrontID: PayloadText?
     package private(set) var reason: PayloadText?
+    package private(set) var additionalReason: PayloadText?
     package private(set) var currency: PayloadText?
     /// Milliunits of the currency.
     package private(set) var price: Int64?
@@ -40,6 +41,8 @@ package struct TransactionPayload: Sendable {
     package private(set) var advancedCommerce: JSONValue?
     package private(set) var billingPlanType: PayloadText?
     package private(set) var commitment: JSONValue?
+    package private(set) var multiSeat: JSONValue?
+    package private(set) var revokedSeatQuantity: Int32?
     package private(set) var previousOriginalTransactionID: PayloadText?
     package private(set) var malformedFields = 0
 
@@ -68,7 +71,7 @@ package struct TransactionPayload: Sendable {
         case .quantity: quantity = reader.int32(value)
         case .type: type = reader.identifier(value)?.productType
         case .appAccountToken: appAccountToken = reader.token(value)
-        case .inAppOwnershipType: ownershipType = reader.text(value)
+        case .inAppOwnershipType: ownershipType = reader.identifier(value)?.ownershipType
         case .signedDate: signedDate = reader.date(value)
         case .revocationReason: revocationReason = reader.int32(value)
         case .revocationDate: revocationDate = reader.date(value)
@@ -78,7 +81,8 @@ package struct TransactionPayload: Sendable {
         case .environment: environment = reader.identifier(value)
         case .storefront: storefront = reader.text(value)
         case .storefrontId: storefrontID = reader.text(value)
-        case .transactionReason: reason = reader.text(value)
+        case .transactionReason: reason = reader.identifier(value)
+        case .additionalTransactionReason: additionalReason = reader.identifier(value)
         case .currency: currency = reader.text(value)
         case .price: price = reader.int64(value)
         case .offerDiscountType: offerDiscountType = reader.text(value)
@@ -89,6 +93,8 @@ package struct TransactionPayload: Sendable {
         case .advancedCommerceInfo: advancedCommerce = reader.object(value)
         case .billingPlanType: billingPlanType = reader.text(value)
         case .commitmentInfo: commitment = reader.object(value)
+        case .multiSeatInfo: multiSeat = reader.object(value)
+        case .revokedSeatQuantity: revokedSeatQuantity = reader.int32(value)
         case .previousOriginalTransactionId:
             previousOriginalTransactionID = reader.identifier(value)
         }
@@ -100,7 +106,8 @@ enum TransactionField: String, PayloadField {
     case subscriptionGroupIdentifier, purchaseDate, originalPurchaseDate, expiresDate, quantity
     case type, appAccountToken, inAppOwnershipType, signedDate, revocationReason, revocationDate
     case isUpgraded, offerType, offerIdentifier, environment, storefront, storefrontId
-    case transactionReason, currency, price, offerDiscountType, appTransactionId, offerPeriod
+    case transactionReason, additionalTransactionReason, currency, price, offerDiscountType
+    case appTransactionId, offerPeriod
     case revocationType, revocationPercentage, advancedCommerceInfo, billingPlanType
-    case commitmentInfo, previousOriginalTransactionId
+    case commitmentInfo, multiSeatInfo, revokedSeatQuantity, previousOriginalTransactionId
 }

@@ -92,9 +92,9 @@ enum StoredFacts {
         """
         INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms,
             content_hash, trust, original_transaction_id, product_id, purchase_date_ms,
-            product_type, quantity, expires_date_ms, is_family_shared, account_token)
+            product_type, quantity, expires_date_ms, ownership_type, account_token)
         SELECT \(app), \(id), 'jws', \(signed), \(hash), 'apple', \(purchase), \(product),
-            \(purchased), \(type), 1, \(expires), false, \(user) \(series)
+            \(purchased), \(type), 1, \(expires), 'PURCHASED', \(user) \(series)
         """,
         """
         INSERT INTO revisions (kind, environment, bundle_id, id, trust, track, content_hash,

@@ -12,6 +12,11 @@ package struct MergedTransaction: Hashable, Sendable {
     /// At least 1.
     package var quantity: Int32
     package var items: [CommerceItem]
+    package var ownershipType: OwnershipType?
+    package var webOrderLineItemID: String?
+    package var transactionReason: String?
+    package var additionalTransactionReason: String?
+    package var revokedSeatQuantity: Int32?
 
     package init(
         transactionID: String,
@@ -22,7 +27,12 @@ package struct MergedTransaction: Hashable, Sendable {
         revocation: Revocation? = nil,
         isUpgraded: Bool = false,
         quantity: Int32 = 1,
-        items: [CommerceItem] = []
+        items: [CommerceItem] = [],
+        ownershipType: OwnershipType? = nil,
+        webOrderLineItemID: String? = nil,
+        transactionReason: String? = nil,
+        additionalTransactionReason: String? = nil,
+        revokedSeatQuantity: Int32? = nil
     ) {
         self.transactionID = transactionID
         self.productID = productID
@@ -33,6 +43,11 @@ package struct MergedTransaction: Hashable, Sendable {
         self.isUpgraded = isUpgraded
         self.quantity = max(1, quantity)
         self.items = items
+        self.ownershipType = ownershipType
+        self.webOrderLineItemID = webOrderLineItemID
+        self.transactionReason = transactionReason
+        self.additionalTransactionReason = additionalTransactionReason
+        self.revokedSeatQuantity = revokedSeatQuantity
     }
 
     package init(_ fact: TransactionFact) {
@@ -45,7 +60,12 @@ package struct MergedTransaction: Hashable, Sendable {
             revocation: fact.revocation,
             isUpgraded: fact.isUpgraded ?? false,
             quantity: fact.identity.quantity ?? 1,
-            items: fact.items
+            items: fact.items,
+            ownershipType: fact.ownershipType,
+            webOrderLineItemID: fact.webOrderLineItemID,
+            transactionReason: fact.transactionReason,
+            additionalTransactionReason: fact.additionalTransactionReason,
+            revokedSeatQuantity: fact.revokedSeatQuantity
         )
     }
 
@@ -68,6 +88,7 @@ extension MergedTransaction {
         let (newer, older) = isReceiptNewer ? (receipt, jws) : (jws, receipt)
         type = jws.identity.type ?? receipt.identity.type
         quantity = max(1, jws.identity.quantity ?? receipt.identity.quantity ?? 1)
+        webOrderLineItemID = newer.webOrderLineItemID ?? older.webOrderLineItemID
         isUpgraded = newer.isUpgraded ?? older.isUpgraded ?? false
         expiresDate = Self.finer(
             newer.expiresDate ?? older.expiresDate,

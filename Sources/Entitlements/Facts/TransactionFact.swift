@@ -1,4 +1,5 @@
 package import AppStore
+import JSON
 
 /// What the newest revision of a transaction says, in one of its tracks; of receipts, a revocation
 /// is what the newest of those says that brought one.
@@ -18,8 +19,12 @@ package struct TransactionFact: Hashable, Sendable {
         revocation: Revocation? = nil,
         olderRevoking: Revision? = nil,
         isUpgraded: Bool? = nil,
-        isFamilyShared: Bool = false,
+        ownershipType: OwnershipType? = nil,
         subscriptionGroupID: String? = nil,
+        webOrderLineItemID: String? = nil,
+        transactionReason: String? = nil,
+        additionalTransactionReason: String? = nil,
+        revokedSeatQuantity: Int32? = nil,
         appAccountToken: AccountToken? = nil,
         appTransactionID: String? = nil,
         items: [CommerceItem] = []
@@ -35,8 +40,12 @@ package struct TransactionFact: Hashable, Sendable {
                 revocation: revocation,
                 olderRevoking: olderRevoking,
                 isUpgraded: isUpgraded,
-                isFamilyShared: isFamilyShared,
+                ownershipType: ownershipType,
                 subscriptionGroupID: subscriptionGroupID,
+                webOrderLineItemID: webOrderLineItemID,
+                transactionReason: transactionReason,
+                additionalTransactionReason: additionalTransactionReason,
+                revokedSeatQuantity: revokedSeatQuantity,
                 appAccountToken: appAccountToken,
                 appTransactionID: appTransactionID,
                 items: items
@@ -73,8 +82,12 @@ extension TransactionFact {
         package var revocation: Revocation?
         package var olderRevoking: Revision?
         package var isUpgraded: Bool?
-        package var isFamilyShared: Bool
+        package var ownershipType: OwnershipType?
         package var subscriptionGroupID: String?
+        package var webOrderLineItemID: String?
+        package var transactionReason: String?
+        package var additionalTransactionReason: String?
+        package var revokedSeatQuantity: Int32?
         package var appAccountToken: AccountToken?
         package var appTransactionID: String?
         package var items: [CommerceItem]
@@ -144,14 +157,39 @@ extension TransactionFact {
         set { change { $0.isUpgraded = newValue } }
     }
 
-    package var isFamilyShared: Bool {
-        @inlinable get { storage.members.isFamilyShared }
-        set { change { $0.isFamilyShared = newValue } }
+    /// Nil in a receipt, which does not say.
+    package var ownershipType: OwnershipType? {
+        @inlinable get { storage.members.ownershipType }
+        set { change { $0.ownershipType = newValue } }
     }
 
     package var subscriptionGroupID: String? {
         @inlinable get { storage.members.subscriptionGroupID }
         set { change { $0.subscriptionGroupID = newValue } }
+    }
+
+    /// Identifies a billed period of a subscription, also where it has several transaction IDs.
+    package var webOrderLineItemID: String? {
+        @inlinable get { storage.members.webOrderLineItemID }
+        set { change { $0.webOrderLineItemID = newValue } }
+    }
+
+    /// `PURCHASE` or `RENEWAL`, as signed.
+    package var transactionReason: String? {
+        @inlinable get { storage.members.transactionReason }
+        set { change { $0.transactionReason = newValue } }
+    }
+
+    /// Why several transactions represent the period, as signed; nil if this one is the whole.
+    package var additionalTransactionReason: String? {
+        @inlinable get { storage.members.additionalTransactionReason }
+        set { change { $0.additionalTransactionReason = newValue } }
+    }
+
+    /// The seats that a refund took back without revoking the transaction, as signed.
+    package var revokedSeatQuantity: Int32? {
+        @inlinable get { storage.members.revokedSeatQuantity }
+        set { change { $0.revokedSeatQuantity = newValue } }
     }
 
     package var appAccountToken: AccountToken? {
@@ -258,12 +296,29 @@ extension TransactionFact {
             expiresDate: payload.expiresDate,
             revocation: Revocation(payload),
             isUpgraded: payload.isUpgraded,
-            isFamilyShared: payload.ownershipType?.equals("FAMILY_SHARED") ?? false,
+            ownershipType: payload.ownershipType,
             subscriptionGroupID: payload.subscriptionGroupID?.string,
+            webOrderLineItemID: payload.lineItemID,
+            transactionReason: payload.reason?.string,
+            additionalTransactionReason: payload.additionalReason?.string,
+            revokedSeatQuantity: payload.seatsRevoked,
             appAccountToken: payload.appAccountToken,
             appTransactionID: payload.appTransactionID?.string,
             items: CommerceItem.items(of: payload.advancedCommerce)
         )
+    }
+}
+
+extension TransactionPayload {
+    /// Xcode writes "0" for every transaction, which would make all of them one period.
+    fileprivate var lineItemID: String? {
+        webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.string }
+    }
+
+    /// Apple documents the field both in the transaction and in its seat information.
+    fileprivate var seatsRevoked: Int32? {
+        revokedSeatQuantity
+            ?? multiSeat?["revokedSeatQuantity"]?.int64.flatMap { Int32(exactly: $0) }
     }
 }
 

@@ -29,7 +29,7 @@ struct ExplainedTransaction {
             words.append("revoked \(CalendarDate.instant(revocationDate))")
         }
         if fact.isUpgraded == true { words.append("upgraded") }
-        if fact.isFamilyShared { words.append("family shared") }
+        if let phrase = fact.ownershipType?.phrase { words.append(phrase) }
         if !hasAccountToken { words.append("no account token") }
         let productID = fact.identity.productID
         let kind = [
@@ -59,7 +59,7 @@ struct ExplainedTransaction {
             writer.optional("expiresDate", fact.expiresDate?.milliseconds)
             writer.optional("revocationDate", fact.revocation?.date.milliseconds)
             writer.member("isUpgraded", fact.isUpgraded ?? false)
-            writer.member("isFamilyShared", fact.isFamilyShared)
+            writer.member("ownershipType", fact.ownershipType?.rawValue)
             writer.member("hasAccountToken", hasAccountToken)
             writer.key("rules")
             writer.array { writer in
@@ -84,6 +84,18 @@ struct ExplainedTransaction {
                     source.write(to: &writer)
                 }
             }
+        }
+    }
+}
+
+extension OwnershipType {
+    /// Nil for the customer's own purchase, as nearly all are.
+    fileprivate var phrase: String? {
+        switch self {
+        case .purchased: nil
+        case .familyShared: "family shared"
+        case .assigned: "a seat assigned by an organization"
+        case .other(let name): "owned as \(name)"
         }
     }
 }

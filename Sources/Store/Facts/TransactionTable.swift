@@ -45,8 +45,12 @@ package enum TransactionTable {
         Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
         Column("revoked_content_hash", \.revokingReceipt?.contentHash),
         Column("is_upgraded", \.isUpgraded),
-        Column("is_family_shared", \.isFamilyShared),
+        Column("ownership_type", \.ownershipType),
         Column("subscription_group_id", \.subscriptionGroupID),
+        Column("web_order_line_item_id", \.webOrderLineItemID),
+        Column("transaction_reason", \.transactionReason),
+        Column("additional_transaction_reason", \.additionalTransactionReason),
+        Column("revoked_seat_quantity", \.revokedSeatQuantity),
         Column("account_token", \.appAccountToken),
         Column("app_transaction_id", \.appTransactionID),
         Column("items") { CommerceItem.stored($0.items) },
@@ -146,8 +150,12 @@ package enum TransactionTable {
         let reason = columns("revocation_reason", Int32?.self)
         let revocationType = columns("revocation_type", String?.self)
         let isUpgraded = columns("is_upgraded", Bool?.self)
-        let isFamilyShared = columns("is_family_shared", Bool.self)
+        let ownershipType = columns("ownership_type", OwnershipType?.self)
         let group = columns("subscription_group_id", String?.self)
+        let lineItem = columns("web_order_line_item_id", String?.self)
+        let transactionReason = columns("transaction_reason", String?.self)
+        let additionalReason = columns("additional_transaction_reason", String?.self)
+        let revokedSeats = columns("revoked_seat_quantity", Int32?.self)
         let items = columns("items", JSONText?.self)
         return { row in
             var fact = common(row)
@@ -158,8 +166,12 @@ package enum TransactionTable {
                 $0.revocation?.reason = row[reason]
                 $0.revocation?.type = row[revocationType]
                 $0.isUpgraded = row[isUpgraded]
-                $0.isFamilyShared = row[isFamilyShared]
+                $0.ownershipType = row[ownershipType]
                 $0.subscriptionGroupID = row[group]
+                $0.webOrderLineItemID = row[lineItem]
+                $0.transactionReason = row[transactionReason]
+                $0.additionalTransactionReason = row[additionalReason]
+                $0.revokedSeatQuantity = row[revokedSeats]
                 $0.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
             }
             return fact

@@ -71,6 +71,14 @@ extension ProductType: TextColumnValue {
     }
 }
 
+extension OwnershipType: TextColumnValue {
+    package var columnText: String { rawValue }
+
+    package init?(columnText: String) {
+        self.init(rawValue: columnText)
+    }
+}
+
 extension AccountToken: TextColumnValue {
     package var columnText: String { canonical }
 

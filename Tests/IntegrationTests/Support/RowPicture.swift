@@ -53,8 +53,8 @@ extension RowPicture {
         encode(content_hash, 'hex'), trust, original_transaction_id, product_id,
         purchase_date_ms::text, product_type, quantity::text, expires_date_ms::text,
         revocation_date_ms::text, revoked_signed_date_ms::text, is_upgraded::text,
-        is_family_shared::text,
-        subscription_group_id, account_token, app_transaction_id
+        ownership_type, web_order_line_item_id, transaction_reason, additional_transaction_reason,
+        revoked_seat_quantity::text, subscription_group_id, account_token, app_transaction_id
         """,
         "renewals": """
         environment, original_transaction_id, trust, signed_date_ms::text,
@@ -141,7 +141,9 @@ extension RowPicture {
                 Self.text(fact.revocation?.date),
                 Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
                 fact.isUpgraded.map { String($0) },
-                String(fact.isFamilyShared), fact.subscriptionGroupID,
+                fact.ownershipType?.rawValue, fact.webOrderLineItemID, fact.transactionReason,
+                fact.additionalTransactionReason, fact.revokedSeatQuantity.map { String($0) },
+                fact.subscriptionGroupID,
                 fact.appAccountToken?.canonical, fact.appTransactionID,
             ]
         )
