@@ -275,7 +275,8 @@ let package = Package(
         tests(
             "OperationsTests",
             [
-                "Kafka", "Operations", "Postgres", "Settings", "Store", "TestSupport", "Topology",
+                "AppStore", "Kafka", "Operations", "Postgres", "Settings", "Store", "TestSupport",
+                "Topology",
                 "Worker",
             ]
         ),

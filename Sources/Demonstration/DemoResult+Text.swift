@@ -69,16 +69,16 @@ extension DemoResult {
 
     private func rows(of userID: String) -> [String] {
         var table = TextTable([.init(""), .init(""), .init("")])
-        for holding in holdings where holding.userID == userID {
+        for holding in holdings where holding.userID.text == userID {
             let sandbox = holding.environment == "Production" ? "" : " (\(holding.environment))"
-            table.add([holding.key + sandbox, holding.span, holding.reason])
+            table.add([holding.key.text + sandbox, holding.span, holding.reason])
         }
-        for credit in credits where credit.userID == userID {
+        for credit in credits where credit.userID.text == userID {
             let takenBack =
                 credit.takenBack == 0
                 ? "" : ", \(Quantity.grouped(credit.takenBack)) taken back by refunds"
             table.add([
-                credit.currency, Quantity.grouped(credit.bought - credit.takenBack),
+                credit.currency.text, Quantity.grouped(credit.bought - credit.takenBack),
                 "\(Quantity.grouped(credit.bought)) bought\(takenBack)",
             ])
         }

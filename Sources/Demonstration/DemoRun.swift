@@ -1,3 +1,4 @@
+import AppStore
 import Store
 import DeadLetters
 import Foundation
@@ -226,6 +227,7 @@ actor DemoRun {
             )
         )
         let shown = traffic.tellingUserIDs
+        let shownIDs = shown.map { Identifier($0) }
         let database = PostgresOptions(
             connectionString: await servers.databaseURL,
             applicationName: DemoTool.name
@@ -234,8 +236,8 @@ actor DemoRun {
             connection in
             (
                 try await DemoUserState.all(on: connection),
-                Array(try await connection.run(EntitlementDetails.held, shown)),
-                Array(try await connection.run(EntitlementDetails.credited, shown))
+                Array(try await connection.run(EntitlementDetails.held, shownIDs)),
+                Array(try await connection.run(EntitlementDetails.credited, shownIDs))
             )
         }
         return DemoResult(

@@ -1,3 +1,4 @@
+import AppStore
 package import Simulation
 package import Store
 
@@ -7,17 +8,22 @@ extension DemoTraffic {
         let linked = links.map { link in
             AccountLink(
                 kind: LinkKind(link.kind),
-                key: link.value,
+                key: Identifier(link.value),
                 environment: link.app.environment,
-                bundleID: link.app.bundleID,
-                userID: link.userID
+                bundleID: Identifier(link.app.bundleID),
+                userID: Identifier(link.userID)
             )
         }
         let tokens = Set(links.map(\.value))
         let own = users.compactMap { user in
             user.accountToken.flatMap { token in
                 tokens.contains(token)
-                    ? nil : AccountLink(kind: .accountToken, key: token, userID: user.userID)
+                    ? nil
+                    : AccountLink(
+                        kind: .accountToken,
+                        key: Identifier(token),
+                        userID: Identifier(user.userID)
+                    )
             }
         }
         return linked + own

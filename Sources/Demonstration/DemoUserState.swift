@@ -39,14 +39,16 @@ package struct DemoUserState: Hashable, Sendable {
         let balances = pipeline.add(EntitlementDetails.balances, "coins")
         let answers = try await connection.run(pipeline)
         for active in answers[held] {
-            states[active.userID, default: DemoUserState()].entitlements.insert(active.key)
+            states[active.userID.text, default: DemoUserState()].entitlements.insert(
+                active.key.text
+            )
         }
         for active in answers[inSandbox] {
-            states[active.userID, default: DemoUserState()].sandboxEntitlements
-                .insert(active.key)
+            states[active.userID.text, default: DemoUserState()].sandboxEntitlements
+                .insert(active.key.text)
         }
         for (userID, balance) in answers[balances] where balance != 0 {
-            states[userID, default: DemoUserState()].coins = balance
+            states[userID.text, default: DemoUserState()].coins = balance
         }
         return states
     }

@@ -50,14 +50,14 @@ struct HeadCursor: HeadMembers {
 
     mutating func identifier(
         _ name: StaticString,
-        likely other: String
-    ) throws(ObservationError) -> String {
+        likely other: Identifier
+    ) throws(ObservationError) -> Identifier {
         guard pass(name) else { throw Self.unexpected }
-        if text.pass(string: other) { return other }
+        if text.pass(string: other.text) { return other }
         guard let string = text.string(), headIdentifierBytes.contains(string.utf8.count) else {
             throw Self.unexpected
         }
-        return string
+        return Identifier(string)
     }
 
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64? {

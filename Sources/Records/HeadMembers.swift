@@ -39,8 +39,8 @@ protocol HeadMembers: Sendable {
     /// As `identifier`, where the text is often that of another member, which is used then.
     mutating func identifier(
         _ name: StaticString,
-        likely other: String
-    ) throws(ObservationError) -> String
+        likely other: Identifier
+    ) throws(ObservationError) -> Identifier
 
     /// Texts that several heads share, for `identifier(_:likely:)`.
     var repeated: RepeatedTexts { get }
@@ -62,13 +62,13 @@ extension HeadMembers {
     }
 
     /// Text of 1 to 255 bytes, as the verifier requires of all that stages key by.
-    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> String? {
+    mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
         guard let text = try optionalString(name) else { return nil }
         guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
-        return text
+        return Identifier(text)
     }
 
-    mutating func identifier(_ name: StaticString) throws(ObservationError) -> String {
+    mutating func identifier(_ name: StaticString) throws(ObservationError) -> Identifier {
         guard let text = try optionalIdentifier(name) else { throw missing(name) }
         return text
     }

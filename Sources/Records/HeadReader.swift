@@ -53,9 +53,9 @@ struct HeadReader: HeadMembers {
 
     mutating func identifier(
         _ name: StaticString,
-        likely other: String
-    ) throws(ObservationError) -> String {
-        guard let index = index(of: name), members.isString(other, at: index) else {
+        likely other: Identifier
+    ) throws(ObservationError) -> Identifier {
+        guard let index = index(of: name), members.isString(other.text, at: index) else {
             return try identifier(name)
         }
         return other
@@ -85,7 +85,7 @@ struct HeadReader: HeadMembers {
     mutating func optionalProductType(
         _ name: StaticString
     ) throws(ObservationError) -> ProductType? {
-        try optionalIdentifier(name).map { ProductType(rawValue: $0) }
+        try optionalIdentifier(name).map { ProductType(rawValue: $0.text) }
     }
 
     mutating func optionalItems(

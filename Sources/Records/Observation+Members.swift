@@ -21,7 +21,7 @@ extension ObservationSource {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            topic: object.identifier("topic", likely: object.repeated.topic),
+            topic: object.identifier("topic", likely: object.repeated.topic).text,
             partition: object.int("partition", in: 0...Int32.max),
             offset: object.int("offset", in: 0...Int64.max),
             timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)
@@ -87,7 +87,7 @@ extension ObservedNotification {
         try self.init(
             type: object.string("type"),
             subtype: object.optionalString("subtype"),
-            uuid: object.optionalIdentifier("uuid"),
+            uuid: object.optionalIdentifier("uuid")?.text,
             signedDate: object.date("signedDate")
         )
     }
@@ -123,7 +123,7 @@ extension ObservedOwner {
     }
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
-        try self.init(userID: object.optionalString("userID"), rule: object.string("rule"))
+        try self.init(userID: object.optionalIdentifier("userID"), rule: object.string("rule"))
     }
 }
 
@@ -167,11 +167,11 @@ package struct ObservationSource: Hashable, Sendable {
 /// A message for readers of the topic; the truth is the `owners` table.
 package struct ObservedOwner: Hashable, Sendable {
     /// Nil: nobody yet.
-    package var userID: String?
+    package var userID: Identifier?
     /// The raw value of an `OwnershipRule`: the one that decided, or why none did.
     package var rule: String
 
-    package init(userID: String?, rule: String) {
+    package init(userID: Identifier?, rule: String) {
         self.userID = userID
         self.rule = rule
     }

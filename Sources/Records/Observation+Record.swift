@@ -236,10 +236,10 @@ extension Observation {
 
     private var partitionKeySuffix: String {
         if let originalTransactionID {
-            return originalTransactionID
+            return originalTransactionID.text
         }
         if let id = facts.appTransaction?.appTransactionID {
-            return "app/" + id
+            return "app/" + id.text
         }
         if let uuid = notification?.uuid {
             return "notification/" + uuid

@@ -17,7 +17,7 @@ package struct Observation: Sendable {
     package var source: ObservationSource?
     package let environment: Environment
     /// Nil for a renewal info alone, which names no app.
-    package let bundleID: String?
+    package let bundleID: Identifier?
     /// Nil where nobody signed it: the name of a purchase whose owner changed.
     package let verification: VerificationFacts?
     package let facts: SignedFacts
@@ -26,9 +26,9 @@ package struct Observation: Sendable {
     package var claims: ObservationClaims
     /// The user that the ingestion service named in the raw record's header, if the operator trusts
     /// it; beside the raw record's position in `source`.
-    package var ingestUserID: String?
+    package var ingestUserID: Identifier?
     /// Set on an observation that carries no payload: the purchase whose owner changed.
-    package let relinkedPurchase: String?
+    package let relinkedPurchase: Identifier?
     /// A duplicate that travels on only so that the one who waits for it is answered.
     package var isDuplicate: Bool
     /// Set from `link-worker` on.
@@ -49,11 +49,11 @@ package struct Observation: Sendable {
         _ payloads: SignedPayloads,
         source: ObservationSource,
         environment: Environment,
-        bundleID: String?,
+        bundleID: Identifier?,
         verification: VerificationFacts,
         notification: ObservedNotification? = nil,
         claims: ObservationClaims = ObservationClaims(),
-        ingestUserID: String? = nil
+        ingestUserID: Identifier? = nil
     ) throws(IncompletePayload) {
         facts = try SignedFacts(
             of: payloads,
@@ -78,7 +78,7 @@ package struct Observation: Sendable {
     package init(
         _ item: VerifiedItem,
         source: ObservationSource,
-        ingestUserID: String? = nil
+        ingestUserID: Identifier? = nil
     ) throws(IncompletePayload) {
         try self.init(
             SignedPayloads(item),
@@ -121,7 +121,7 @@ package struct Observation: Sendable {
         // Only what no body says goes without its source and its signature.
         let isUnsigned = relinkedPurchase != nil && source == nil
         guard isUnsigned || source != nil else { throw head.missing("source") }
-        environment = Environment(rawValue: try head.identifier("environment"))
+        environment = Environment(rawValue: try head.identifier("environment").text)
         bundleID = try head.optionalIdentifier("bundleID")
         let verification = try head.optionalObject(
             "verification",
@@ -154,7 +154,7 @@ package struct Observation: Sendable {
     private static func facts(
         reading head: inout some HeadMembers,
         _ environment: Environment,
-        _ bundleID: String?,
+        _ bundleID: Identifier?,
         _ verification: VerificationFacts?
     ) throws(ObservationError) -> SignedFacts {
         try head.optionalObject("facts") { (object) throws(ObservationError) in
@@ -177,7 +177,7 @@ package struct Observation: Sendable {
 
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
     /// one.
-    package var originalTransactionID: String? {
+    package var originalTransactionID: Identifier? {
         facts.originalTransactionID ?? relinkedPurchase
     }
 

@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 package import Kafka
 
@@ -30,11 +31,11 @@ package struct ObservationReader: ~Copyable {
 
 /// Texts of the observation before, which the next one is likely to have too; empty for none.
 struct RepeatedTexts: Sendable {
-    private(set) var topic = ""
-    private(set) var productID = ""
+    private(set) var topic: Identifier = ""
+    private(set) var productID: Identifier = ""
 
     mutating func keep(_ observation: borrowing Observation) {
-        if let topic = observation.source?.topic { self.topic = topic }
+        if let topic = observation.source?.topic { self.topic = Identifier(topic) }
         if let product = observation.facts.transaction?.identity.productID { productID = product }
     }
 }

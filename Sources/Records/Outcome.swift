@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 import Entitlements
 import JSON
 package import Kafka
@@ -25,7 +25,7 @@ package struct Outcome: Sendable {
     /// Why, of a dead letter: one of the closed set of reasons.
     package var reason: String?
     /// Nil where nobody is known.
-    package var userID: String?
+    package var userID: Identifier?
     /// The user's entitlements in the observation's environment: one JSON array.
     ///
     /// Nil where there is no user, and for all but the last observation of a body.
@@ -38,7 +38,7 @@ package struct Outcome: Sendable {
     package init(
         _ status: Status,
         reason: String? = nil,
-        userID: String? = nil,
+        userID: Identifier? = nil,
         entitlements: [UInt8]? = nil
     ) {
         self.status = status

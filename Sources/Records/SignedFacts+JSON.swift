@@ -29,7 +29,7 @@ extension SignedFacts {
     convenience init(
         reading object: inout some HeadMembers,
         environment: Environment,
-        bundleID: String?,
+        bundleID: Identifier?,
         verification: VerificationFacts?
     ) throws(ObservationError) {
         guard let verification else { throw .member("verification") }
@@ -58,11 +58,11 @@ extension SignedFacts {
 private struct FactSource {
     let environment: Environment
     /// Nil where only a renewal info is there, which names no app.
-    let bundleID: String?
+    let bundleID: Identifier?
     let track: Track
     let trust: Trust
 
-    func app() throws(ObservationError) -> String {
+    func app() throws(ObservationError) -> Identifier {
         guard let bundleID else { throw .member("bundleID") }
         return bundleID
     }
@@ -157,12 +157,13 @@ extension TransactionFact {
             revocation: object.optionalObject("revocation", Revocation.init(reading:)),
             isUpgraded: object.optionalBool("isUpgraded"),
             ownershipType: object.optionalIdentifier("ownershipType").map {
-                OwnershipType(rawValue: $0)
+                OwnershipType(rawValue: $0.text)
             },
             subscriptionGroupID: object.optionalIdentifier("subscriptionGroupID"),
             webOrderLineItemID: object.optionalIdentifier("webOrderLineItemID"),
-            transactionReason: object.optionalIdentifier("transactionReason"),
-            additionalTransactionReason: object.optionalIdentifier("additionalTransactionReason"),
+            transactionReason: object.optionalIdentifier("transactionReason")?.text,
+            additionalTransactionReason: object.optionalIdentifier("additionalTransactionReason")?
+                .text,
             revokedSeatQuantity: object.optionalInt(
                 "revokedSeatQuantity",
                 in: Int32.min...Int32.max
@@ -178,7 +179,7 @@ extension TransactionIdentity {
     /// - Parameter id: the transaction's, which is the original one until something is renewed.
     fileprivate init(
         reading object: inout some HeadMembers,
-        of id: String
+        of id: Identifier
     ) throws(ObservationError) {
         try self.init(
             originalTransactionID: object.identifier("originalTransactionID", likely: id),

@@ -1,3 +1,4 @@
+package import AppStore
 package import Entitlements
 import Postgres
 
@@ -47,7 +48,7 @@ package enum Locks {
     /// What purchases grant, for those who write it.
     package static let projection = purchases("lock_projection")
 
-    package static let users = Statement<[String], Void>(
+    package static let users = Statement<[Identifier], Void>(
         [.values("users") { $0 }],
         "SELECT lock_users($users)"
     )

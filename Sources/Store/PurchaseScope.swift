@@ -8,9 +8,9 @@ import Postgres
 /// purchase.
 package struct PurchaseScope: Hashable, Sendable {
     package let environment: Environment
-    package let originalTransactionID: String
+    package let originalTransactionID: Identifier
 
-    package init(environment: Environment, originalTransactionID: String) {
+    package init(environment: Environment, originalTransactionID: Identifier) {
         self.environment = environment
         self.originalTransactionID = originalTransactionID
     }
@@ -20,7 +20,7 @@ package struct PurchaseScope: Hashable, Sendable {
         hasher.combine(originalTransactionID)
     }
 
-    package func purchase(_ bundleID: String) -> PurchaseKey {
+    package func purchase(_ bundleID: Identifier) -> PurchaseKey {
         PurchaseKey(
             environment: environment,
             bundleID: bundleID,
@@ -36,7 +36,7 @@ package struct PurchaseScope: Hashable, Sendable {
     /// A row of the same two columns.
     static let reader = RowReader<PurchaseScope> { columns in
         let environment = columns("environment", Environment.self)
-        let original = columns("original_transaction_id", String.self)
+        let original = columns("original_transaction_id", Identifier.self)
         return { row in
             PurchaseScope(environment: row[environment], originalTransactionID: row[original])
         }
@@ -68,7 +68,7 @@ extension PurchaseKey {
     }
 
     /// The purchases of the Apple Account that this one belongs to.
-    package func group(_ appTransactionID: String) -> AppTransactionGroup {
+    package func group(_ appTransactionID: Identifier) -> AppTransactionGroup {
         AppTransactionGroup(
             environment: environment,
             bundleID: bundleID,
@@ -86,9 +86,9 @@ extension PurchaseKey {
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> PurchaseKey {
-        let original = columns("original_transaction_id", String.self)
+        let original = columns("original_transaction_id", Identifier.self)
         let environment = columns("environment", Environment.self)
-        let bundleID = columns("bundle_id", String.self)
+        let bundleID = columns("bundle_id", Identifier.self)
         return { row in
             PurchaseKey(
                 environment: row[environment],
@@ -114,7 +114,7 @@ extension RenewalKey {
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> RenewalKey {
-        let original = columns("original_transaction_id", String.self)
+        let original = columns("original_transaction_id", Identifier.self)
         let environment = columns("environment", Environment.self)
         let trust = columns("trust", Trust.self)
         return { row in

@@ -104,6 +104,6 @@ import Operations
         let traffic = try Self.traffic.get()
         let tokens = traffic.accountLinks.filter { $0.kind == .accountToken }.map(\.key)
         #expect(Set(tokens).count == tokens.count)
-        #expect(Set(tokens) == Set(traffic.users.compactMap(\.accountToken)))
+        #expect(Set(tokens.map(\.text)) == Set(traffic.users.compactMap(\.accountToken)))
     }
 }

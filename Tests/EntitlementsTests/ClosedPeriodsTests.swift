@@ -91,7 +91,7 @@ struct ClosedPeriodsTests {
         _ number: Int,
         day start: Int,
         days: Int,
-        product: String = "pro"
+        product: Identifier = "pro"
     ) -> MergedTransaction {
         MergedTransaction(
             transactionID: "\(number)",

@@ -4,13 +4,13 @@ import TestSupport
 
 extension EntitlementFold {
     /// By user, then by key; the key of another environment than Production begins with its name.
-    func periodsByUserAndKey() -> [String: [String: PeriodSet]] {
-        var periods: [String: [String: PeriodSet]] = [:]
+    func periodsByUserAndKey() -> [Identifier: [Identifier: PeriodSet]] {
+        var periods: [Identifier: [Identifier: PeriodSet]] = [:]
         for (purchase, projected) in projected {
             let isProduction = purchase.environment == .production
             let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
             for row in projected.rows {
-                periods[row.userID, default: [:]][prefix + row.key, default: PeriodSet()]
+                periods[row.userID, default: [:]]["\(prefix)\(row.key)", default: PeriodSet()]
                     .formUnion(row.periods)
             }
         }
@@ -18,13 +18,13 @@ extension EntitlementFold {
     }
 
     /// By user, then by currency; that of another environment than Production begins with its name.
-    func balances() -> [String: [String: Int64]] {
-        var balances: [String: [String: Int64]] = [:]
+    func balances() -> [Identifier: [Identifier: Int64]] {
+        var balances: [Identifier: [Identifier: Int64]] = [:]
         for (purchase, projected) in projected {
             let isProduction = purchase.environment == .production
             let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
             for credit in projected.credits {
-                balances[credit.userID, default: [:]][prefix + credit.currency, default: 0] +=
+                balances[credit.userID, default: [:]]["\(prefix)\(credit.currency)", default: 0] +=
                     credit.balance
             }
         }

@@ -221,15 +221,15 @@ struct ProjectionTests {
         ).rows
     }
 
-    private static func month(_ id: String, _ month: Int) -> MergedTransaction {
+    private static func month(_ id: Identifier, _ month: Int) -> MergedTransaction {
         transaction(id, "2026-0\(month)-01", "2026-0\(month + 1)-01")
     }
 
     private static func transaction(
-        _ id: String,
+        _ id: Identifier,
         _ purchased: String,
         _ expires: String?,
-        _ product: String = "monthly"
+        _ product: Identifier = "monthly"
     ) -> MergedTransaction {
         MergedTransaction(
             transactionID: id,

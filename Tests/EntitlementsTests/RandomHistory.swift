@@ -15,7 +15,7 @@ struct RandomHistory {
     private static let tokens = (1...3).compactMap { number in
         AccountToken("00000000-0000-4000-8000-00000000000\(number)")
     }
-    private static let products: [(String, ProductType)] = [
+    private static let products: [(Identifier, ProductType)] = [
         ("basic", .autoRenewable), ("pro", .autoRenewable), ("life", .nonConsumable),
         ("season", .nonRenewing), ("coins", .consumable), ("unknown", .autoRenewable),
     ]
@@ -35,7 +35,7 @@ struct RandomHistory {
         }
         self.facts = facts
         var links = AccountLinks()
-        for (token, user) in zip(Self.tokens, ["anna", "ben", "carl"])
+        for (token, user) in zip(Self.tokens, ["anna", "ben", "carl"] as [Identifier])
         where Bool.random(using: &random) {
             links.userByToken[token] = user
         }
@@ -93,7 +93,7 @@ struct RandomHistory {
             fact.appAccountToken = tokens.randomElement(using: &random)
         }
         if Bool.random(using: &random) {
-            fact.appTransactionID = Int.random(in: 1...2, using: &random).description
+            fact.appTransactionID = "\(Int.random(in: 1...2, using: &random))"
         }
         fact.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
         if fact.track == .receipt {

@@ -5,7 +5,7 @@ import OpenSSL
 
 /// Facts for tests, with what a test does not care about filled in.
 enum Sample {
-    static let bundleID = "com.example.notes"
+    static let bundleID: Identifier = "com.example.notes"
 
     static func date(_ text: String) -> Timestamp {
         guard let date = Timestamp(iso8601: text) else {
@@ -22,8 +22,8 @@ enum Sample {
     }
 
     static func identity(
-        original: String = "1000",
-        product: String = "pro.monthly",
+        original: Identifier = "1000",
+        product: Identifier = "pro.monthly",
         purchaseDate: Int64 = 1_767_225_600_000,
         type: ProductType? = .autoRenewable,
         quantity: Int32? = 1

@@ -1,3 +1,4 @@
+import AppStore
 import Store
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
         let anybody = AccountLink(kind: .accountToken, key: "t", userID: "")
         #expect(try parse("account_token,t", isUserRequired: false) == anybody)
         let fault = LinkLine.Fault(
-            expected: "a user of 1 to 255 bytes without control characters"
+            expected: "for the user \(Identifier.entryRule)"
         )
         #expect(throws: fault) {
             try parse("account_token,t")
@@ -69,6 +70,8 @@ import Testing
         "token,t,u", "account_token,,u", "account_token,t,u,a,b,c", #"account_token,"t,u"#,
         #"account_token,"t"x,u"#, "{}", "{", #"{"kind":"account_token","key":1,"user":"u"}"#,
         #"{"kind":"account_token","key":"t","user":"u","extra":"x"}"#,
+        #"account_token,t,"u ""#, "account_token,t,u\u{202e}", "account_token,\u{200f}t,u",
+        #"{"kind":"account_token","key":" t","user":"u"}"#, "account_token,t,u,Sandbox,\u{a0}b",
     ])
     func `what is no link is refused`(line: String) {
         #expect(throws: LinkLine.Fault.self) { try parse(line) }

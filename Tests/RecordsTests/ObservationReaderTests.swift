@@ -31,7 +31,7 @@ import Testing
                 observation.source?.topic = topic
                 let read = try reader.read(Self.record(of: observation)) { $0 }.get()
                 #expect(read.source?.topic == topic)
-                #expect(read.facts.transaction?.identity.productID == product)
+                #expect(read.facts.transaction?.identity.productID.text == product)
             }
         }
     }

@@ -82,7 +82,7 @@ struct AppleRevocationCaseTests {
                 #expect(snapshot.status(of: certificate.fingerprint) == .good)
             }
             let app = ConfiguredApp(
-                bundleID: VerifyRig.bundleID,
+                bundleID: Identifier(VerifyRig.bundleID),
                 environment: .production,
                 appAppleID: 1_234_567_890,
                 roots: [chain[2]],

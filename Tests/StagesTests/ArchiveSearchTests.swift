@@ -16,7 +16,7 @@ import Testing
     private static func rig() async throws -> HistoryRig {
         let rig = try await HistoryRig()
         try await rig.worker.own([
-            Signed.key("1"): Ownership(userID: anna, rule: .accountToken),
+            Signed.key("1"): Ownership(userID: Identifier(anna), rule: .accountToken),
             Signed.key("2"): Ownership(userID: "bob", rule: .accountToken),
         ])
         for (id, token) in [("1", anna.uppercased()), ("2", "")] {

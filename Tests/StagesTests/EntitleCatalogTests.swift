@@ -144,7 +144,7 @@ struct EntitleCatalogTests {
             VALUES ('Production', $1, '1', 'jws', 1, sha256('x'), 'apple', '1', 'pro', 10,
                 'Auto-Renewable Subscription', 1, 1000)
             """,
-            [.text(Signed.bundleID)]
+            [.text(Signed.bundleID.text)]
         )
         _ = try await late.query("COMMIT")
         try await reprojection

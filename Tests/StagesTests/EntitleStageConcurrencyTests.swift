@@ -128,7 +128,9 @@ extension EntitleWorker {
     }
 
     fileprivate func link(_ links: AccountLinks) async throws {
-        let tokens = links.userByToken.map { ("account_token", $0.key.canonical, $0.value) }
+        let tokens = links.userByToken.map {
+            ("account_token", Identifier($0.key.canonical), $0.value)
+        }
         let apps = links.userByAppTransactionID.map { ("app_transaction_id", $0.key, $0.value) }
         let purchases = links.userByOriginalTransactionID.map {
             ("original_transaction_id", $0.key, $0.value)
@@ -136,7 +138,7 @@ extension EntitleWorker {
         for (kind, key, user) in tokens + apps + purchases {
             _ = try await client.query(
                 "INSERT INTO account_links (kind, key, user_id) VALUES ($1, $2, $3)",
-                [.text(kind), .text(key), .text(user)]
+                [.text(kind), .text(key.text), .text(user.text)]
             )
         }
     }

@@ -109,7 +109,7 @@ struct EntitleStageTests {
         let worker = try await EntitleWorker()
         let endless = (0..<9000).map { _ in String(Int.random(in: 0...9)) }.joined()
         try await worker.own([
-            Signed.key("5"): Ownership(userID: endless, rule: .ingestionClaim)
+            Signed.key("5"): Ownership(userID: Identifier(endless), rule: .ingestionClaim)
         ])
         let verdicts = try await worker.process(
             try (1...9).map { try Signed.transaction("\($0)", signed: 1) }

@@ -122,7 +122,7 @@ import Worker
     @Test func `of several users named beside one transaction the first counts, in any order`()
         async throws
     {
-        func named(_ user: String, _ timestamp: Int64, _ offset: Int64 = 1) -> Sample {
+        func named(_ user: Identifier, _ timestamp: Int64, _ offset: Int64 = 1) -> Sample {
             Sample.purchase("1", claim: user).with {
                 $0.rawTimestamp = timestamp
                 $0.rawOffset = offset

@@ -163,7 +163,7 @@ import Worker
         try await Self.begin(path, [customer])
         let holder = try await path.client.connect()
         _ = try await holder.query("BEGIN")
-        _ = try await holder.run(Locks.users, [customer.user("old")])
+        _ = try await holder.run(Locks.users, [Identifier(customer.user("old"))])
 
         // A new period of the purchase, which the user's lock keeps from being written.
         try await path.post([

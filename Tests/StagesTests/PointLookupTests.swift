@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 import Postgres
 import TestSupport

@@ -1,3 +1,4 @@
+import AppStore
 import Postgres
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ import Testing
         """,
         """
         INSERT INTO account_links (kind, environment, key, user_id)
-        VALUES ('original_transaction_id', $1 || 'x', '1', 'anna')
+        VALUES ('original_transaction_id', $1, '1', 'anna')
         """,
         "SELECT grant_entitlement($1, 'pro', NULL, 'sorry', 'support')",
         "SELECT grant_entitlement('anna', $1, NULL, 'sorry', 'support')",
@@ -31,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: inserts)
-    func `an identifier is 1 to 255 bytes without control characters`(
+    func `an identifier is 1 to 255 bytes and looks like no other`(
         _ insert: String
     ) async throws {
         let client = PostgresClient(
@@ -40,7 +41,7 @@ import Testing
         )
         for text in [
             String(repeating: "a", count: 256), String(repeating: "ä", count: 128), "a\u{1b}[2J",
-            "a\u{9b}", "a\n",
+            "a\u{9b}", "a\n", "a ", "\u{a0}a", "a\u{202e}b",
         ] {
             let error = await #expect(throws: PostgresError.self) {
                 _ = try await client.query(insert, [.text(text)])
@@ -51,5 +52,28 @@ import Testing
             insert,
             [.text(String(repeating: "a", count: 254))]
         )
+    }
+
+    @Test func `the table takes the same texts as the workers and tools`() async throws {
+        let client = PostgresClient(
+            try await PostgresServer.shared.migratedDatabase(),
+            connectionsMax: 1
+        )
+        // NUL cannot be sent, and unassigned code points may become blanks in one of them first.
+        let scalars = (1...0x3100 as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init)
+            .filter { $0.properties.generalCategory != .unassigned }
+        let texts = scalars.flatMap { ["\($0)", "\($0)a", "a\($0)", "a\($0)a"] }
+        let rows = try await client.query(
+            """
+            SELECT is_identifier(text) FROM unnest($1::text[]) WITH ORDINALITY AS t (text, number)
+            ORDER BY number
+            """,
+            [.textArray(texts)]
+        )
+        #expect(rows.count == texts.count)
+        for (text, row) in zip(texts, rows) where row.bool(0) != (Identifier(entering: text) != nil)
+        {
+            Issue.record("\(text.unicodeScalars.map { String($0.value, radix: 16) })")
+        }
     }
 }

@@ -8,7 +8,7 @@ extension DemoTraffic {
         let roots = try roots.map { try Certificate(der: $0) }
         return apps.map { app in
             ConfiguredApp(
-                bundleID: app.bundleID,
+                bundleID: Identifier(app.bundleID),
                 environment: Environment(rawValue: app.environment),
                 appAppleID: app.appAppleID,
                 roots: roots,

@@ -7,7 +7,7 @@ package import Records
 package struct ObservationDraft {
     package var source: ObservationSource
     package var environment: Environment
-    package var bundleID: String?
+    package var bundleID: Identifier?
     package var verification: VerificationFacts
     package var transaction: JSONValue?
     package var renewalInfo: JSONValue?

@@ -118,7 +118,9 @@ class Pipeline:
     def publish(self, body, user, correlation_id):
         faults, headers = [], {"correlation-id": correlation_id}
         if user:
-            headers["user-id"] = user  # 1 to 255 bytes of UTF-8 without control characters
+            # 1 to 255 bytes of UTF-8 without control characters, bidirectional controls, and
+            # blanks at an end.
+            headers["user-id"] = user
         self.producer.produce(
             self.raw,
             body,

@@ -17,9 +17,14 @@ COMMENT ON FUNCTION timestamptz_from_ms IS 'Exact, unlike to_timestamp(ms / 1000
 CREATE FUNCTION is_identifier(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN octet_length(value) BETWEEN 1 AND 255
-        AND value !~ '[\u0001-\u001f\u007f-\u009f]';
+        -- Neither control characters nor those that turn a text around.
+        AND value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]'
+        -- No blank at an end: it is not seen where the text is read.
+        AND value !~ '^[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]'
+        AND value !~ '[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$';
 
-COMMENT ON FUNCTION is_identifier IS '1 to 255 bytes without control characters.';
+COMMENT ON FUNCTION is_identifier IS
+    '1 to 255 bytes without control characters, bidirectional controls, and blanks at an end.';
 
 -- What a JWS says and what a receipt says stand side by side and are made one when they are read.
 CREATE TABLE transactions (

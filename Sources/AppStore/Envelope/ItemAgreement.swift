@@ -39,7 +39,7 @@ struct ItemAgreement {
             throw Fault(.itemMismatch, "an item and its notification have two environments")
         }
         guard let app = item.app, let named = notification.app else { return }
-        guard Array(app.bundleID.utf8) == Array(named.bundleID.utf8) else {
+        guard app.bundleID == named.bundleID else {
             throw Fault(.itemMismatch, "an item and its notification belong to two apps")
         }
     }

@@ -22,11 +22,11 @@ package enum ProductType: Hashable, Sendable {
     case nonConsumable
     case consumable
     case nonRenewing
-    case other(String)
+    case other(Identifier)
 
     package init(rawValue: String) {
         let name = rawValue.utf8
-        self = Self(known: name.span) ?? .other(rawValue)
+        self = Self(known: name.span) ?? .other(Identifier(rawValue))
     }
 
     /// - Parameter name: UTF-8; of a known kind no string is made of it.
@@ -34,7 +34,11 @@ package enum ProductType: Hashable, Sendable {
         self =
             Self(known: name)
             ?? .other(
-                unsafe name.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+                Identifier(
+                    unsafe name.withUnsafeBufferPointer {
+                        unsafe String(decoding: $0, as: UTF8.self)
+                    }
+                )
             )
     }
 
@@ -58,7 +62,7 @@ package enum ProductType: Hashable, Sendable {
         case .nonConsumable: "Non-Consumable"
         case .consumable: "Consumable"
         case .nonRenewing: "Non-Renewing Subscription"
-        case .other(let name): name
+        case .other(let name): name.text
         }
     }
 }

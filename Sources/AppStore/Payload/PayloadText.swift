@@ -15,6 +15,10 @@ package struct PayloadText: Sendable {
         value.string ?? ""
     }
 
+    package var identifier: Identifier {
+        Identifier(string)
+    }
+
     /// The content in UTF-8, escapes replaced.
     package var bytes: [UInt8] {
         value.stringBytes ?? []

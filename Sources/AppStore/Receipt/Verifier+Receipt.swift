@@ -151,7 +151,7 @@ struct VerifiedReceipt {
     /// Equal ones once.
     let records: [ReceiptRecord]
     let environment: Environment
-    let bundleID: String?
+    let bundleID: Identifier?
     let verification: VerificationFacts
 
     /// One for each record.

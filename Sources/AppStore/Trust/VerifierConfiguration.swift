@@ -63,13 +63,13 @@ package struct VerifierConfiguration: Sendable {
     }
 
     func hasBundle(_ bundleID: PayloadText) -> Bool {
-        apps.contains { bundleID.equals($0.bundleID) }
+        apps.contains { bundleID.equals($0.bundleID.text) }
     }
 
     /// The position of the entry for a bundle and an environment.
     func indexOfApp(_ bundleID: PayloadText, _ environment: Environment) -> Int? {
         apps.firstIndex {
-            environment == $0.environment && bundleID.equals($0.bundleID)
+            environment == $0.environment && bundleID.equals($0.bundleID.text)
         }
     }
 
@@ -98,13 +98,13 @@ package struct VerifierConfiguration: Sendable {
 
 extension ConfiguredApp {
     fileprivate func isSame(as other: ConfiguredApp) -> Bool {
-        Array(bundleID.utf8) == Array(other.bundleID.utf8) && environment == other.environment
+        bundleID == other.bundleID && environment == other.environment
     }
 }
 
 /// One app in one environment whose purchases are accepted, and the roots that may vouch for them.
 package struct ConfiguredApp: Sendable {
-    package let bundleID: String
+    package let bundleID: Identifier
     package let environment: Environment
     /// Apple's number for the app; needed in Production.
     package let appAppleID: Int64?
@@ -116,7 +116,7 @@ package struct ConfiguredApp: Sendable {
     package let hasTestRootInProduction: Bool
 
     package init(
-        bundleID: String,
+        bundleID: Identifier,
         environment: Environment,
         appAppleID: Int64? = nil,
         roots: [Certificate] = [],

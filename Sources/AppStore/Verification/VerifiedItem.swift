@@ -25,7 +25,7 @@ package enum VerifiedBody: Sendable {
 package struct VerifiedItem: Sendable {
     package let environment: Environment
     /// Nil for a renewal info alone, which names no app.
-    package let bundleID: String?
+    package let bundleID: Identifier?
     package private(set) var transaction: ReadPayload<TransactionPayload>?
     package private(set) var renewalInfo: ReadPayload<RenewalPayload>?
     package private(set) var appTransaction: ReadPayload<AppTransactionPayload>?

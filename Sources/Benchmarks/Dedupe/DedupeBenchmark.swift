@@ -58,7 +58,7 @@ struct DedupeBenchmark {
     /// The observations that `verify-worker` makes of the transactions of all measurements.
     private func observations() throws -> [Observation] {
         let app = ConfiguredApp(
-            bundleID: BenchTransaction.bundleID,
+            bundleID: Identifier(BenchTransaction.bundleID),
             environment: .production,
             appAppleID: BenchTransaction.appAppleID,
             roots: [try Certificate(der: rig.authority.root)],

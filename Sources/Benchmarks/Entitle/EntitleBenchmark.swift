@@ -105,7 +105,7 @@ struct EntitleBenchmark {
                 key: PurchaseKey(
                     environment: .production,
                     bundleID: "com.example.pro",
-                    originalTransactionID: EntitleFixture.originalID(index)
+                    originalTransactionID: Identifier(EntitleFixture.originalID(index))
                 ),
                 owner: StoredOwner(
                     Ownership(userID: "user-\(index % Self.users)", rule: .accountToken),

@@ -19,7 +19,7 @@ struct HostileFixture: Sendable {
         let authority = try CertificateAuthority(blueprint)
         let receipts = try CertificateAuthority(receiptsBlueprint)
         let app = ConfiguredApp(
-            bundleID: BenchTransaction.bundleID,
+            bundleID: Identifier(BenchTransaction.bundleID),
             environment: .production,
             appAppleID: BenchTransaction.appAppleID,
             roots: [

@@ -32,7 +32,7 @@ struct VerifyFixture: Sendable {
         }
         self.key = key
         app = ConfiguredApp(
-            bundleID: BenchTransaction.bundleID,
+            bundleID: Identifier(BenchTransaction.bundleID),
             environment: .production,
             appAppleID: BenchTransaction.appAppleID,
             roots: [try Certificate(der: authority.root)],

@@ -9,7 +9,7 @@ extension Catalog {
             writer.key("products")
             writer.object { writer in
                 for (id, product) in products.sorted(by: { $0.key < $1.key }) {
-                    writer.key(id)
+                    writer.key(id.text)
                     product.write(to: &writer)
                 }
             }
@@ -64,7 +64,7 @@ extension Product {
         writer.key("credits")
         writer.object { writer in
             for (currency, amounts) in credits.sorted(by: { $0.key < $1.key }) {
-                writer.key(currency)
+                writer.key(currency.text)
                 writer.array { writer in
                     for amount in amounts {
                         writer.object { writer in

@@ -3,7 +3,7 @@ package import JSON
 
 /// The products a company sells, and what each grants.
 package struct Catalog: Hashable, Sendable {
-    package private(set) var products: [String: Product]
+    package private(set) var products: [Identifier: Product]
 
     /// Of products with the same ID the last counts.
     package init(_ products: [Product] = []) {
@@ -13,12 +13,12 @@ package struct Catalog: Hashable, Sendable {
         )
     }
 
-    package subscript(productID: String) -> Product? {
+    package subscript(productID: Identifier) -> Product? {
         products[productID]
     }
 
     /// The IDs of products that are not in both, or not the same in both.
-    package func productIDs(differingFrom other: Catalog) -> Set<String> {
+    package func productIDs(differingFrom other: Catalog) -> Set<Identifier> {
         Set(products.keys).union(other.products.keys)
             .filter { products[$0] != other.products[$0] }
     }
@@ -32,7 +32,7 @@ package struct Catalog: Hashable, Sendable {
 
     /// What a product grants: an unknown one an entitlement named by its ID, so that nothing that
     /// was bought is ever dropped.
-    package func entitlementKeys(of productID: String) -> [String] {
+    package func entitlementKeys(of productID: Identifier) -> [Identifier] {
         products[productID]?.entitlementKeys ?? [productID]
     }
 

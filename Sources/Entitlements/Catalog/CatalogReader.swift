@@ -6,9 +6,12 @@ import JSON
 struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
 
-    static let nameBytes = 1...255
     /// Times the greatest quantity Apple can sign it still fits 64 bits.
     static let amountMax: Int64 = 1_000_000_000
+
+    static func identifier(_ value: JSONValue?) -> Identifier? {
+        (value?.string).flatMap { Identifier(entering: $0) }
+    }
 
     mutating func products(_ root: JSONValue) -> [Product] {
         guard root.kind == .object else {
@@ -21,17 +24,17 @@ struct CatalogReader {
             return []
         }
         return list.members.compactMap { key, value in
-            let id = key.string ?? ""
-            let path = "products[\"\(id)\"]"
-            guard Self.nameBytes.contains(id.utf8.count) else {
-                report(path, "expected a product ID of 1 to 255 bytes")
+            let path = "products[\"\(key.string ?? "")\"]"
+            guard let id = Self.identifier(key) else {
+                report(path, "expected as product ID \(Identifier.entryRule)")
                 return nil
             }
             return product(id, value, path)
         }
     }
 
-    private mutating func product(_ id: String, _ value: JSONValue, _ path: String) -> Product? {
+    private mutating func product(_ id: Identifier, _ value: JSONValue, _ path: String) -> Product?
+    {
         guard value.kind == .object else {
             report(path, "expected an object")
             return nil
@@ -77,13 +80,17 @@ struct CatalogReader {
         }
     }
 
-    private mutating func keys(_ value: JSONValue?, of id: String, _ path: String) -> [String] {
+    private mutating func keys(
+        _ value: JSONValue?,
+        of id: Identifier,
+        _ path: String
+    ) -> [Identifier] {
         guard let value else { return [id] }
         guard value.kind == .array else {
             report(path, "expected an array of entitlement keys")
             return []
         }
-        var keys: [String] = []
+        var keys: [Identifier] = []
         for (index, element) in value.elements.enumerated() {
             guard let key = name(element, "\(path)[\(index)]") else { continue }
             if keys.contains(key) {
@@ -97,21 +104,20 @@ struct CatalogReader {
     private mutating func credits(
         _ value: JSONValue?,
         _ path: String
-    ) -> [String: [EffectiveDated<Int64>]] {
+    ) -> [Identifier: [EffectiveDated<Int64>]] {
         guard let value, value.kind == .object else {
             report(path, "expected an object from currency to amount")
             return [:]
         }
-        var credits: [String: [EffectiveDated<Int64>]] = [:]
+        var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
         for (key, amounts) in value.members {
-            let currency = key.string ?? ""
-            let place = "\(path)[\"\(currency)\"]"
-            if Self.nameBytes.contains(currency.utf8.count) {
+            let place = "\(path)[\"\(key.string ?? "")\"]"
+            if let currency = Self.identifier(key) {
                 credits[currency] = effectiveDated(amounts, "amount", place) { reader, value, at in
                     reader.amount(value, at)
                 }
             } else {
-                report(place, "expected a currency of 1 to 255 bytes")
+                report(place, "expected as currency \(Identifier.entryRule)")
             }
         }
         return credits
@@ -181,9 +187,9 @@ struct CatalogReader {
         return Int(level)
     }
 
-    private mutating func name(_ value: JSONValue, _ path: String) -> String? {
-        guard let name = value.string, Self.nameBytes.contains(name.utf8.count) else {
-            report(path, "expected a string of 1 to 255 bytes")
+    private mutating func name(_ value: JSONValue, _ path: String) -> Identifier? {
+        guard let name = Self.identifier(value) else {
+            report(path, "expected a string of \(Identifier.entryRule)")
             return nil
         }
         return name

@@ -2,15 +2,15 @@ package import AppStore
 
 /// What a product of the catalog grants.
 package struct Product: Hashable, Sendable {
-    package var id: String
+    package var id: Identifier
     package var type: ProductType
     /// What it grants; not for consumables.
-    package var entitlementKeys: [String]
+    package var entitlementKeys: [Identifier]
     /// Units by currency that one piece of a consumable credits.
-    package var credits: [String: [EffectiveDated<Int64>]]
+    package var credits: [Identifier: [EffectiveDated<Int64>]]
     /// How long one piece of a non-renewing product lasts; empty where nobody knows, so for ever.
     package var durations: [EffectiveDated<CalendarPeriod>]
-    package var subscriptionGroup: String?
+    package var subscriptionGroup: Identifier?
     /// 1 is the highest level of service within the group.
     package var level: Int?
     /// For those who read: Apple's word in each transaction decides.
@@ -18,12 +18,12 @@ package struct Product: Hashable, Sendable {
     package var introductoryOffer: IntroductoryOffer?
 
     package init(
-        id: String,
+        id: Identifier,
         type: ProductType,
-        entitlementKeys: [String] = [],
-        credits: [String: [EffectiveDated<Int64>]] = [:],
+        entitlementKeys: [Identifier] = [],
+        credits: [Identifier: [EffectiveDated<Int64>]] = [:],
         durations: [EffectiveDated<CalendarPeriod>] = [],
-        subscriptionGroup: String? = nil,
+        subscriptionGroup: Identifier? = nil,
         level: Int? = nil,
         isFamilyShareable: Bool = false,
         introductoryOffer: IntroductoryOffer? = nil

@@ -7,7 +7,7 @@ package import JSON
 /// version.
 struct StoreKitConfigurationReader {
     private(set) var problems: [CatalogProblem] = []
-    private var seen: Set<String> = []
+    private var seen: Set<Identifier> = []
 
     mutating func products(_ root: JSONValue) -> [Product] {
         guard root.kind == .object else {
@@ -53,9 +53,10 @@ struct StoreKitConfigurationReader {
     }
 
     private mutating func subscriptions(of group: JSONValue, _ path: String) -> [Product] {
-        let name = [group["name"], group["id"]].compactMap { $0?.string }.first { !$0.isEmpty }
-        if !(name.map { CatalogReader.nameBytes.contains($0.utf8.count) } ?? false) {
-            report(path + ".name", "expected a name of 1 to 255 bytes")
+        let named = [group["name"], group["id"]].compactMap(\.self).first { $0.string != "" }
+        let name = CatalogReader.identifier(named)
+        if name == nil {
+            report(path + ".name", "expected a name of \(Identifier.entryRule)")
         }
         return list("subscriptions", of: group, at: path).compactMap { value, path in
             subscription(value, path, group: name)
@@ -65,7 +66,7 @@ struct StoreKitConfigurationReader {
     private mutating func subscription(
         _ value: JSONValue,
         _ path: String,
-        group: String?
+        group: Identifier?
     ) -> Product? {
         let id = id(of: value, path)
         if value["type"]?.string != "RecurringSubscription" {
@@ -130,11 +131,9 @@ extension StoreKitConfigurationReader {
         return list.elements.enumerated().map { ($1, "\(path)[\($0)]") }
     }
 
-    private mutating func id(of value: JSONValue, _ path: String) -> String? {
-        guard let id = value["productID"]?.string,
-            CatalogReader.nameBytes.contains(id.utf8.count)
-        else {
-            report(path + ".productID", "expected a product ID of 1 to 255 bytes")
+    private mutating func id(of value: JSONValue, _ path: String) -> Identifier? {
+        guard let id = CatalogReader.identifier(value["productID"]) else {
+            report(path + ".productID", "expected as product ID \(Identifier.entryRule)")
             return nil
         }
         if !seen.insert(id).inserted {

@@ -43,7 +43,7 @@ package struct ObservationParts: Sendable {
         }
         self.parts = parts
         self.notification = notification?.uuid.map { uuid in
-            .notification(environment, uuid: uuid.lowercased())
+            .notification(environment, uuid: Identifier(uuid.lowercased()))
         }
         hasUnidentified = notification != nil && notification?.uuid == nil
     }
@@ -91,9 +91,9 @@ package enum PartKey: Hashable, Sendable {
     case transaction(TransactionKey)
     case renewal(RenewalKey)
     /// By `appTransactionId`, or where there is none by the content's own hash.
-    case appTransaction(Environment, bundleID: String, id: String)
+    case appTransaction(Environment, bundleID: Identifier, id: Identifier)
     /// The user whom the ingestion service names beside a transaction: a statement of its own,
     /// which the same transaction without it must not hide.
-    case claim(TransactionKey, userID: String)
-    case notification(Environment, uuid: String)
+    case claim(TransactionKey, userID: Identifier)
+    case notification(Environment, uuid: Identifier)
 }

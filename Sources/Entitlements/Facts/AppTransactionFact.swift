@@ -4,12 +4,12 @@ import OpenSSL
 /// What one app transaction says of an Apple Account's copy of an app.
 package struct AppTransactionFact: Hashable, Sendable {
     package var environment: Environment
-    package var bundleID: String
+    package var bundleID: Identifier
     package var track: Track
     package var revision: Revision
     package var trust: Trust
     /// Nil in what Apple signed before 2025.
-    package var appTransactionID: String?
+    package var appTransactionID: Identifier?
     package var originalApplicationVersion: String?
     package var originalPurchaseDate: Timestamp?
     package var originalPlatform: String?
@@ -18,11 +18,11 @@ package struct AppTransactionFact: Hashable, Sendable {
 
     package init(
         environment: Environment,
-        bundleID: String,
+        bundleID: Identifier,
         track: Track,
         revision: Revision,
         trust: Trust,
-        appTransactionID: String? = nil,
+        appTransactionID: Identifier? = nil,
         originalApplicationVersion: String? = nil,
         originalPurchaseDate: Timestamp? = nil,
         originalPlatform: String? = nil,
@@ -43,8 +43,8 @@ package struct AppTransactionFact: Hashable, Sendable {
     }
 
     /// By what it is known: its `appTransactionId`, or where it has none its content.
-    package var id: String {
-        appTransactionID ?? "sha256:" + revision.contentHash.hex
+    package var id: Identifier {
+        appTransactionID ?? "sha256:\(revision.contentHash.hex)"
     }
 
     /// The Apple Account that it names; nil where it names none.

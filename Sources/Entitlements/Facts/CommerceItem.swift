@@ -3,13 +3,13 @@ package import JSON
 
 /// One item of an Advanced Commerce purchase, which Apple can take back alone.
 package struct CommerceItem: Hashable, Sendable {
-    package var sku: String
+    package var sku: Identifier
     /// When the item was revoked, or refunded in full.
     package var revocationDate: Timestamp?
     /// What was refunded of its price in part; the item is kept.
     package var refund: ItemRefund?
 
-    package init(sku: String, revocationDate: Timestamp? = nil, refund: ItemRefund? = nil) {
+    package init(sku: Identifier, revocationDate: Timestamp? = nil, refund: ItemRefund? = nil) {
         self.sku = sku
         self.revocationDate = revocationDate
         self.refund = refund
@@ -46,7 +46,7 @@ extension CommerceItem {
     }
 
     private init?(_ item: JSONValue) {
-        guard let sku = item["SKU"]?.string, !sku.isEmpty else { return nil }
+        guard let sku = item["SKU"]?.identifier, !sku.isEmpty else { return nil }
         let refunds = item["refunds"]?.elements.map { $0 } ?? []
         self.init(
             sku: sku,

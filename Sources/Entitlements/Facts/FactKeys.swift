@@ -3,10 +3,10 @@ package import AppStore
 /// One transaction: what counts once, whatever is replayed.
 package struct TransactionKey: Hashable, Comparable, Sendable {
     package var environment: Environment
-    package var bundleID: String
-    package var transactionID: String
+    package var bundleID: Identifier
+    package var transactionID: Identifier
 
-    package init(environment: Environment, bundleID: String, transactionID: String) {
+    package init(environment: Environment, bundleID: Identifier, transactionID: Identifier) {
         self.environment = environment
         self.bundleID = bundleID
         self.transactionID = transactionID
@@ -29,10 +29,11 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
 /// never another's.
 package struct PurchaseKey: Hashable, Comparable, Sendable {
     package var environment: Environment
-    package var bundleID: String
-    package var originalTransactionID: String
+    package var bundleID: Identifier
+    package var originalTransactionID: Identifier
 
-    package init(environment: Environment, bundleID: String, originalTransactionID: String) {
+    package init(environment: Environment, bundleID: Identifier, originalTransactionID: Identifier)
+    {
         self.environment = environment
         self.bundleID = bundleID
         self.originalTransactionID = originalTransactionID
@@ -55,10 +56,10 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
 /// transactions the same trust vouched for.
 package struct RenewalKey: Hashable, Comparable, Sendable {
     package var environment: Environment
-    package var originalTransactionID: String
+    package var originalTransactionID: Identifier
     package var trust: Trust
 
-    package init(environment: Environment, originalTransactionID: String, trust: Trust) {
+    package init(environment: Environment, originalTransactionID: Identifier, trust: Trust) {
         self.environment = environment
         self.originalTransactionID = originalTransactionID
         self.trust = trust
@@ -78,10 +79,10 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
 /// The purchases of one Apple Account in one app: those that share an `appTransactionId`.
 package struct AppTransactionGroup: Hashable, Comparable, Sendable {
     package var environment: Environment
-    package var bundleID: String
-    package var appTransactionID: String
+    package var bundleID: Identifier
+    package var appTransactionID: Identifier
 
-    package init(environment: Environment, bundleID: String, appTransactionID: String) {
+    package init(environment: Environment, bundleID: Identifier, appTransactionID: Identifier) {
         self.environment = environment
         self.bundleID = bundleID
         self.appTransactionID = appTransactionID

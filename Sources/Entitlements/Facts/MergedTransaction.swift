@@ -2,8 +2,8 @@ package import AppStore
 
 /// A transaction as the projection sees it: its tracks made one.
 package struct MergedTransaction: Hashable, Sendable {
-    package var transactionID: String
-    package var productID: String
+    package var transactionID: Identifier
+    package var productID: Identifier
     package var type: ProductType?
     package var purchaseDate: Timestamp
     package var expiresDate: Timestamp?
@@ -13,14 +13,14 @@ package struct MergedTransaction: Hashable, Sendable {
     package var quantity: Int32
     package var items: [CommerceItem]
     package var ownershipType: OwnershipType?
-    package var webOrderLineItemID: String?
+    package var webOrderLineItemID: Identifier?
     package var transactionReason: String?
     package var additionalTransactionReason: String?
     package var revokedSeatQuantity: Int32?
 
     package init(
-        transactionID: String,
-        productID: String,
+        transactionID: Identifier,
+        productID: Identifier,
         type: ProductType?,
         purchaseDate: Timestamp,
         expiresDate: Timestamp? = nil,
@@ -29,7 +29,7 @@ package struct MergedTransaction: Hashable, Sendable {
         quantity: Int32 = 1,
         items: [CommerceItem] = [],
         ownershipType: OwnershipType? = nil,
-        webOrderLineItemID: String? = nil,
+        webOrderLineItemID: Identifier? = nil,
         transactionReason: String? = nil,
         additionalTransactionReason: String? = nil,
         revokedSeatQuantity: Int32? = nil

@@ -4,28 +4,28 @@ package import AppStore
 package struct RenewalFact: Hashable, Sendable {
     package var key: RenewalKey
     package var revision: Revision
-    package var productID: String?
-    package var autoRenewProductID: String?
+    package var productID: Identifier?
+    package var autoRenewProductID: Identifier?
     package var autoRenewStatus: Int32?
     package var isInBillingRetry: Bool?
     package var expirationIntent: Int32?
     package var renewalDate: Timestamp?
     package var gracePeriodExpiresDate: Timestamp?
     package var appAccountToken: AccountToken?
-    package var appTransactionID: String?
+    package var appTransactionID: Identifier?
 
     package init(
         key: RenewalKey,
         revision: Revision,
-        productID: String? = nil,
-        autoRenewProductID: String? = nil,
+        productID: Identifier? = nil,
+        autoRenewProductID: Identifier? = nil,
         autoRenewStatus: Int32? = nil,
         isInBillingRetry: Bool? = nil,
         expirationIntent: Int32? = nil,
         renewalDate: Timestamp? = nil,
         gracePeriodExpiresDate: Timestamp? = nil,
         appAccountToken: AccountToken? = nil,
-        appTransactionID: String? = nil
+        appTransactionID: Identifier? = nil
     ) {
         self.key = key
         self.revision = revision
@@ -83,19 +83,19 @@ extension RenewalFact {
         self.init(
             key: RenewalKey(
                 environment: environment,
-                originalTransactionID: original.string,
+                originalTransactionID: original.identifier,
                 trust: trust
             ),
             revision: revision,
-            productID: payload.productID?.string,
-            autoRenewProductID: payload.autoRenewProductID?.string,
+            productID: payload.productID?.identifier,
+            autoRenewProductID: payload.autoRenewProductID?.identifier,
             autoRenewStatus: payload.autoRenewStatus,
             isInBillingRetry: payload.isInBillingRetryPeriod,
             expirationIntent: payload.expirationIntent,
             renewalDate: payload.renewalDate,
             gracePeriodExpiresDate: payload.gracePeriodExpiresDate,
             appAccountToken: payload.appAccountToken,
-            appTransactionID: payload.appTransactionID?.string
+            appTransactionID: payload.appTransactionID?.identifier
         )
     }
 }

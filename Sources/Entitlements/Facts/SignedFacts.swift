@@ -33,7 +33,7 @@ package final class SignedFacts: Sendable {
     package convenience init(
         of payloads: SignedPayloads,
         environment: Environment,
-        bundleID: String?,
+        bundleID: Identifier?,
         verification: VerificationFacts
     ) throws(IncompletePayload) {
         try self.init(
@@ -49,7 +49,7 @@ package final class SignedFacts: Sendable {
     package init(
         of payloads: SignedPayloads,
         environment: Environment,
-        bundleID: String?,
+        bundleID: Identifier?,
         track: Track,
         trust: Trust
     ) throws(IncompletePayload) {
@@ -77,7 +77,7 @@ package final class SignedFacts: Sendable {
     }
 
     /// The purchase that the facts are about; nil where they name none.
-    package var originalTransactionID: String? {
+    package var originalTransactionID: Identifier? {
         transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
     }
 }
@@ -98,7 +98,7 @@ package struct IncompletePayload: Error, Hashable {
 /// What holds for all payloads of one item.
 private struct FactSource {
     let environment: Environment
-    let bundleID: String?
+    let bundleID: Identifier?
     let track: Track
     let trust: Trust
 
@@ -145,7 +145,7 @@ private struct FactSource {
             track: track,
             revision: revision(of: payload.json, signedDate),
             trust: trust,
-            appTransactionID: fields.appTransactionID?.string,
+            appTransactionID: fields.appTransactionID?.identifier,
             originalApplicationVersion: fields.originalApplicationVersion?.string,
             originalPurchaseDate: fields.originalPurchaseDate,
             originalPlatform: fields.originalPlatform?.string,

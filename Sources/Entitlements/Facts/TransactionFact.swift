@@ -20,13 +20,13 @@ package struct TransactionFact: Hashable, Sendable {
         olderRevoking: Revision? = nil,
         isUpgraded: Bool? = nil,
         ownershipType: OwnershipType? = nil,
-        subscriptionGroupID: String? = nil,
-        webOrderLineItemID: String? = nil,
+        subscriptionGroupID: Identifier? = nil,
+        webOrderLineItemID: Identifier? = nil,
         transactionReason: String? = nil,
         additionalTransactionReason: String? = nil,
         revokedSeatQuantity: Int32? = nil,
         appAccountToken: AccountToken? = nil,
-        appTransactionID: String? = nil,
+        appTransactionID: Identifier? = nil,
         items: [CommerceItem] = []
     ) {
         storage = Storage(
@@ -83,13 +83,13 @@ extension TransactionFact {
         package var olderRevoking: Revision?
         package var isUpgraded: Bool?
         package var ownershipType: OwnershipType?
-        package var subscriptionGroupID: String?
-        package var webOrderLineItemID: String?
+        package var subscriptionGroupID: Identifier?
+        package var webOrderLineItemID: Identifier?
         package var transactionReason: String?
         package var additionalTransactionReason: String?
         package var revokedSeatQuantity: Int32?
         package var appAccountToken: AccountToken?
-        package var appTransactionID: String?
+        package var appTransactionID: Identifier?
         package var items: [CommerceItem]
     }
 
@@ -163,13 +163,13 @@ extension TransactionFact {
         set { change { $0.ownershipType = newValue } }
     }
 
-    package var subscriptionGroupID: String? {
+    package var subscriptionGroupID: Identifier? {
         @inlinable get { storage.members.subscriptionGroupID }
         set { change { $0.subscriptionGroupID = newValue } }
     }
 
     /// Identifies a billed period of a subscription, also where it has several transaction IDs.
-    package var webOrderLineItemID: String? {
+    package var webOrderLineItemID: Identifier? {
         @inlinable get { storage.members.webOrderLineItemID }
         set { change { $0.webOrderLineItemID = newValue } }
     }
@@ -197,7 +197,7 @@ extension TransactionFact {
         set { change { $0.appAccountToken = newValue } }
     }
 
-    package var appTransactionID: String? {
+    package var appTransactionID: Identifier? {
         @inlinable get { storage.members.appTransactionID }
         set { change { $0.appTransactionID = newValue } }
     }
@@ -276,7 +276,7 @@ extension TransactionFact {
         _ payload: TransactionPayload,
         revision: Revision,
         environment: Environment,
-        bundleID: String,
+        bundleID: Identifier,
         track: Track,
         trust: Trust
     ) {
@@ -287,7 +287,7 @@ extension TransactionFact {
             key: TransactionKey(
                 environment: environment,
                 bundleID: bundleID,
-                transactionID: id.string
+                transactionID: id.identifier
             ),
             track: track,
             revision: revision,
@@ -297,13 +297,13 @@ extension TransactionFact {
             revocation: Revocation(payload),
             isUpgraded: payload.isUpgraded,
             ownershipType: payload.ownershipType,
-            subscriptionGroupID: payload.subscriptionGroupID?.string,
+            subscriptionGroupID: payload.subscriptionGroupID?.identifier,
             webOrderLineItemID: payload.lineItemID,
             transactionReason: payload.reason?.string,
             additionalTransactionReason: payload.additionalReason?.string,
             revokedSeatQuantity: payload.seatsRevoked,
             appAccountToken: payload.appAccountToken,
-            appTransactionID: payload.appTransactionID?.string,
+            appTransactionID: payload.appTransactionID?.identifier,
             items: CommerceItem.items(of: payload.advancedCommerce)
         )
     }
@@ -311,8 +311,8 @@ extension TransactionFact {
 
 extension TransactionPayload {
     /// Xcode writes "0" for every transaction, which would make all of them one period.
-    fileprivate var lineItemID: String? {
-        webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.string }
+    fileprivate var lineItemID: Identifier? {
+        webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.identifier }
     }
 
     /// Apple documents the field both in the transaction and in its seat information.
@@ -329,8 +329,8 @@ extension TransactionIdentity {
             let purchaseDate = payload.purchaseDate
         else { return nil }
         self.init(
-            originalTransactionID: original.string,
-            productID: product.string,
+            originalTransactionID: original.identifier,
+            productID: product.identifier,
             purchaseDate: purchaseDate,
             type: payload.type,
             quantity: payload.quantity

@@ -2,15 +2,15 @@ package import AppStore
 
 /// What never changes for a transaction ID, whatever Apple signs about it later.
 package struct TransactionIdentity: Hashable, Sendable {
-    package var originalTransactionID: String
-    package var productID: String
+    package var originalTransactionID: Identifier
+    package var productID: Identifier
     package var purchaseDate: Timestamp
     package var type: ProductType?
     package var quantity: Int32?
 
     package init(
-        originalTransactionID: String,
-        productID: String,
+        originalTransactionID: Identifier,
+        productID: Identifier,
         purchaseDate: Timestamp,
         type: ProductType? = nil,
         quantity: Int32? = nil

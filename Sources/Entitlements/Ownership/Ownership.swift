@@ -13,28 +13,28 @@ package struct Ownership: Hashable, Sendable {
         self.rule = rule
     }
 
-    package init(userID: String, rule: OwnershipRule) {
+    package init(userID: Identifier, rule: OwnershipRule) {
         self.init(spans: [OwnershipSpan(userID: userID)], rule: rule)
     }
 
     /// The present owner.
-    package var userID: String? {
+    package var userID: Identifier? {
         spans.last?.userID
     }
 
     /// Whose the purchase was at an instant.
-    package func userID(at date: Timestamp) -> String? {
+    package func userID(at date: Timestamp) -> Identifier? {
         spans.last { span in span.from.map { $0 <= date } ?? true }?.userID
     }
 }
 
 /// Whose a purchase was from a date on, until the next span begins.
 package struct OwnershipSpan: Hashable, Sendable {
-    package var userID: String
+    package var userID: Identifier
     /// Nil: from the beginning.
     package var from: Timestamp?
 
-    package init(userID: String, from: Timestamp? = nil) {
+    package init(userID: Identifier, from: Timestamp? = nil) {
         self.userID = userID
         self.from = from
     }

@@ -2,21 +2,21 @@ package import AppStore
 
 /// What is known of one purchase that may say whose it is.
 package struct OwnershipFacts: Hashable, Sendable {
-    package var originalTransactionID: String
+    package var originalTransactionID: Identifier
     /// In any order.
     package var transactions: [OwnershipTransaction]
     /// The account token of the newest renewal info.
     package var renewalToken: AccountToken?
     /// The purchase's `appTransactionId`: one per Apple Account and app.
-    package var appTransactionID: String?
+    package var appTransactionID: Identifier?
     /// What ingestion said, in any order.
     package var claims: [UserClaim]
 
     package init(
-        originalTransactionID: String,
+        originalTransactionID: Identifier,
         transactions: [OwnershipTransaction] = [],
         renewalToken: AccountToken? = nil,
-        appTransactionID: String? = nil,
+        appTransactionID: Identifier? = nil,
         claims: [UserClaim] = []
     ) {
         self.originalTransactionID = originalTransactionID
@@ -29,14 +29,14 @@ package struct OwnershipFacts: Hashable, Sendable {
 
 /// What one transaction says about whose its purchase is.
 package struct OwnershipTransaction: Hashable, Sendable {
-    package var transactionID: String
+    package var transactionID: Identifier
     package var purchaseDate: Timestamp
     package var token: AccountToken?
     /// Where the period that was paid for ends; nil when nothing ends it.
     package var runsUntil: Timestamp?
 
     package init(
-        transactionID: String,
+        transactionID: Identifier,
         purchaseDate: Timestamp,
         token: AccountToken? = nil,
         runsUntil: Timestamp? = nil

@@ -94,8 +94,8 @@ package struct OwnershipRules: Hashable, Sendable {
         return spans(naming, facts.transactions)
     }
 
-    private func user(behind token: AccountToken, _ links: AccountLinks) -> String? {
-        tokensAreUserIDs ? token.canonical : links.userByToken[token]
+    private func user(behind token: AccountToken, _ links: AccountLinks) -> Identifier? {
+        tokensAreUserIDs ? Identifier(token.canonical) : links.userByToken[token]
     }
 
     /// Follows the purchase from owner to owner.
@@ -133,9 +133,9 @@ package struct OwnershipRules: Hashable, Sendable {
 
     /// That a transaction names a user.
     private struct Naming {
-        let userID: String
+        let userID: Identifier
         let date: Timestamp
-        let transactionID: String
+        let transactionID: Identifier
 
         func precedes(_ other: Naming) -> Bool {
             (date, transactionID) < (other.date, other.transactionID)
@@ -156,12 +156,12 @@ package enum OwnershipPolicy: String, CaseIterable, Sendable {
 /// Who stands behind the purchases of one `appTransactionId` by rules 1 and 2.
 package enum SiblingOwner: Hashable, Sendable {
     case none
-    case one(String)
+    case one(Identifier)
     case several
 
     /// - Parameter owners: the present owner by rules 1 and 2 of each purchase of the group, nil
     ///   where these rules name nobody.
-    package init(owners: some Sequence<String?>) {
+    package init(owners: some Sequence<Identifier?>) {
         self = .none
         for case let owner? in owners {
             switch self {
@@ -175,14 +175,14 @@ package enum SiblingOwner: Hashable, Sendable {
 
 /// The links that operators wrote, as far as they concern the purchases at hand.
 package struct AccountLinks: Hashable, Sendable {
-    package var userByToken: [AccountToken: String]
-    package var userByAppTransactionID: [String: String]
-    package var userByOriginalTransactionID: [String: String]
+    package var userByToken: [AccountToken: Identifier]
+    package var userByAppTransactionID: [Identifier: Identifier]
+    package var userByOriginalTransactionID: [Identifier: Identifier]
 
     package init(
-        userByToken: [AccountToken: String] = [:],
-        userByAppTransactionID: [String: String] = [:],
-        userByOriginalTransactionID: [String: String] = [:]
+        userByToken: [AccountToken: Identifier] = [:],
+        userByAppTransactionID: [Identifier: Identifier] = [:],
+        userByOriginalTransactionID: [Identifier: Identifier] = [:]
     ) {
         self.userByToken = userByToken
         self.userByAppTransactionID = userByAppTransactionID

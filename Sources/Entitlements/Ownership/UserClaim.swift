@@ -3,17 +3,17 @@ import OpenSSL
 
 /// The user whom the ingestion service named beside a signed transaction, unsigned.
 package struct UserClaim: Hashable, Sendable {
-    package var transactionID: String
+    package var transactionID: Identifier
     package var purchaseDate: Timestamp
     /// Of the raw record whose header named the user.
     package var position: RawPosition
-    package var userID: String
+    package var userID: Identifier
 
     package init(
-        transactionID: String,
+        transactionID: Identifier,
         purchaseDate: Timestamp,
         position: RawPosition,
-        userID: String
+        userID: Identifier
     ) {
         self.transactionID = transactionID
         self.purchaseDate = purchaseDate

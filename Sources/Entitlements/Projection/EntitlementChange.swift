@@ -1,13 +1,15 @@
+package import AppStore
+
 /// How what one purchase grants a user under one key became different.
 package struct EntitlementChange: Hashable, Sendable {
-    package var key: String
-    package var userID: String
+    package var key: Identifier
+    package var userID: Identifier
     /// Empty where there was no row.
     package var old: PeriodSet
     /// Empty where there is none any more.
     package var new: PeriodSet
 
-    package init(key: String, userID: String, old: PeriodSet, new: PeriodSet) {
+    package init(key: Identifier, userID: Identifier, old: PeriodSet, new: PeriodSet) {
         self.key = key
         self.userID = userID
         self.old = old

@@ -3,7 +3,7 @@ package import AppStore
 /// The periods of non-renewing purchases, each beginning where what the user already holds of the
 /// product ends.
 package struct NonRenewingStacks: Hashable, Sendable {
-    private var periods: [StackKey: [String: Period]] = [:]
+    private var periods: [StackKey: [Identifier: Period]] = [:]
 
     package init() {}
 
@@ -15,15 +15,15 @@ package struct NonRenewingStacks: Hashable, Sendable {
     }
 
     /// Nil when the transaction is in no such stack.
-    package func period(of transactionID: String, in key: StackKey) -> Period? {
+    package func period(of transactionID: Identifier, in key: StackKey) -> Period? {
         periods[key]?[transactionID]
     }
 
     private static func periods(
         _ stack: [StackedPurchase],
         of product: Product?
-    ) -> [String: Period] {
-        var periods: [String: Period] = [:]
+    ) -> [Identifier: Period] {
+        var periods: [Identifier: Period] = [:]
         var end: Timestamp? = .earliest
         for purchase in stack.sorted(by: { $0.precedes($1) }) {
             // Behind a purchase that never ends there is nothing to add.
@@ -40,11 +40,16 @@ package struct NonRenewingStacks: Hashable, Sendable {
 /// Whose purchases of which non-renewing product extend each other.
 package struct StackKey: Hashable, Comparable, Sendable {
     package var environment: Environment
-    package var bundleID: String
-    package var userID: String
-    package var productID: String
+    package var bundleID: Identifier
+    package var userID: Identifier
+    package var productID: Identifier
 
-    package init(environment: Environment, bundleID: String, userID: String, productID: String) {
+    package init(
+        environment: Environment,
+        bundleID: Identifier,
+        userID: Identifier,
+        productID: Identifier
+    ) {
         self.environment = environment
         self.bundleID = bundleID
         self.userID = userID
@@ -60,15 +65,15 @@ package struct StackKey: Hashable, Comparable, Sendable {
 /// A non-renewing transaction that was not taken back, as the stack of its user sees it.
 package struct StackedPurchase: Hashable, Sendable {
     package var key: StackKey
-    package var transactionID: String
-    package var originalTransactionID: String
+    package var transactionID: Identifier
+    package var originalTransactionID: Identifier
     package var purchaseDate: Timestamp
     package var quantity: Int32
 
     package init(
         key: StackKey,
-        transactionID: String,
-        originalTransactionID: String,
+        transactionID: Identifier,
+        originalTransactionID: Identifier,
         purchaseDate: Timestamp,
         quantity: Int32
     ) {

@@ -16,10 +16,10 @@ extension Projection {
 /// What one transaction credits: as a consumable itself, and by its items that are some.
 private struct CreditedTransaction {
     private let transaction: MergedTransaction
-    private let userID: String
+    private let userID: Identifier
     private let catalog: Catalog
 
-    init(_ transaction: MergedTransaction, _ userID: String, _ catalog: Catalog) {
+    init(_ transaction: MergedTransaction, _ userID: Identifier, _ catalog: Catalog) {
         self.transaction = transaction
         self.userID = userID
         self.catalog = catalog
@@ -117,20 +117,20 @@ extension LedgerCredit {
 /// What one transaction credits of one consumable product in one currency, and what of it a refund
 /// took back.
 package struct LedgerCredit: Hashable, Sendable {
-    package var transactionID: String
-    package var productID: String
-    package var currency: String
-    package var userID: String
+    package var transactionID: Identifier
+    package var productID: Identifier
+    package var currency: Identifier
+    package var userID: Identifier
     package var amount: Int64
     package var takenBack: Int64
     package var purchaseDate: Timestamp
     package var revocationDate: Timestamp?
 
     package init(
-        transactionID: String,
-        productID: String,
-        currency: String,
-        userID: String,
+        transactionID: Identifier,
+        productID: Identifier,
+        currency: Identifier,
+        userID: Identifier,
         amount: Int64,
         takenBack: Int64,
         purchaseDate: Timestamp,

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 
 /// Turns the facts of a purchase into what its users may use: the rules, and nothing else.
 ///
@@ -145,12 +145,12 @@ package enum ProjectionRule: String, CaseIterable, Sendable {
 
 /// When a user may use what one purchase grants under one entitlement key.
 package struct EntitlementRow: Hashable, Sendable {
-    package var key: String
-    package var userID: String
+    package var key: Identifier
+    package var userID: Identifier
     /// Never empty.
     package var periods: PeriodSet
 
-    package init(key: String, userID: String, periods: PeriodSet) {
+    package init(key: Identifier, userID: Identifier, periods: PeriodSet) {
         self.key = key
         self.userID = userID
         self.periods = periods
@@ -194,15 +194,15 @@ extension Projection {
     private func periodsByKey(
         _ contributions: [Contribution],
         _ closed: ClosedPeriods?,
-        of user: String
-    ) -> [String: PeriodSet] {
+        of user: Identifier
+    ) -> [Identifier: PeriodSet] {
         var byProduct = closed?.periodsByProduct ?? [:]
         for contribution in contributions {
             guard let period = contribution.period else { continue }
             guard contribution.userID == nil || contribution.userID == user else { continue }
             byProduct[contribution.productID, default: PeriodSet()].insert(period)
         }
-        var byKey: [String: PeriodSet] = [:]
+        var byKey: [Identifier: PeriodSet] = [:]
         for (productID, periods) in byProduct {
             for key in catalog.entitlementKeys(of: productID) {
                 byKey[key, default: PeriodSet()].formUnion(periods)
@@ -212,7 +212,7 @@ extension Projection {
     }
 
     private struct RowKey: Hashable {
-        let key: String
-        let userID: String
+        let key: Identifier
+        let userID: Identifier
     }
 }

@@ -31,9 +31,9 @@ package struct ClosedPeriods: Hashable, Sendable {
     /// Each transaction bought before this instant is closed, and no other; the first that is not
     /// was bought then.
     package var before: Timestamp
-    package var periodsByProduct: [String: PeriodSet]
+    package var periodsByProduct: [Identifier: PeriodSet]
 
-    package init(before: Timestamp, periodsByProduct: [String: PeriodSet]) {
+    package init(before: Timestamp, periodsByProduct: [Identifier: PeriodSet]) {
         self.before = before
         self.periodsByProduct = periodsByProduct
     }

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 
 /// The periods of the auto-renewable transactions of one purchase.
 struct SubscriptionPeriods {
@@ -107,21 +107,21 @@ struct SubscriptionPeriods {
 
 /// What one transaction adds to the entitlements of its product.
 package struct Contribution: Hashable, Sendable {
-    package var transactionID: String
+    package var transactionID: Identifier
     /// The transaction's product, or the SKU of one of its items.
-    package var productID: String
+    package var productID: Identifier
     package var rule: ProjectionRule
     /// Nil when it grants nothing, by this rule.
     package var period: Period?
     /// Set where it holds for this user alone: stacking is per user.
-    package var userID: String?
+    package var userID: Identifier?
 
     package init(
-        transactionID: String,
-        productID: String,
+        transactionID: Identifier,
+        productID: Identifier,
         rule: ProjectionRule,
         period: Period?,
-        userID: String? = nil
+        userID: Identifier? = nil
     ) {
         self.transactionID = transactionID
         self.productID = productID

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 package import JSON
 
@@ -81,6 +82,10 @@ extension JSONWriter {
         } else {
             null()
         }
+    }
+
+    mutating func member(_ key: StaticString, _ identifier: Identifier?) {
+        member(key, identifier?.text)
     }
 
     package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {

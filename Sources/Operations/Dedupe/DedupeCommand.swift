@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Postgres
 import Settings
@@ -84,7 +85,7 @@ struct DedupeSelection: Hashable {
     /// UNIX milliseconds of marking.
     var since: Int64?
     var before: Int64?
-    var bundleID: String?
+    var bundleID: Identifier?
     var environment: String?
 
     init() {}
@@ -96,7 +97,7 @@ struct DedupeSelection: Hashable {
         if let text = arguments.value("before") {
             before = try Instant.parse(text, option: "before")
         }
-        bundleID = arguments.value("bundle-id")
+        bundleID = arguments.value("bundle-id").map { Identifier($0) }
         environment = arguments.value("environment")
         guard arguments.isSet("all") == (self == DedupeSelection()) else {
             throw UsageError(

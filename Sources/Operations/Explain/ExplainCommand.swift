@@ -1,3 +1,4 @@
+import AppStore
 import Store
 import Foundation
 import Postgres
@@ -53,7 +54,7 @@ extension ToolCommand {
         let knownAt = try arguments.value("known-at").map { text throws(UsageError) in
             try Instant.parse(text, option: "known-at")
         }
-        let transactionID = arguments.value("transaction")
+        let transactionID = arguments.value("transaction").map { Identifier($0) }
         if at != nil, knownAt == nil {
             throw UsageError("--at goes with --known-at")
         }
@@ -77,11 +78,11 @@ extension ToolCommand {
                 answer = (found.lines(now: now), found.json(now: now))
                 code = found.isFound ? ExitCode.success : ExitCode.negative
             } else if let knownAt {
-                let user = arguments.operands[0]
+                let user = Identifier(arguments.operands[0])
                 let known = try await KnownState.read(user, environment, knownAt, client)
                 answer = (known.lines(at: at ?? now), known.json)
             } else {
-                let user = arguments.operands[0]
+                let user = Identifier(arguments.operands[0])
                 let explanation = try await UserExplanation.read(user, environment, client)
                 answer = (explanation.lines(now: now), explanation.json(now: now))
             }

@@ -19,7 +19,7 @@ struct ExplainedPurchase {
     }
 
     /// - Parameter userID: whose rows are shown; nil for those of all its users, each named.
-    func lines(now: Int64, of userID: String?) -> [String] {
+    func lines(now: Int64, of userID: Identifier?) -> [String] {
         let phrase = owner.userID.map { "\($0), by \(owner.rule)" } ?? "nobody, \(owner.rule)"
         var lines = [
             "", "Purchase \(key.originalTransactionID) of \(key.bundleID): owned by \(phrase)",
@@ -155,7 +155,7 @@ extension ExplainedPurchase {
     }
 
     /// - Parameter userID: whose; nil for all users'.
-    mutating func add(_ contributions: [Contribution], of userID: String?) {
+    mutating func add(_ contributions: [Contribution], of userID: Identifier?) {
         let own = contributions.filter { contribution in
             contribution.userID == nil || userID == nil || contribution.userID == userID
         }

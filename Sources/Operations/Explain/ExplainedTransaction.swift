@@ -20,7 +20,7 @@ struct ExplainedTransaction {
     }
 
     /// - Parameter userID: whose credits are shown; nil for those of all users, each named.
-    func lines(of userID: String?) -> [String] {
+    func lines(of userID: Identifier?) -> [String] {
         var words = ["bought \(CalendarDate.instant(fact.identity.purchaseDate))"]
         if let expiresDate = fact.expiresDate {
             words.append("billed until \(CalendarDate.instant(expiresDate))")
@@ -33,7 +33,7 @@ struct ExplainedTransaction {
         if !hasAccountToken { words.append("no account token") }
         let productID = fact.identity.productID
         let kind = [
-            productID, fact.identity.type?.rawValue,
+            productID.text, fact.identity.type?.rawValue,
             fact.track == .receipt ? "from a receipt" : nil,
         ].compactMap { $0 }.joined(separator: ", ")
         let rules = contributions.map { contribution in

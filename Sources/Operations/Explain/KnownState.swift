@@ -1,3 +1,4 @@
+import AppStore
 import Holdings
 import JSON
 import Postgres
@@ -5,13 +6,13 @@ import Store
 
 /// The entitlements of a user as known at an instant.
 struct KnownState {
-    let userID: String
+    let userID: Identifier
     let environment: String
     let knownAt: Int64
     let rows: [UserDetails.KnownEntitlement]
 
     static func read(
-        _ userID: String,
+        _ userID: Identifier,
         _ environment: String,
         _ knownAt: Int64,
         _ client: PostgresClient

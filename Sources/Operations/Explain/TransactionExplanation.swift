@@ -7,7 +7,7 @@ import Store
 
 /// The purchase behind a transaction ID, with or without an owner.
 struct TransactionExplanation {
-    let transactionID: String
+    let transactionID: Identifier
     let environment: String
     /// Nil while no catalog was applied.
     private var catalogVersion: Int64?
@@ -58,7 +58,7 @@ struct TransactionExplanation {
 extension TransactionExplanation {
     /// Reads it all; a moment later some of it may be different.
     static func read(
-        _ transactionID: String,
+        _ transactionID: Identifier,
         _ environment: String,
         _ client: PostgresClient
     ) async throws -> TransactionExplanation {

@@ -7,7 +7,7 @@ import Store
 
 /// All that is known of a user in one environment, and why.
 struct UserExplanation {
-    let userID: String
+    let userID: Identifier
     let environment: String
     /// Nil while no catalog was applied.
     var catalogVersion: Int64?
@@ -15,12 +15,12 @@ struct UserExplanation {
     var version: Int64?
     var purchases: [ExplainedPurchase] = []
     var grants: [UserDetails.Grant] = []
-    var balances: [(currency: String, amount: Int64)] = []
+    var balances: [(currency: Identifier, amount: Int64)] = []
     var debits: [UserDetails.Debit] = []
     var changes: [UserDetails.Change] = []
     var others: [UserDetails.OtherEnvironment] = []
 
-    init(_ userID: String, _ environment: String) {
+    init(_ userID: Identifier, _ environment: String) {
         self.userID = userID
         self.environment = environment
     }
@@ -67,7 +67,7 @@ struct UserExplanation {
             writer.key("balances")
             writer.object { writer in
                 for (currency, amount) in balances {
-                    writer.key(currency)
+                    writer.key(currency.text)
                     writer.int(amount)
                 }
             }
@@ -97,7 +97,7 @@ struct UserExplanation {
 extension UserExplanation {
     /// Reads it all; a moment later some of it may be different.
     static func read(
-        _ userID: String,
+        _ userID: Identifier,
         _ environment: String,
         _ client: PostgresClient
     ) async throws -> UserExplanation {

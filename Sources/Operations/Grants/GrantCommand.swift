@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import Postgres
 import Settings
@@ -60,8 +61,8 @@ extension ToolCommand {
             throw UsageError("--until: expected a date to come, found \"\(until)\"")
         }
         let grant = GrantTable.New(
-            userID: arguments.operands[0],
-            key: arguments.operands[1],
+            userID: try entering(arguments.operands[0], as: "USER"),
+            key: try entering(arguments.operands[1], as: "KEY"),
             until: end.map { StoredTime(milliseconds: $0) },
             reason: try required("reason", in: arguments),
             grantedBy: try required("by", in: arguments),
@@ -73,6 +74,16 @@ extension ToolCommand {
         }
         context.console.print(arguments.isSet("json") ? "{\"grant\":\(number)}" : "\(number)")
         return ExitCode.success
+    }
+
+    private static func entering(
+        _ text: String,
+        as operand: String
+    ) throws(UsageError) -> Identifier {
+        guard let identifier = Identifier(entering: text) else {
+            throw UsageError("\(operand): expected \(Identifier.entryRule)")
+        }
+        return identifier
     }
 
     private static func revokeGrant(

@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Postgres
 import Settings
@@ -148,8 +149,8 @@ extension ToolCommand {
         let links = try await settings.withDatabase { connection in
             let selection = AccountLinkTable.Selection(
                 kind: kind,
-                key: arguments.value("key"),
-                userID: arguments.value("user"),
+                key: arguments.value("key").map { Identifier($0) },
+                userID: arguments.value("user").map { Identifier($0) },
                 limit: limit
             )
             return Array(try await connection.run(AccountLinkTable.list, selection))
@@ -168,9 +169,9 @@ extension ToolCommand {
         ])
         for link in links {
             table.add([
-                link.userID, link.kind.rawValue, link.key,
+                link.userID.text, link.kind.rawValue, link.key.text,
                 link.environment.isEmpty ? "any" : link.environment,
-                link.bundleID.isEmpty ? "any" : link.bundleID,
+                link.bundleID.isEmpty ? "any" : link.bundleID.text,
             ])
         }
         return table.lines()

@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Store
 
@@ -11,8 +12,6 @@ enum LinkLine {
     struct Fault: Error, Hashable {
         let expected: String
     }
-
-    private static let textBytes = 1...255
 
     /// Reads one line; nil where it holds no link.
     ///
@@ -33,29 +32,43 @@ enum LinkLine {
         guard let kind = LinkKind(spelling: fields.kind) else {
             throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
         }
-        guard isIdentifier(fields.key) else {
-            throw Fault(expected: "a key of 1 to 255 bytes without control characters")
-        }
-        guard isIdentifier(fields.user) || !isUserRequired && fields.user.isEmpty else {
-            throw Fault(expected: "a user of 1 to 255 bytes without control characters")
-        }
-        for (name, text) in [("environment", fields.environment), ("bundle", fields.bundle)]
-        where !text.isEmpty && !isIdentifier(text) {
-            throw Fault(expected: "at most 255 bytes without control characters as \(name)")
-        }
-        return AccountLink(
-            kind: kind,
+        return try link(
+            kind,
             key: fields.key,
+            user: fields.user,
             environment: fields.environment,
-            bundleID: fields.bundle,
-            userID: fields.user
+            bundle: fields.bundle,
+            isUserRequired: isUserRequired
         )
     }
 
-    /// As the table's constraint says.
-    private static func isIdentifier(_ text: String) -> Bool {
-        textBytes.contains(text.utf8.count)
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    /// Makes a link of texts that may enter the table, as its constraint says.
+    static func link(
+        _ kind: LinkKind,
+        key: String,
+        user: String,
+        environment: String,
+        bundle: String,
+        isUserRequired: Bool
+    ) throws(Fault) -> AccountLink {
+        func identifier(
+            _ text: String,
+            _ name: String,
+            isRequired: Bool
+        ) throws(Fault) -> Identifier {
+            if text.isEmpty && !isRequired { return "" }
+            guard let identifier = Identifier(entering: text) else {
+                throw Fault(expected: "for the \(name) \(Identifier.entryRule)")
+            }
+            return identifier
+        }
+        return AccountLink(
+            kind: kind,
+            key: try identifier(key, "key", isRequired: true),
+            environment: try identifier(environment, "environment", isRequired: false).text,
+            bundleID: try identifier(bundle, "bundle", isRequired: false),
+            userID: try identifier(user, "user", isRequired: isUserRequired)
+        )
     }
 
     private typealias Fields = (

@@ -35,15 +35,19 @@ struct LinkSource {
         guard let kind = LinkKind(spelling: operands[0]) else {
             throw UsageError("expected one of \(LinkKind.spellings), found \"\(operands[0])\"")
         }
-        single = [
-            AccountLink(
-                kind: kind,
+        do throws(LinkLine.Fault) {
+            let link = try LinkLine.link(
+                kind,
                 key: operands[1],
+                user: isUserRequired ? operands[2] : "",
                 environment: arguments.value("environment") ?? "",
-                bundleID: arguments.value("bundle") ?? "",
-                userID: isUserRequired ? operands[2] : ""
+                bundle: arguments.value("bundle") ?? "",
+                isUserRequired: isUserRequired
             )
-        ]
+            single = [link]
+        } catch {
+            throw UsageError("expected \(error.expected)")
+        }
     }
 
     /// The next batch; nil when there are no more.

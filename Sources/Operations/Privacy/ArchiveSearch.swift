@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import JSON
 import Platform
@@ -11,16 +12,16 @@ import Store
 struct ArchiveSearch {
     private static let lineBytesMax = 64 * 1_048_576
 
-    private let user: String
+    private let user: Identifier
     /// By kind and key; the environment and bundle of each, empty for any.
-    private let scopes: [Key: [(environment: String, bundleID: String)]]
+    private let scopes: [Key: [(environment: String, bundleID: Identifier)]]
 
     private struct Key: Hashable {
         let kind: String
-        let key: String
+        let key: Identifier
     }
 
-    init(user: String, keys: [StoredAboutUser.Identifier]) {
+    init(user: Identifier, keys: [StoredAboutUser.SearchKey]) {
         self.user = user
         scopes = Dictionary(grouping: keys) { Key(kind: $0.kind, key: $0.key) }
             .mapValues { $0.map { ($0.environment, $0.bundleID) } }
@@ -118,7 +119,7 @@ struct ArchiveSearch {
     private func isAboutUser(_ row: JSONValue, of table: HistoryArchiving.Table) -> Bool? {
         switch table {
         case .changes:
-            return row["user_id"]?.string.map { $0 == user }
+            return row["user_id"]?.identifier.map { $0 == user }
         case .notifications:
             return names(row, "original_transaction_id", row["original_transaction_id"]?.string)
         case .revisions:
@@ -134,10 +135,12 @@ struct ArchiveSearch {
 
     /// Whether an identifier that a row carries is the user's in the row's environment and bundle.
     private func names(_ row: JSONValue, _ kind: String, _ key: String?) -> Bool {
-        guard let key, let scopes = scopes[Key(kind: kind, key: key)] else { return false }
+        guard let key, let scopes = scopes[Key(kind: kind, key: Identifier(key))] else {
+            return false
+        }
         let environment = row["environment"]?.string ?? ""
         // Renewal info names no app.
-        let bundleID = row["bundle_id"]?.string ?? ""
+        let bundleID = row["bundle_id"]?.identifier ?? ""
         return scopes.contains { scope in
             (scope.environment.isEmpty || scope.environment == environment)
                 && (scope.bundleID.isEmpty || bundleID.isEmpty || scope.bundleID == bundleID)

@@ -1,3 +1,4 @@
+import AppStore
 import Settings
 import Store
 
@@ -31,7 +32,7 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let request = ForgottenUserTable.Request(
-            userID: arguments.operands[0],
+            userID: Identifier(arguments.operands[0]),
             by: try required("by", in: arguments),
             reason: try required("reason", in: arguments)
         )

@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Settings
 import Store
@@ -34,7 +35,7 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let user = arguments.operands[0]
+        let user = Identifier(arguments.operands[0])
         let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 100
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let (counts, identifiers) = try await settings.withDatabase { connection in
@@ -58,7 +59,7 @@ extension ToolCommand {
     }
 
     private static func archives(
-        of user: String,
+        of user: Identifier,
         _ arguments: CommandArguments,
         _ settings: SettingsValues,
         _ console: Console
@@ -80,9 +81,9 @@ extension ToolCommand {
 
 /// The stored data about a user, for the user to read.
 struct StoredReport {
-    let user: String
+    let user: Identifier
     let counts: [StoredAboutUser.Count]
-    let identifiers: [StoredAboutUser.Identifier]
+    let identifiers: [StoredAboutUser.SearchKey]
     let archives: [SearchedArchive]
 
     /// The purpose of a table, and how long its rows are kept.
@@ -176,9 +177,9 @@ struct StoredReport {
             ])
             for identifier in identifiers {
                 table.add([
-                    identifier.kind, identifier.key,
+                    identifier.kind, identifier.key.text,
                     identifier.environment.isEmpty ? "any" : identifier.environment,
-                    identifier.bundleID.isEmpty ? "any" : identifier.bundleID,
+                    identifier.bundleID.isEmpty ? "any" : identifier.bundleID.text,
                 ])
             }
             lines += [""] + table.lines()

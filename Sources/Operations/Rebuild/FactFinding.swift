@@ -28,10 +28,10 @@ struct FactFinding {
     let table: String
     let environment: String
     /// Nil for renewal info, which names no app.
-    var bundleID: String?
-    var originalTransactionID: String?
+    var bundleID: Identifier?
+    var originalTransactionID: Identifier?
     /// ID of the transaction or the account; nil for renewal info.
-    var id: String?
+    var id: Identifier?
     var track: Track?
     let fault: Fault
     /// The raw record that first brought a content.
@@ -89,9 +89,9 @@ extension FactFinding {
 
 extension FactFinding {
     var line: String {
-        let place = [environment, bundleID, originalTransactionID].compactMap { $0 }
+        let place = [environment, bundleID?.text, originalTransactionID?.text].compactMap { $0 }
         let track = track.map { " (\($0.rawValue))" } ?? ""
-        let row = [table, id].compactMap { $0 }.joined(separator: " ") + track
+        let row = [table, id?.text].compactMap { $0 }.joined(separator: " ") + track
         return "\(place.joined(separator: " ")) \(row): \(fault.phrase)"
             + (source.map { "; the raw record is \($0)" } ?? "")
     }

@@ -119,7 +119,7 @@ extension JSONWriter {
     fileprivate mutating func difference(
         of kind: String,
         _ purchase: PurchaseKey,
-        _ userID: String?
+        _ userID: Identifier?
     ) {
         member("environment", purchase.environment.rawValue)
         member("bundleID", purchase.bundleID)

@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Kafka
 package import Postgres
@@ -25,9 +26,9 @@ package struct FeedVersions {
     }
 
     /// The newest version of each user in the topics.
-    func published() async throws -> [String: Int64] {
+    func published() async throws -> [Identifier: Int64] {
         let reader = TopicReader(settings.kafkaConfiguration)
-        var versions: [String: Int64] = [:]
+        var versions: [Identifier: Int64] = [:]
         for topic in [Topic.current, Topic.changed] {
             let name = settings.topic(topic)
             _ = try await reader.visit(name, deadline: Self.readDeadline) { record in
@@ -35,7 +36,7 @@ package struct FeedVersions {
                     let root = try? JSONDocument(parsing: value).root,
                     let version = root["version"]?.int64
                 else { return }
-                let user = String(decoding: key, as: UTF8.self)
+                let user = Identifier(String(decoding: key, as: UTF8.self))
                 versions[user] = max(versions[user] ?? 0, version)
             }
         }
@@ -44,7 +45,7 @@ package struct FeedVersions {
 
     /// - Returns: how many users' versions were raised.
     func raise(
-        _ published: [String: Int64],
+        _ published: [Identifier: Int64],
         on connection: PostgresConnection,
         report: (Int) -> Void
     ) async throws -> Int {
@@ -75,7 +76,7 @@ package struct FeedVersions {
         report: (Int64) -> Void
     ) async throws -> Int64 {
         var total: Int64 = 0
-        var last = ""
+        var last: Identifier = ""
         while true {
             try await waitForRoom(on: connection)
             let queued = try await connection.run(FeedRecovery.queue, last)[0]

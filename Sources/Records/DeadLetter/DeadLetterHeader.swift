@@ -114,11 +114,11 @@ extension UnverifiedIdentifiers {
     package init(_ observation: Observation) {
         self.init()
         let facts = observation.facts
-        transactionID = facts.transaction?.key.transactionID
-        originalTransactionID = observation.originalTransactionID
-        bundleID = observation.bundleID
+        transactionID = facts.transaction?.key.transactionID.text
+        originalTransactionID = observation.originalTransactionID?.text
+        bundleID = observation.bundleID?.text
         environment = observation.environment.rawValue
-        productID = facts.transaction?.identity.productID ?? facts.renewal?.productID
+        productID = (facts.transaction?.identity.productID ?? facts.renewal?.productID)?.text
         signedDate = observation.verification?.signedDate
     }
 

@@ -14,7 +14,7 @@ struct Refusals: Sendable {
         log?.error(
             "purchase refused by the database, left as it was",
             [
-                "transaction.original_id": .string(purchase.originalTransactionID),
+                "transaction.original_id": .string(purchase.originalTransactionID.text),
                 "transaction.environment": .string(purchase.environment.rawValue),
                 "error": .string(error.recordFaultDetail),
             ]

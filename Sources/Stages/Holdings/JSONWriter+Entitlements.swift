@@ -1,3 +1,4 @@
+package import AppStore
 package import JSON
 package import Postgres
 import Store
@@ -17,8 +18,8 @@ extension JSONWriter {
         endArray()
     }
 
-    package mutating func string(orNull text: String?) {
-        if let text { string(text) } else { null() }
+    package mutating func string(orNull identifier: Identifier?) {
+        if let identifier { string(identifier) } else { null() }
     }
 
     /// One of a user's entitlements, as `entitlements.current` and `outcomes` hold it.

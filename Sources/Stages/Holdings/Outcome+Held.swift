@@ -1,3 +1,4 @@
+package import AppStore
 package import Records
 package import Store
 
@@ -9,7 +10,7 @@ extension Outcome {
     ///
     /// - Parameter held: nil for an observation that is not the last of its body. A list in each
     ///   outcome would make the answers grow with the square of what a body brings.
-    package mutating func add(_ userID: String, holds held: [HeldEntitlement]?) {
+    package mutating func add(_ userID: Identifier, holds held: [HeldEntitlement]?) {
         self.userID = userID
         guard let held else { return }
         let list = HeldList(held, bytesMax: Self.heldBytesMax)

@@ -55,7 +55,7 @@ package struct RefusalAnswers: Sendable {
     }
 
     private func held(
-        by user: String,
+        by user: Identifier,
         in environment: String
     ) async throws -> [HeldEntitlement] {
         try await client.run(HeldEntitlements.read, [user]).map(\.held)

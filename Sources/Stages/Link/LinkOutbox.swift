@@ -137,7 +137,7 @@ extension LinkOutbox {
                 "owner rejected by the database, retrying later",
                 [
                     "purchase.environment": .string(scope.environment.rawValue),
-                    "purchase.original_transaction_id": .string(scope.originalTransactionID),
+                    "purchase.original_transaction_id": .string(scope.originalTransactionID.text),
                     "error": .string(error.recordFaultDetail),
                 ]
             )

@@ -5,7 +5,7 @@ import Store
 /// One app in one environment: what a link belongs to.
 struct AppScope: Hashable {
     let environment: Environment
-    let bundleID: String
+    let bundleID: Identifier
 }
 
 extension PurchaseKey {
@@ -24,8 +24,8 @@ extension AppTransactionGroup {
 struct LinkQuestions {
     enum Name: Hashable {
         case token(AccountToken)
-        case appTransactionID(String)
-        case originalTransactionID(String)
+        case appTransactionID(Identifier)
+        case originalTransactionID(Identifier)
     }
 
     private struct Question: Hashable {
@@ -73,9 +73,9 @@ struct LinkQuestions {
     /// As the store is asked.
     var rows: [AccountLinkTable.Question] {
         questions.map { question in
-            let (kind, key): (LinkKind, String) =
+            let (kind, key): (LinkKind, Identifier) =
                 switch question.name {
-                case .token(let token): (.accountToken, token.canonical)
+                case .token(let token): (.accountToken, Identifier(token.canonical))
                 case .appTransactionID(let id): (.appTransactionID, id)
                 case .originalTransactionID(let id): (.originalTransactionID, id)
                 }

@@ -267,7 +267,7 @@ extension LinkTransaction {
 
 extension SiblingOwner {
     /// Adds one more purchase's owner.
-    fileprivate mutating func join(_ userID: String) {
+    fileprivate mutating func join(_ userID: Identifier) {
         switch self {
         case .none: self = .one(userID)
         case .one(userID), .several: break

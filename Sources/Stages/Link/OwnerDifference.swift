@@ -1,3 +1,4 @@
+package import AppStore
 package import Entitlements
 import Store
 
@@ -5,7 +6,7 @@ import Store
 package struct OwnerDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
     /// Who it should be; nil for nobody.
-    package let userID: String?
+    package let userID: Identifier?
     /// As text: what the table holds, and what it should hold.
     package let found: String
     package let expected: String

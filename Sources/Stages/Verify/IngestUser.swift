@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 import Records
 
@@ -6,11 +7,9 @@ import Records
 /// The ingestion service sets the header `user-id` from its own session; the body is the app's.
 enum IngestUser: Equatable {
     case unnamed
-    case named(String)
-    /// More than one, or no name: 1 to 255 bytes of UTF-8 without control characters.
+    case named(Identifier)
+    /// More than one, or a value that is no UTF-8 or that may not enter as an identifier.
     case malformed
-
-    private static let byteCounts = 1...255
 
     init(_ headers: [KafkaHeader]) {
         let named = headers.filter { $0.nameBytes == RecordHeader.userID }
@@ -18,13 +17,13 @@ enum IngestUser: Equatable {
             self = .unnamed
             return
         }
-        guard named.count == 1, let value = first.value, Self.byteCounts.contains(value.count),
+        guard named.count == 1, let value = first.value,
             let text = String(validating: value, as: UTF8.self),
-            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            let userID = Identifier(entering: text)
         else {
             self = .malformed
             return
         }
-        self = .named(text)
+        self = .named(userID)
     }
 }

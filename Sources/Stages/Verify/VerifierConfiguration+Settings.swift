@@ -53,7 +53,7 @@ extension ConfiguredApp {
             }
         }
         self.init(
-            bundleID: app.bundleID,
+            bundleID: Identifier(app.bundleID),
             environment: Environment(rawValue: app.environment),
             appAppleID: app.appAppleID,
             roots: roots,

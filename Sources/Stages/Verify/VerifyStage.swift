@@ -149,7 +149,7 @@ package final class VerifyStage: Stage {
     }
 
     /// The user whom the ingestion service names; nil where it is not trusted, or names nobody.
-    private func ingestUserID(of record: ConsumerRecord) -> String? {
+    private func ingestUserID(of record: ConsumerRecord) -> Identifier? {
         guard trustsIngestUser else { return nil }
         switch IngestUser(record.headers) {
         case .unnamed: return nil

@@ -62,7 +62,7 @@ extension WorkerProgram {
         for app in configuration.appsWithTestRootInProduction {
             log.warning(
                 "custom root trusted for Production",
-                ["app.bundle_id": .string(app.bundleID)]
+                ["app.bundle_id": .string(app.bundleID.text)]
             )
         }
     }

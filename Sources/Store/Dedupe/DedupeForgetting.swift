@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Postgres
 
 /// What deduplication forgets, by age or because an operator asks.
@@ -18,13 +18,13 @@ package enum DedupeForgetting {
     package struct Selection: Sendable {
         package var since: StoredTime?
         package var before: StoredTime
-        package var bundleID: String?
+        package var bundleID: Identifier?
         package var environment: String?
 
         package init(
             since: StoredTime?,
             before: StoredTime,
-            bundleID: String?,
+            bundleID: Identifier?,
             environment: String?
         ) {
             self.since = since

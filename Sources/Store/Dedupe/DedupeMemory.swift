@@ -89,8 +89,8 @@ enum RememberedRevision {
     struct Key {
         var kind: String
         var environment: Environment
-        var bundleID = ""
-        var id: String
+        var bundleID: Identifier = ""
+        var id: Identifier
         var trust = ""
 
         init(_ key: PartKey) {
@@ -156,8 +156,8 @@ enum RememberedRevision {
         let track = columns("track", Track.self)
         let signedDate = columns("signed_date_ms", Timestamp.self)
         let contentHash = columns("content_hash", SHA256Digest.self)
-        let original = columns("original_transaction_id", String?.self)
-        let product = columns("product_id", String?.self)
+        let original = columns("original_transaction_id", Identifier?.self)
+        let product = columns("product_id", Identifier?.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp?.self)
         let type = columns("product_type", ProductType?.self)
         let quantity = columns("quantity", Int32?.self)
@@ -220,7 +220,7 @@ enum RememberedRevision {
 enum RememberedNotification {
     struct Key: Hashable {
         let environment: Environment
-        let uuid: String
+        let uuid: Identifier
 
         /// Nil for the key of anything else.
         init?(_ key: PartKey) {

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Entitlements
 package import Postgres
 
@@ -96,7 +96,7 @@ package struct CatalogProjection: Sendable {
         returning: RowReader { columns in
             let version = columns("version", Int64.self)
             let target = columns("target", Int64?.self)
-            let original = columns("after_original_transaction_id", String.self)
+            let original = columns("after_original_transaction_id", Identifier.self)
             let environment = columns("after_environment", Environment.self)
             let newest = columns("newest", Int64.self)
             return { row in
@@ -149,7 +149,7 @@ package struct CatalogProjection: Sendable {
     /// A transaction, by whose products a new catalog may concern its purchase.
     package struct Sold: Sendable {
         package let scope: PurchaseScope
-        package let productID: String
+        package let productID: Identifier
         package let items: [CommerceItem]
     }
 
@@ -160,9 +160,9 @@ package struct CatalogProjection: Sendable {
     package static let sold = Statement<PurchaseScope, Sold>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
         returning: RowReader { columns in
-            let original = columns("original_transaction_id", String.self)
+            let original = columns("original_transaction_id", Identifier.self)
             let environment = columns("environment", Environment.self)
-            let productID = columns("product_id", String.self)
+            let productID = columns("product_id", Identifier.self)
             let items = columns("items", JSONText?.self)
             return { row in
                 Sold(

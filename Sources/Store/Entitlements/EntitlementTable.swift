@@ -22,8 +22,8 @@ package enum EntitlementTable {
 
     static let reader = RowReader<Row> { columns in
         let purchase = PurchaseKey.declare(&columns)
-        let key = columns("entitlement_key", String.self)
-        let userID = columns("user_id", String.self)
+        let key = columns("entitlement_key", Identifier.self)
+        let userID = columns("user_id", Identifier.self)
         let periods = columns("periods", PeriodSet.self)
         return { row in
             Row(
@@ -58,12 +58,12 @@ package enum EntitlementTable {
 package struct HeldEntitlement: Sendable {
     package let environment: String
     /// Nil for a grant.
-    package let bundleID: String?
+    package let bundleID: Identifier?
     /// Nil for a grant.
-    package let originalTransactionID: String?
+    package let originalTransactionID: Identifier?
     /// Nil for a purchase.
     package let grantID: Int64?
-    package let key: String
+    package let key: Identifier
     package private(set) var periods: [PostgresPeriod]
 
     /// The same with its last periods alone.
@@ -83,10 +83,10 @@ package struct HeldEntitlement: Sendable {
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> HeldEntitlement {
         let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", String?.self)
-        let original = columns("original_transaction_id", String?.self)
+        let bundleID = columns("bundle_id", Identifier?.self)
+        let original = columns("original_transaction_id", Identifier?.self)
         let grantID = columns("grant_id", Int64?.self)
-        let key = columns("entitlement_key", String.self)
+        let key = columns("entitlement_key", Identifier.self)
         let periods = columns("periods", [PostgresPeriod].self)
         return { row in
             HeldEntitlement(
@@ -104,18 +104,18 @@ package struct HeldEntitlement: Sendable {
 /// All that users hold, in the tables `entitlements` and `grants`.
 package enum HeldEntitlements {
     package struct Row: Sendable {
-        package let userID: String
+        package let userID: Identifier
         package let held: HeldEntitlement
     }
 
-    package static let read = Statement<[String], Row>(
+    package static let read = Statement<[Identifier], Row>(
         [.rows("asked", [Column("user_id", \.self)])],
         returning: reader,
         select(from: "$asked")
     )
 
     static let reader = RowReader<Row> { columns in
-        let userID = columns("user_id", String.self)
+        let userID = columns("user_id", Identifier.self)
         let held = HeldEntitlement.declare(&columns)
         return { row in Row(userID: row[userID], held: held(row)) }
     }
@@ -148,8 +148,8 @@ package enum ClosedPeriodTable {
     /// What is closed of one product.
     package struct Row: Sendable {
         package let scope: PurchaseScope
-        package let productID: String
-        package let bundleID: String
+        package let productID: Identifier
+        package let bundleID: Identifier
         package let trust: Trust
         /// Each transaction bought before this is in the periods, and no other.
         package let before: Timestamp
@@ -157,8 +157,8 @@ package enum ClosedPeriodTable {
 
         package init(
             scope: PurchaseScope,
-            productID: String,
-            bundleID: String,
+            productID: Identifier,
+            bundleID: Identifier,
             trust: Trust,
             before: Timestamp,
             periods: PeriodSet
@@ -181,9 +181,9 @@ package enum ClosedPeriodTable {
 
     private static let reader = RowReader<Row> { columns in
         let environment = columns("environment", Environment.self)
-        let original = columns("original_transaction_id", String.self)
-        let productID = columns("product_id", String.self)
-        let bundleID = columns("bundle_id", String.self)
+        let original = columns("original_transaction_id", Identifier.self)
+        let productID = columns("product_id", Identifier.self)
+        let bundleID = columns("bundle_id", Identifier.self)
         let trust = columns("trust", Trust.self)
         let before = columns("closed_before_ms", Timestamp.self)
         let periods = columns("periods", PeriodSet.self)

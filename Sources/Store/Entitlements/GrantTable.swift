@@ -1,3 +1,4 @@
+package import AppStore
 import Postgres
 
 /// The table `grants`: what people granted, beside what was bought.
@@ -5,8 +6,8 @@ import Postgres
 /// The database's functions write it, with its changes in the history.
 package enum GrantTable {
     package struct New: Sendable {
-        package let userID: String
-        package let key: String
+        package let userID: Identifier
+        package let key: Identifier
         /// Nil for ever.
         package let until: StoredTime?
         package let reason: String
@@ -14,8 +15,8 @@ package enum GrantTable {
         package let environment: String
 
         package init(
-            userID: String,
-            key: String,
+            userID: Identifier,
+            key: Identifier,
             until: StoredTime?,
             reason: String,
             grantedBy: String,

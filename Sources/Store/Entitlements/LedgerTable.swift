@@ -31,10 +31,10 @@ package enum LedgerTable {
 
     static let reader = RowReader<Row> { columns in
         let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
-        let productID = columns("product_id", String.self)
-        let currency = columns("currency", String.self)
-        let userID = columns("user_id", String.self)
+        let transactionID = columns("transaction_id", Identifier.self)
+        let productID = columns("product_id", Identifier.self)
+        let currency = columns("currency", Identifier.self)
+        let userID = columns("user_id", Identifier.self)
         let amount = columns("amount", Int64.self)
         let takenBack = columns("taken_back", Int64.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp.self)

@@ -8,10 +8,10 @@ package enum StackedPurchaseTable {
     /// A user in one app and environment.
     package struct Holder: Hashable, Sendable {
         package let environment: Environment
-        package let bundleID: String
-        package let userID: String
+        package let bundleID: Identifier
+        package let userID: Identifier
 
-        package init(environment: Environment, bundleID: String, userID: String) {
+        package init(environment: Environment, bundleID: Identifier, userID: Identifier) {
             self.environment = environment
             self.bundleID = bundleID
             self.userID = userID
@@ -37,10 +37,10 @@ package enum StackedPurchaseTable {
     ]
 
     private static let reader = RowReader<StackedPurchase> { columns in
-        let userID = columns("user_id", String.self)
-        let productID = columns("product_id", String.self)
+        let userID = columns("user_id", Identifier.self)
+        let productID = columns("product_id", Identifier.self)
         let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
+        let transactionID = columns("transaction_id", Identifier.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp.self)
         let quantity = columns("quantity", Int32.self)
         return { row in

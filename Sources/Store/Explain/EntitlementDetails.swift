@@ -6,25 +6,25 @@ import Postgres
 package enum EntitlementDetails {
     /// A key that a user may use now.
     package struct Active: Hashable, Sendable {
-        package let userID: String
-        package let key: String
+        package let userID: Identifier
+        package let key: Identifier
     }
 
     package static let active = Statement<Environment, Active>(
         [.value("environment")],
         returning: RowReader { columns in
-            let userID = columns("user_id", String.self)
-            let key = columns("entitlement_key", String.self)
+            let userID = columns("user_id", Identifier.self)
+            let key = columns("entitlement_key", Identifier.self)
             return { row in Active(userID: row[userID], key: row[key]) }
         },
         "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)"
     )
 
     /// What users have of one currency in Production.
-    package static let balances = Statement<String, (userID: String, balance: Int64)>(
+    package static let balances = Statement<Identifier, (userID: Identifier, balance: Int64)>(
         [.value("currency")],
         returning: RowReader { columns in
-            let userID = columns("user_id", String.self)
+            let userID = columns("user_id", Identifier.self)
             let balance = columns("balance", Int64.self)
             return { row in (row[userID], row[balance]) }
         },
@@ -33,29 +33,29 @@ package enum EntitlementDetails {
 
     /// One thing that a user may use or could use, and by which purchase.
     package struct Held: Hashable, Sendable {
-        package let userID: String
-        package let key: String
+        package let userID: Identifier
+        package let key: Identifier
         package let environment: String
         /// Of the span that holds now, else of the last one; nil for ever.
         package let until: StoredTime?
         package let isActive: Bool
-        package let productID: String?
-        package let originalTransactionID: String
+        package let productID: Identifier?
+        package let originalTransactionID: Identifier
         package let ownershipRule: String?
         package let isInGrace: Bool
     }
 
     /// What users hold or held last, what is active first.
-    package static let held = Statement<[String], Held>(
+    package static let held = Statement<[Identifier], Held>(
         [.values("users", \.self)],
         returning: RowReader { columns in
-            let userID = columns("user_id", String.self)
-            let key = columns("entitlement_key", String.self)
+            let userID = columns("user_id", Identifier.self)
+            let key = columns("entitlement_key", Identifier.self)
             let environment = columns("environment", String.self)
             let until = columns("until", StoredTime?.self)
             let isActive = columns("is_active", Bool.self)
-            let productID = columns("product_id", String?.self)
-            let original = columns("original_transaction_id", String.self)
+            let productID = columns("product_id", Identifier?.self)
+            let original = columns("original_transaction_id", Identifier.self)
             let rule = columns("ownership_rule", String?.self)
             let isInGrace = columns("is_in_grace", Bool.self)
             return { row in
@@ -89,17 +89,17 @@ package enum EntitlementDetails {
 
     /// What a user has bought of one currency in Production, and what refunds took back of it.
     package struct Credited: Hashable, Sendable {
-        package let userID: String
-        package let currency: String
+        package let userID: Identifier
+        package let currency: Identifier
         package let bought: Int64
         package let takenBack: Int64
     }
 
-    package static let credited = Statement<[String], Credited>(
+    package static let credited = Statement<[Identifier], Credited>(
         [.values("users", \.self)],
         returning: RowReader { columns in
-            let userID = columns("user_id", String.self)
-            let currency = columns("currency", String.self)
+            let userID = columns("user_id", Identifier.self)
+            let currency = columns("currency", Identifier.self)
             let bought = columns("bought", Int64.self)
             let takenBack = columns("taken_back", Int64.self)
             return { row in

@@ -8,10 +8,10 @@ package struct PurchaseDetails: Sendable {
     /// Who or what is asked about.
     package struct Subject: Sendable {
         /// A user's ID, or a transaction's.
-        package let id: String
+        package let id: Identifier
         package let environment: String
 
-        package init(id: String, environment: String) {
+        package init(id: Identifier, environment: String) {
             self.id = id
             self.environment = environment
         }
@@ -29,7 +29,7 @@ package struct PurchaseDetails: Sendable {
 
     package struct Renewal: Sendable {
         package let purchase: PurchaseKey
-        package let autoRenewProductID: String?
+        package let autoRenewProductID: Identifier?
         package let autoRenewStatus: Int64?
         package let isInBillingRetry: Bool?
         package let graceUntil: Timestamp?
@@ -162,7 +162,7 @@ package struct PurchaseDetails: Sendable {
 
     private static let renewal = RowReader<Renewal> { columns in
         let purchase = PurchaseKey.declare(&columns)
-        let product = columns("auto_renew_product_id", String?.self)
+        let product = columns("auto_renew_product_id", Identifier?.self)
         let status = columns("auto_renew_status", Int64?.self)
         let isInBillingRetry = columns("is_in_billing_retry", Bool?.self)
         let graceUntil = columns("grace_period_expires_date_ms", Timestamp?.self)

@@ -1,3 +1,4 @@
+package import AppStore
 import Entitlements
 package import Postgres
 
@@ -13,7 +14,7 @@ package enum UserDetails {
         package let catalog: Int64?
     }
 
-    package static let versions = Statement<String, Versions>(
+    package static let versions = Statement<Identifier, Versions>(
         [.value("user")],
         returning: RowReader { columns in
             let user = columns("user_version", Int64?.self)
@@ -29,7 +30,7 @@ package enum UserDetails {
     /// Something that a person granted, and nobody bought.
     package struct Grant: Sendable {
         package let number: Int64
-        package let key: String
+        package let key: Identifier
         package let periods: [PostgresPeriod]
         package let grantedBy: String
         package let reason: String
@@ -41,7 +42,7 @@ package enum UserDetails {
         Subject.parameters,
         returning: RowReader { columns in
             let number = columns("grant_id", Int64.self)
-            let key = columns("entitlement_key", String.self)
+            let key = columns("entitlement_key", Identifier.self)
             let periods = columns("periods", [PostgresPeriod].self)
             let grantedBy = columns("granted_by", String.self)
             let reason = columns("reason", String.self)
@@ -66,10 +67,10 @@ package enum UserDetails {
         """
     )
 
-    package static let balances = Statement<Subject, (currency: String, amount: Int64)>(
+    package static let balances = Statement<Subject, (currency: Identifier, amount: Int64)>(
         Subject.parameters,
         returning: RowReader { columns in
-            let currency = columns("currency", String.self)
+            let currency = columns("currency", Identifier.self)
             let amount = columns("amount", Int64.self)
             return { row in (row[currency], row[amount]) }
         },
@@ -85,8 +86,8 @@ package enum UserDetails {
 
     /// What the app's own servers took from a balance.
     package struct Debit: Sendable {
-        package let reference: String
-        package let currency: String
+        package let reference: Identifier
+        package let currency: Identifier
         package let amount: Int64
         package let debitedAt: StoredTime
     }
@@ -94,8 +95,8 @@ package enum UserDetails {
     package static let debits = Statement<Subject, Debit>(
         Subject.parameters,
         returning: RowReader { columns in
-            let reference = columns("reference", String.self)
-            let currency = columns("currency", String.self)
+            let reference = columns("reference", Identifier.self)
+            let currency = columns("currency", Identifier.self)
             let amount = columns("amount", Int64.self)
             let debitedAt = columns("debited_at", StoredTime.self)
             return { row in
@@ -151,11 +152,11 @@ package enum UserDetails {
 extension UserDetails {
     /// One change of what a user may use, as the history has it.
     package struct Change: Sendable {
-        package let userID: String
+        package let userID: Identifier
         package let version: Int64
         package let changedAt: StoredTime
-        package let key: String
-        package let originalTransactionID: String?
+        package let key: Identifier
+        package let originalTransactionID: Identifier?
         package let old: [PostgresPeriod]
         package let new: [PostgresPeriod]
         package let cause: String
@@ -166,11 +167,11 @@ extension UserDetails {
     }
 
     private static let changeReader = RowReader<Change> { columns in
-        let userID = columns("user_id", String.self)
+        let userID = columns("user_id", Identifier.self)
         let version = columns("version", Int64.self)
         let changedAt = columns("changed_at", StoredTime.self)
-        let key = columns("entitlement_key", String.self)
-        let original = columns("original_transaction_id", String?.self)
+        let key = columns("entitlement_key", Identifier.self)
+        let original = columns("original_transaction_id", Identifier?.self)
         let old = columns("old_periods", [PostgresPeriod].self)
         let new = columns("new_periods", [PostgresPeriod].self)
         let cause = columns("cause", String.self)
@@ -244,9 +245,9 @@ extension UserDetails {
 
     /// What was known of a user at an instant.
     package struct KnownEntitlement: Sendable {
-        package let key: String
-        package let bundleID: String?
-        package let originalTransactionID: String?
+        package let key: Identifier
+        package let bundleID: Identifier?
+        package let originalTransactionID: Identifier?
         package let grantID: Int64?
         package let periods: [PostgresPeriod]
         package let version: Int64
@@ -259,9 +260,9 @@ extension UserDetails {
             .value("environment", \.subject.environment),
         ],
         returning: RowReader { columns in
-            let key = columns("entitlement_key", String.self)
-            let bundleID = columns("bundle_id", String?.self)
-            let original = columns("original_transaction_id", String?.self)
+            let key = columns("entitlement_key", Identifier.self)
+            let bundleID = columns("bundle_id", Identifier?.self)
+            let original = columns("original_transaction_id", Identifier?.self)
             let grantID = columns("grant_id", Int64?.self)
             let periods = columns("periods", [PostgresPeriod].self)
             let version = columns("version", Int64.self)

@@ -29,9 +29,9 @@ extension AppDownloadTable {
             .value("bundle_id", \.after.bundleID), .value("count_max", \.countMax),
         ],
         returning: RowReader { columns in
-            let id = columns("app_transaction_id", String.self)
+            let id = columns("app_transaction_id", Identifier.self)
             let environment = columns("environment", Environment.self)
-            let bundleID = columns("bundle_id", String.self)
+            let bundleID = columns("bundle_id", Identifier.self)
             let revision = Revision.declare(&columns)
             let trust = columns("trust", Trust.self)
             return { row in

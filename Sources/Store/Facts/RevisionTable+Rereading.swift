@@ -11,15 +11,15 @@ extension RevisionTable {
         package let kind: Row.Kind
         package let environment: Environment
         /// Empty for renewal info, which has none.
-        package let bundleID: String
-        package let id: String
+        package let bundleID: Identifier
+        package let id: Identifier
         package let track: Track
 
         package init(
             kind: Row.Kind,
             environment: Environment,
-            bundleID: String,
-            id: String,
+            bundleID: Identifier,
+            id: Identifier,
             track: Track
         ) {
             self.kind = kind

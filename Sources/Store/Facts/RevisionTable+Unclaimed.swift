@@ -1,3 +1,4 @@
+package import AppStore
 import Postgres
 package import Records
 
@@ -16,10 +17,10 @@ extension RevisionTable {
 
     /// A content by its primary key.
     package struct Place: Sendable {
-        package let id: String
+        package let id: Identifier
         package let kind: String
         package let environment: String
-        package let bundleID: String
+        package let bundleID: Identifier
         package let trust: String
         package let track: String
         package let contentHash: ByteString
@@ -41,7 +42,7 @@ extension RevisionTable {
         package let place: Place
         package let isUnclaimed: Bool
         /// Nil where its payload names none.
-        package let originalTransactionID: String?
+        package let originalTransactionID: Identifier?
         package let source: RecordPosition
     }
 
@@ -143,15 +144,15 @@ extension RevisionTable {
     .joined(separator: " OR ")
 
     private static let pageReader = RowReader<PageContent> { columns in
-        let id = columns("id", String.self)
+        let id = columns("id", Identifier.self)
         let kind = columns("kind", String.self)
         let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", String.self)
+        let bundleID = columns("bundle_id", Identifier.self)
         let trust = columns("trust", String.self)
         let track = columns("track", String.self)
         let contentHash = columns("content_hash", ByteString.self)
         let isUnclaimed = columns("is_unclaimed", Bool.self)
-        let original = columns("original_transaction_id", String?.self)
+        let original = columns("original_transaction_id", Identifier?.self)
         let source = RecordPosition.declare(&columns)
         return { row in
             PageContent(

@@ -16,8 +16,8 @@ package enum RevisionTable {
         package let kind: Kind
         package let environment: Environment
         /// Empty for renewal info, which has none.
-        package let bundleID: String
-        package let id: String
+        package let bundleID: Identifier
+        package let id: Identifier
         /// Empty for all but renewal info, where it is part of what is known under one ID.
         package let trust: String
         package let track: Track
@@ -29,8 +29,8 @@ package enum RevisionTable {
         package init(
             kind: Kind,
             environment: Environment,
-            bundleID: String,
-            id: String,
+            bundleID: Identifier,
+            id: Identifier,
             trust: String = "",
             track: Track,
             revision: Revision,
@@ -84,13 +84,13 @@ package enum RevisionTable {
         /// Of the record, for the answer.
         package let index: Int
         package let environment: Environment
-        package let id: String
+        package let id: Identifier
         package let source: ObservationSource
 
         package init(
             index: Int,
             environment: Environment,
-            id: String,
+            id: Identifier,
             source: ObservationSource
         ) {
             self.index = index
@@ -138,25 +138,25 @@ package enum NotificationTable {
     package struct Row: Sendable {
         package let environment: Environment
         package let uuid: String?
-        package let bundleID: String?
+        package let bundleID: Identifier?
         package let type: String
         package let subtype: String?
         package let meaning: NotificationMeaning
         package let signedDate: Timestamp
-        package let originalTransactionID: String?
-        package let transactionID: String?
+        package let originalTransactionID: Identifier?
+        package let transactionID: Identifier?
         package let source: ObservationSource?
 
         package init(
             environment: Environment,
             uuid: String?,
-            bundleID: String?,
+            bundleID: Identifier?,
             type: String,
             subtype: String?,
             meaning: NotificationMeaning,
             signedDate: Timestamp,
-            originalTransactionID: String?,
-            transactionID: String?,
+            originalTransactionID: Identifier?,
+            transactionID: Identifier?,
             source: ObservationSource?
         ) {
             self.environment = environment

@@ -24,7 +24,7 @@ extension TransactionTable {
         returning: RowReader { columns in
             let index = columns("index", Int.self)
             let environment = columns("environment", Environment.self)
-            let original = columns("original_transaction_id", String.self)
+            let original = columns("original_transaction_id", Identifier.self)
             return { row in
                 Position(
                     index: row[index],

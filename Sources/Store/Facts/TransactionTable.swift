@@ -144,15 +144,15 @@ package enum TransactionTable {
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
         let common = TransactionFact.declareCommon(&columns)
-        let productID = columns("product_id", String.self)
+        let productID = columns("product_id", Identifier.self)
         let quantity = columns("quantity", Int32?.self)
         let percentage = columns("revocation_percentage", Int32?.self)
         let reason = columns("revocation_reason", Int32?.self)
         let revocationType = columns("revocation_type", String?.self)
         let isUpgraded = columns("is_upgraded", Bool?.self)
         let ownershipType = columns("ownership_type", OwnershipType?.self)
-        let group = columns("subscription_group_id", String?.self)
-        let lineItem = columns("web_order_line_item_id", String?.self)
+        let group = columns("subscription_group_id", Identifier?.self)
+        let lineItem = columns("web_order_line_item_id", Identifier?.self)
         let transactionReason = columns("transaction_reason", String?.self)
         let additionalReason = columns("additional_transaction_reason", String?.self)
         let revokedSeats = columns("revoked_seat_quantity", Int32?.self)
@@ -188,7 +188,7 @@ extension TransactionFact {
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
         let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
+        let transactionID = columns("transaction_id", Identifier.self)
         let track = columns("track", Track.self)
         let revision = Revision.declare(&columns)
         let trust = columns("trust", Trust.self)
@@ -198,7 +198,7 @@ extension TransactionFact {
         let revocationDate = columns("revocation_date_ms", Timestamp?.self)
         let revoking = declareRevoking(&columns)
         let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
+        let appTransactionID = columns("app_transaction_id", Identifier?.self)
         return { row in
             let purchase = purchase(row)
             let revision = revision(row)

@@ -40,7 +40,7 @@ package enum ChangeTable {
 
     /// Changes of one transaction, and the catalog by which they were projected.
     package struct Batch: Sendable {
-        fileprivate let steps: [(userID: String, count: Int64)]
+        fileprivate let steps: [(userID: Identifier, count: Int64)]
         fileprivate let rows: [Numbered]
         fileprivate let catalogVersion: Int64?
 
@@ -54,7 +54,7 @@ package enum ChangeTable {
         ///   - rows: each gets the next version of its user, in this order.
         ///   - catalogVersion: nil where there is no catalog.
         package init(_ rows: [Row], catalogVersion: Int64?) {
-            var counts: [String: Int64] = [:]
+            var counts: [Identifier: Int64] = [:]
             for row in rows {
                 counts[row.change.userID, default: 0] += 1
             }

@@ -1,3 +1,4 @@
+package import AppStore
 import Postgres
 
 /// Brings the feed's versions into line after a database or a cluster was lost.
@@ -8,10 +9,10 @@ import Postgres
 package enum FeedRecovery {
     /// A user, and the newest version that was published of them.
     package struct Published: Sendable {
-        package let userID: String
+        package let userID: Identifier
         package let version: Int64
 
-        package init(userID: String, version: Int64) {
+        package init(userID: Identifier, version: Int64) {
             self.userID = userID
             self.version = version
         }
@@ -62,7 +63,7 @@ package enum FeedRecovery {
     package struct Queued: Sendable {
         package let count: Int64
         /// Nil where there were none.
-        package let last: String?
+        package let last: Identifier?
     }
 
     /// How many users are put into the outbox at once.
@@ -71,11 +72,11 @@ package enum FeedRecovery {
     /// Puts the newest states of some users into the outbox, those that come after one by ID.
     ///
     /// A user who is being changed is waited for, so that the outbox keeps the order of versions.
-    package static let queue = Statement<String, Queued>(
+    package static let queue = Statement<Identifier, Queued>(
         [.value("after"), .value("users_max") { _ in usersPerStep }],
         returning: RowReader { columns in
             let count = columns("count", Int64.self)
-            let last = columns("last", String?.self)
+            let last = columns("last", Identifier?.self)
             return { row in Queued(count: row[count], last: row[last]) }
         },
         """

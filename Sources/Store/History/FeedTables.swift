@@ -1,3 +1,4 @@
+package import AppStore
 package import Postgres
 
 /// The table `unpublished_changes`: the outbox of the feed.
@@ -9,12 +10,12 @@ package enum OutboxTable {
     package struct Change: Sendable {
         /// Of its row in the outbox.
         package let id: Int64
-        package let userID: String
+        package let userID: Identifier
         package let version: Int64
         package let environment: String
-        package let bundleID: String?
-        package let originalTransactionID: String?
-        package let key: String
+        package let bundleID: Identifier?
+        package let originalTransactionID: Identifier?
+        package let key: Identifier
         package let old: [PostgresPeriod]
         package let new: [PostgresPeriod]
         package let cause: String
@@ -27,7 +28,7 @@ package enum OutboxTable {
     /// Changes that are published together, and what their users hold now; all in one snapshot.
     package struct Batch: Sendable {
         package let changes: [Change]
-        package let versions: [(userID: String, version: Int64)]
+        package let versions: [(userID: Identifier, version: Int64)]
         package let held: [HeldEntitlements.Row]
     }
 
@@ -80,12 +81,12 @@ package enum OutboxTable {
 
     private static let changeReader = RowReader<Change> { columns in
         let id = columns("id", Int64.self)
-        let userID = columns("user_id", String.self)
+        let userID = columns("user_id", Identifier.self)
         let version = columns("version", Int64.self)
         let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", String?.self)
-        let original = columns("original_transaction_id", String?.self)
-        let key = columns("entitlement_key", String.self)
+        let bundleID = columns("bundle_id", Identifier?.self)
+        let original = columns("original_transaction_id", Identifier?.self)
+        let key = columns("entitlement_key", Identifier.self)
         let old = columns("old_periods", [PostgresPeriod].self)
         let new = columns("new_periods", [PostgresPeriod].self)
         let cause = columns("cause", String.self)
@@ -116,9 +117,9 @@ package enum OutboxTable {
     }
 
     /// The users of those changes, each with the newest version.
-    static let versions = Statement<Void, (userID: String, version: Int64)>(
+    static let versions = Statement<Void, (userID: Identifier, version: Int64)>(
         returning: RowReader { columns in
-            let userID = columns("user_id", String.self)
+            let userID = columns("user_id", Identifier.self)
             let version = columns("version", Int64.self)
             return { row in (row[userID], row[version]) }
         },
@@ -272,7 +273,7 @@ package enum FeedLeaseTable {
     /// Publishes the newest states of users at once and once more later, unless the holder has had
     /// the lease all the time: what it wrote may lie behind what another has written since, or may
     /// yet come to lie there.
-    package static let republish = Statement<(holder: String, userIDs: [String]), Void>(
+    package static let republish = Statement<(holder: String, userIDs: [Identifier]), Void>(
         [
             .value("holder", \.holder), .values("users", \.userIDs),
             FeedRepetitionTable.delay(),
@@ -321,7 +322,7 @@ package enum FeedRepetitionTable {
     }
 
     /// Notes users; one that is noted already waits for longer.
-    package static let add = Statement<[String], Void>(
+    package static let add = Statement<[Identifier], Void>(
         [.rows("concerned", [Column("user_id", \.self)]), delay()],
         insert(from: "$concerned")
     )

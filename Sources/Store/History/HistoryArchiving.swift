@@ -133,9 +133,9 @@ extension HistoryArchiving {
         returning: RowReader { columns in
             let position = columns("position", String.self)
             let environment = columns("environment", Environment.self)
-            let bundleID = columns("bundle_id", String.self)
-            let original = columns("original_transaction_id", String?.self)
-            let download = columns("app_transaction_id", String?.self)
+            let bundleID = columns("bundle_id", Identifier.self)
+            let original = columns("original_transaction_id", Identifier?.self)
+            let download = columns("app_transaction_id", Identifier?.self)
             return { row in
                 OldRevision(
                     position: row[position],

@@ -13,20 +13,20 @@ package enum LinkKind: String, CaseIterable, TextColumnValue, Sendable {
 package struct AccountLink: Hashable, Sendable {
     package var kind: LinkKind
     /// The token or ID itself; a token is compared without regard to case.
-    package var key: String
+    package var key: Identifier
     /// Empty means any.
     package var environment: String
     /// Empty means any.
-    package var bundleID: String
+    package var bundleID: Identifier
     /// Empty in a request to remove the link, whichever user it names.
-    package var userID: String
+    package var userID: Identifier
 
     package init(
         kind: LinkKind,
-        key: String,
+        key: Identifier,
         environment: String = "",
-        bundleID: String = "",
-        userID: String
+        bundleID: Identifier = "",
+        userID: Identifier
     ) {
         self.kind = kind
         self.key = key
@@ -36,8 +36,8 @@ package struct AccountLink: Hashable, Sendable {
     }
 
     /// The key as the table holds it, so that two spellings of one token are one row.
-    fileprivate var storedKey: String {
-        kind == .accountToken ? key.lowercased() : key
+    fileprivate var storedKey: Identifier {
+        kind == .accountToken ? Identifier(key.text.lowercased()) : key
     }
 }
 
@@ -71,11 +71,11 @@ package enum AccountLinkTable {
     /// Which links are listed; nil for all.
     package struct Selection: Sendable {
         package var kind: LinkKind?
-        package var key: String?
-        package var userID: String?
+        package var key: Identifier?
+        package var userID: Identifier?
         package var limit: Int
 
-        package init(kind: LinkKind?, key: String?, userID: String?, limit: Int) {
+        package init(kind: LinkKind?, key: Identifier?, userID: Identifier?, limit: Int) {
             self.kind = kind
             self.key = key
             self.userID = userID
@@ -122,10 +122,10 @@ package enum AccountLinkTable {
         ],
         returning: RowReader { columns in
             let kind = columns("kind", LinkKind.self)
-            let key = columns("key", String.self)
+            let key = columns("key", Identifier.self)
             let environment = columns("environment", String.self)
-            let bundleID = columns("bundle_id", String.self)
-            let userID = columns("user_id", String.self)
+            let bundleID = columns("bundle_id", Identifier.self)
+            let userID = columns("user_id", Identifier.self)
             return { row in
                 AccountLink(
                     kind: row[kind],
@@ -152,10 +152,15 @@ extension AccountLinkTable {
     package struct Question: Hashable, Sendable {
         package let kind: LinkKind
         package let environment: Environment
-        package let bundleID: String
-        package let key: String
+        package let bundleID: Identifier
+        package let key: Identifier
 
-        package init(kind: LinkKind, environment: Environment, bundleID: String, key: String) {
+        package init(
+            kind: LinkKind,
+            environment: Environment,
+            bundleID: Identifier,
+            key: Identifier
+        ) {
             self.kind = kind
             self.environment = environment
             self.bundleID = bundleID
@@ -167,7 +172,7 @@ extension AccountLinkTable {
     package struct Found: Sendable {
         /// Of the question in what was asked.
         package let index: Int
-        package let userID: String
+        package let userID: Identifier
     }
 
     /// A link that names environment and app counts before one that leaves them open.
@@ -186,7 +191,7 @@ extension AccountLinkTable {
         ],
         returning: RowReader { columns in
             let index = columns("index", Int.self)
-            let userID = columns("user_id", String.self)
+            let userID = columns("user_id", Identifier.self)
             return { row in Found(index: row[index], userID: row[userID]) }
         },
         """

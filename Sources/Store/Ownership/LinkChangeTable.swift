@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Entitlements
 import Postgres
 
@@ -7,8 +7,8 @@ package struct LinkChange: Sendable {
     package let id: Int64
     package let kind: String
     package let environment: String
-    package let bundleID: String
-    package let key: String
+    package let bundleID: Identifier
+    package let key: Identifier
     /// How often its purchase has been refused.
     package let attempts: Int
 
@@ -43,8 +43,8 @@ package enum LinkChangeTable {
             let id = columns("id", Int64.self)
             let kind = columns("kind", String.self)
             let environment = columns("environment", String.self)
-            let bundleID = columns("bundle_id", String.self)
-            let key = columns("key", String.self)
+            let bundleID = columns("bundle_id", Identifier.self)
+            let key = columns("key", Identifier.self)
             let attempts = columns("attempts", Int.self)
             return { row in
                 LinkChange(

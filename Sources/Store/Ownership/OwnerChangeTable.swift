@@ -96,7 +96,7 @@ package enum OwnerChangeTable {
         ],
         returning: RowReader { columns in
             let key = PurchaseKey.declare(&columns)
-            let userID = columns("user_id", String?.self)
+            let userID = columns("user_id", Identifier?.self)
             let rule = columns("rule", String.self)
             let change = columns("change_id", Int64.self)
             let sends = columns("sends", Int.self)

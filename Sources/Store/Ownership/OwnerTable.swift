@@ -5,15 +5,15 @@ import Postgres
 
 /// A row of `owners`: whose a purchase is, and what the purchases beside it need to know.
 package struct StoredOwner: Hashable, Sendable {
-    package var userID: String?
+    package var userID: Identifier?
     package var rule: String
     /// `[["user", null], ["next user", from_ms], …]`; nil where there never was another owner.
     package var spans: JSONText?
     /// The present owner by rules 1 and 2.
-    package var directUserID: String?
-    package var appTransactionID: String?
+    package var directUserID: Identifier?
+    package var appTransactionID: Identifier?
 
-    package init(_ ownership: Ownership, directUserID: String?, appTransactionID: String?) {
+    package init(_ ownership: Ownership, directUserID: Identifier?, appTransactionID: Identifier?) {
         userID = ownership.userID
         rule = ownership.rule.rawValue
         spans = ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil
@@ -22,11 +22,11 @@ package struct StoredOwner: Hashable, Sendable {
     }
 
     fileprivate init(
-        userID: String?,
+        userID: Identifier?,
         rule: String,
         spans: JSONText?,
-        directUserID: String?,
-        appTransactionID: String?
+        directUserID: Identifier?,
+        appTransactionID: Identifier?
     ) {
         self.userID = userID
         self.rule = rule
@@ -68,7 +68,7 @@ package struct StoredOwner: Hashable, Sendable {
         guard let document = try? JSONDocument(parsing: Array(text.bytes)) else { return nil }
         return document.root.elements.compactMap { span in
             let members = Array(span.elements)
-            guard members.count == 2, let user = members[0].string else { return nil }
+            guard members.count == 2, let user = members[0].identifier else { return nil }
             return OwnershipSpan(
                 userID: user,
                 from: members[1].int64.map { Timestamp(milliseconds: $0) }
@@ -79,11 +79,11 @@ package struct StoredOwner: Hashable, Sendable {
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> StoredOwner {
-        let userID = columns("user_id", String?.self)
+        let userID = columns("user_id", Identifier?.self)
         let rule = columns("rule", String.self)
         let spans = columns("spans", JSONText?.self)
-        let directUserID = columns("direct_user_id", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
+        let directUserID = columns("direct_user_id", Identifier?.self)
+        let appTransactionID = columns("app_transaction_id", Identifier?.self)
         return { row in
             StoredOwner(
                 userID: row[userID],
@@ -166,7 +166,8 @@ package enum OwnerTable {
 
     /// The user who owns a purchase; of several apps' purchases with the ID, the first by app.
     package static let user = Statement<
-        (environment: Environment, bundleID: String?, originalTransactionID: String), String
+        (environment: Environment, bundleID: Identifier?, originalTransactionID: Identifier),
+        Identifier
     >(
         [
             .value("environment", \.environment),
@@ -192,8 +193,8 @@ package enum AppTransactionGroupTable {
     package struct Owners: Sendable {
         package let group: AppTransactionGroup
         /// The first and the last by name; the same where there is one.
-        package let first: String
-        package let last: String
+        package let first: Identifier
+        package let last: Identifier
     }
 
     private static let columns: Columns<AppTransactionGroup> = [
@@ -206,8 +207,8 @@ package enum AppTransactionGroupTable {
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> AppTransactionGroup {
         let environment = columns("environment", Environment.self)
-        let bundleID = columns("bundle_id", String.self)
-        let id = columns("app_transaction_id", String.self)
+        let bundleID = columns("bundle_id", Identifier.self)
+        let id = columns("app_transaction_id", Identifier.self)
         return { row in
             AppTransactionGroup(
                 environment: row[environment],
@@ -222,8 +223,8 @@ package enum AppTransactionGroupTable {
         [.rows("asked", columns)],
         returning: RowReader { columns in
             let group = declare(&columns)
-            let first = columns("first_user_id", String.self)
-            let last = columns("last_user_id", String.self)
+            let first = columns("first_user_id", Identifier.self)
+            let last = columns("last_user_id", Identifier.self)
             return { row in Owners(group: group(row), first: row[first], last: row[last]) }
         },
         """

@@ -195,12 +195,12 @@ extension OwnershipFactTables {
 
     private static let claimReader = RowReader<Claim> { columns in
         let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", String.self)
+        let transactionID = columns("transaction_id", Identifier.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp.self)
         let timestamp = columns("raw_timestamp_ms", Timestamp.self)
         let partition = columns("raw_partition", Int32.self)
         let offset = columns("raw_offset", Int64.self)
-        let userID = columns("user_id", String.self)
+        let userID = columns("user_id", Identifier.self)
         return { row in
             Claim(
                 purchase: purchase(row),
@@ -225,7 +225,7 @@ extension RenewalFact {
         let key = RenewalKey.declare(&columns)
         let revision = Revision.declare(&columns)
         let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", String?.self)
+        let appTransactionID = columns("app_transaction_id", Identifier?.self)
         return { row in
             RenewalFact(
                 key: key(row),

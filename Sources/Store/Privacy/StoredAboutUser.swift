@@ -12,7 +12,7 @@ package enum StoredAboutUser {
     /// In the order in which a person would ask.
     ///
     /// A table without a row is there, with 0.
-    package static let counts = Statement<String, Count>(
+    package static let counts = Statement<Identifier, Count>(
         [.value("user")],
         returning: RowReader { columns in
             let table = columns("place", String.self)
@@ -68,24 +68,24 @@ package enum StoredAboutUser {
     )
 
     /// One thing that says who the user is.
-    package struct Identifier: Equatable, Sendable {
+    package struct SearchKey: Equatable, Sendable {
         /// `link …`, `claim` or `purchase`; of a search key `account_token`, `app_transaction_id`
         /// or `original_transaction_id`.
         package let kind: String
         /// A token or an ID.
-        package let key: String
+        package let key: Identifier
         /// Empty means any.
         package let environment: String
-        package let bundleID: String
+        package let bundleID: Identifier
     }
 
-    private static let identifier = RowReader<Identifier> { columns in
+    private static let identifier = RowReader<SearchKey> { columns in
         let kind = columns("kind", String.self)
-        let key = columns("key", String.self)
+        let key = columns("key", Identifier.self)
         let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", String.self)
+        let bundleID = columns("bundle_id", Identifier.self)
         return { row in
-            Identifier(
+            SearchKey(
                 kind: row[kind],
                 key: row[key],
                 environment: row[environment],
@@ -95,7 +95,7 @@ package enum StoredAboutUser {
     }
 
     /// By what purchases are the user's, the first of each kind up to the limit.
-    package static let identifiers = Statement<(user: String, limit: Int), Identifier>(
+    package static let identifiers = Statement<(user: Identifier, limit: Int), SearchKey>(
         [.value("user", \.user), .value("limit", \.limit)],
         returning: identifier,
         """
@@ -112,7 +112,7 @@ package enum StoredAboutUser {
 
     /// By what rows outside the database can be told to be about the user: the user's ID where it
     /// is an account token, links, claims, and purchases that are or were the user's.
-    package static let searchKeys = Statement<String, Identifier>(
+    package static let searchKeys = Statement<Identifier, SearchKey>(
         [.value("user")],
         returning: identifier,
         """
@@ -139,11 +139,11 @@ package enum StoredAboutUser {
 /// The table `forgotten_users`, and what removes the links of a user.
 package enum ForgottenUserTable {
     package struct Request: Sendable {
-        package var userID: String
+        package var userID: Identifier
         package var by: String
         package var reason: String
 
-        package init(userID: String, by: String, reason: String) {
+        package init(userID: Identifier, by: String, reason: String) {
             self.userID = userID
             self.by = by
             self.reason = reason

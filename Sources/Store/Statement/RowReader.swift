@@ -4,7 +4,7 @@ package import Postgres
 /// How one row of an answer is read: its columns by name, each at the position of its declaration.
 ///
 ///     RowReader { columns in
-///         let user = columns("user_id", String.self)
+///         let user = columns("user_id", Identifier.self)
 ///         let version = columns("version", Int64.self)
 ///         return { row in UserVersion(userID: row[user], version: row[version]) }
 ///     }
@@ -66,8 +66,8 @@ extension PostgresRow {
         Value.read(self, field.position)
     }
 
-    /// The text of a column that often is another's, which is used then.
-    package subscript(_ field: RowField<String>, likely other: String) -> String {
+    /// The identifier of a column that often is another's, which is used then.
+    package subscript(_ field: RowField<Identifier>, likely other: Identifier) -> Identifier {
         let utf8 = other.utf8
         let isOther = withBytes(field.position) { bytes in
             guard bytes.count == utf8.span.count else { return false }

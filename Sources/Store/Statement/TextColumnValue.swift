@@ -91,3 +91,11 @@ extension AccountToken: TextColumnValue {
         array.append(utf8: text.span)
     }
 }
+
+extension Identifier: TextColumnValue {
+    package var columnText: String { text }
+
+    package init(columnText: String) {
+        self.init(columnText)
+    }
+}

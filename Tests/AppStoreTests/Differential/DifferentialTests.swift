@@ -46,7 +46,7 @@ struct DifferentialTests {
         let certificate = try Certificate(der: root)
         let apps = [Environment.production, .sandbox].map { environment in
             ConfiguredApp(
-                bundleID: Minted.bundleID,
+                bundleID: Identifier(Minted.bundleID),
                 environment: environment,
                 appAppleID: Minted.appAppleID,
                 roots: [certificate],

@@ -27,7 +27,7 @@ struct GenuineReceiptTests {
             let items = try Self.verifier().items(body)
             #expect(items.count == 2)
             for item in items {
-                #expect(item.environment == .sandbox && item.bundleID == Self.bundleID)
+                #expect(item.environment == .sandbox && item.bundleID?.text == Self.bundleID)
                 #expect(item.verification.trust == .apple)
                 #expect(item.verification.root == AppleRoots.receipts)
                 #expect(item.verification.method == .receipt)

@@ -24,7 +24,7 @@ struct ReceiptAttributeTests {
             ]
         }
         let item = try #require(try MintedReceipts.items(fields).first)
-        #expect(item.environment == .production && item.bundleID == Minted.bundleID)
+        #expect(item.environment == .production && item.bundleID?.text == Minted.bundleID)
         #expect(
             Self.json(item.transaction?.json)
                 == """

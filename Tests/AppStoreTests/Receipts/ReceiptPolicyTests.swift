@@ -73,7 +73,7 @@ struct ReceiptPolicyTests {
         let text = try foreign.receiptText(MintedReceipts.fields())
         #expect(try MintedReceipts.verifier().reason(text) == .rootUntrusted)
         let apple = ConfiguredApp(
-            bundleID: Minted.bundleID,
+            bundleID: Identifier(Minted.bundleID),
             environment: .production,
             appAppleID: Minted.appAppleID
         )

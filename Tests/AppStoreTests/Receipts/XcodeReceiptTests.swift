@@ -20,7 +20,7 @@ struct XcodeReceiptTests {
         roots: [Certificate]? = nil
     ) throws -> Verifier {
         let app = ConfiguredApp(
-            bundleID: bundleID,
+            bundleID: Identifier(bundleID),
             environment: environment,
             appAppleID: 1,
             roots: try roots ?? [certificate()]

@@ -26,7 +26,7 @@ enum AppleLibrary {
         root: [UInt8]? = nil
     ) throws -> Verifier {
         let app = ConfiguredApp(
-            bundleID: bundleID,
+            bundleID: Identifier(bundleID),
             environment: environment,
             appAppleID: appAppleID,
             roots: [try Certificate(der: try root ?? file("certs/testCA.der"))],

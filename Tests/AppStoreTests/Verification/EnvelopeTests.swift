@@ -12,7 +12,7 @@ struct EnvelopeTests {
         let verifier = try Minted.verifier()
         let transaction = try verifier.items(Minted.transaction())
         #expect(transaction.count == 1 && transaction[0].transaction != nil)
-        #expect(transaction[0].bundleID == Minted.bundleID)
+        #expect(transaction[0].bundleID?.text == Minted.bundleID)
         let renewal = try verifier.items(Minted.renewal())
         #expect(renewal.count == 1 && renewal[0].renewalInfo != nil && renewal[0].bundleID == nil)
         let app = try verifier.items(Minted.appTransaction())
@@ -99,7 +99,7 @@ struct EnvelopeTests {
         )
         let items = try Minted.verifier().items(Minted.sign(fields.json))
         #expect(items.count == 1 && items[0].appTransaction != nil)
-        #expect(items[0].notification != nil && items[0].bundleID == Minted.bundleID)
+        #expect(items[0].notification != nil && items[0].bundleID?.text == Minted.bundleID)
     }
 
     @Test func `an app's post keeps its claims apart`() throws {

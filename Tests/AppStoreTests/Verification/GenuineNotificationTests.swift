@@ -30,7 +30,7 @@ struct GenuineNotificationTests {
         let verifier = Self.verifier()
         for body in [try Self.body(), try Self.token()] {
             let item = try #require(try verifier.items(body).first)
-            #expect(item.bundleID == Self.bundleID && item.environment == .sandbox)
+            #expect(item.bundleID?.text == Self.bundleID && item.environment == .sandbox)
             #expect(item.observedNotification?.type == "TEST")
             #expect(item.transaction == nil && item.renewalInfo == nil)
             #expect(item.verification.trust == .apple)

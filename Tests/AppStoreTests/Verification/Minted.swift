@@ -28,7 +28,7 @@ enum Minted {
         trusting authorities: [CertificateAuthority]
     ) throws -> ConfiguredApp {
         ConfiguredApp(
-            bundleID: bundleID,
+            bundleID: Identifier(bundleID),
             environment: environment,
             appAppleID: appAppleID,
             roots: try authorities.map(root),

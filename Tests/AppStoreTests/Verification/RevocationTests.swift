@@ -135,7 +135,7 @@ struct RevocationTests {
     @Test func `Xcode's certificate has no issuer to ask`() throws {
         let xcode = try CertificateAuthority.xcode()
         let app = ConfiguredApp(
-            bundleID: Minted.bundleID,
+            bundleID: Identifier(Minted.bundleID),
             environment: .xcode,
             roots: [try Minted.root(xcode)]
         )

@@ -10,7 +10,7 @@ extension Verifier {
         roots: [Certificate] = []
     ) -> Verifier {
         let app = ConfiguredApp(
-            bundleID: bundleID,
+            bundleID: Identifier(bundleID),
             environment: environment,
             appAppleID: 1,
             roots: roots

@@ -28,7 +28,11 @@ struct XcodeTests {
         _ environment: Environment = .xcode,
         roots: [Certificate]
     ) -> Verifier {
-        let app = ConfiguredApp(bundleID: bundleID, environment: environment, roots: roots)
+        let app = ConfiguredApp(
+            bundleID: Identifier(bundleID),
+            environment: environment,
+            roots: roots
+        )
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
@@ -41,7 +45,7 @@ struct XcodeTests {
     @Test func `X1 app transaction`() throws {
         let item = try Self.item("signed-app-transaction")
         let fields = try #require(item.appTransaction?.fields)
-        #expect(item.bundleID == Self.bundleID && item.environment == .xcode)
+        #expect(item.bundleID?.text == Self.bundleID && item.environment == .xcode)
         #expect(fields.appAppleID == nil && fields.preorderDate == nil)
         #expect(fields.applicationVersion?.string == "1")
         #expect(fields.originalApplicationVersion?.string == "1")
@@ -76,7 +80,7 @@ struct XcodeTests {
     @Test func `X4 app transaction with a Production verifier`() throws {
         let token = try Self.file("signed-app-transaction")
         let app = ConfiguredApp(
-            bundleID: Self.bundleID,
+            bundleID: Identifier(Self.bundleID),
             environment: .production,
             appAppleID: 1234
         )
@@ -133,7 +137,7 @@ struct XcodeTests {
     @Test func `another certificate is refused before its signature is looked at`() throws {
         let (mine, other) = (try CertificateAuthority.xcode(), try CertificateAuthority.xcode())
         let app = ConfiguredApp(
-            bundleID: Minted.bundleID,
+            bundleID: Identifier(Minted.bundleID),
             environment: .xcode,
             roots: [try Minted.root(mine)]
         )

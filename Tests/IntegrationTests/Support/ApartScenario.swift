@@ -43,7 +43,7 @@ struct ApartScenario: Sendable {
     var products: [Product] {
         scenario.catalog.products.values.map { product in
             var product = product
-            product.id = prefix + product.id
+            product.id = "\(prefix)\(product.id)"
             return product
         }
     }
@@ -51,18 +51,20 @@ struct ApartScenario: Sendable {
     var links: [DemoLink] {
         let links =
             scenario.links.userByToken.map { (DemoLink.Kind.accountToken, apart($0.canonical), $1) }
-            + scenario.links.userByAppTransactionID.map { (.appTransactionID, prefix + $0, $1) }
+            + scenario.links.userByAppTransactionID.map {
+                (.appTransactionID, "\(prefix)\($0)", $1)
+            }
             + scenario.links.userByOriginalTransactionID
-            .map { (.originalTransactionID, prefix + $0, $1) }
+            .map { (.originalTransactionID, "\(prefix)\($0)", $1) }
         return [DemoApp.pro, .proSandbox].flatMap { app in
             links.map { kind, value, user in
-                DemoLink(kind: kind, app: app, value: value, userID: prefix + user)
+                DemoLink(kind: kind, app: app, value: value, userID: "\(prefix)\(user)")
             }
         }
     }
 
     func isOfOwnUser(_ link: AccountLink) -> Bool {
-        link.userID.hasPrefix(prefix)
+        link.userID.text.hasPrefix(prefix)
     }
 
     func items(signedBy signers: ScenarioSigners) throws -> [DemoItem] {
@@ -72,7 +74,7 @@ struct ApartScenario: Sendable {
                 key: Array(prefix.utf8),
                 value: try body(observation, index, signers),
                 headers: observation.ingestUserID.map { user in
-                    [DemoItem.Header(name: "user-id", value: Array((prefix + user).utf8))]
+                    [DemoItem.Header(name: "user-id", value: Array("\(prefix)\(user)".utf8))]
                 } ?? []
             )
         }
@@ -104,7 +106,7 @@ extension ApartScenario {
             return Body.subscriptionStatuses(
                 environment: observation.environment.rawValue,
                 bundleID: DemoApp.pro.bundleID,
-                originalTransactionID: prefix + (observation.originalTransactionID ?? ""),
+                originalTransactionID: prefix + (observation.originalTransactionID?.text ?? ""),
                 transaction: transaction,
                 renewal: renewal
             )
@@ -261,7 +263,7 @@ extension ApartScenario {
 
     private func entitlements(
         _ connection: PostgresConnection
-    ) async throws -> [String: [String: PeriodSet]] {
+    ) async throws -> [Identifier: [Identifier: PeriodSet]] {
         let rows = try await connection.query(
             """
             SELECT user_id, environment, entitlement_key, range_agg(span)
@@ -270,23 +272,25 @@ extension ApartScenario {
             """,
             [.text(prefix)]
         )
-        var entitlements: [String: [String: PeriodSet]] = [:]
+        var entitlements: [Identifier: [Identifier: PeriodSet]] = [:]
         for row in rows {
-            let key = place(row.text(1)) + withoutPrefix(row.text(2))
+            let key: Identifier = "\(place(row.text(1)))\(withoutPrefix(row.text(2)))"
             let periods = row.periods(3).map { period in
                 Period(
                     start: Timestamp(milliseconds: period.startMilliseconds),
                     end: period.endMilliseconds.map { Timestamp(milliseconds: $0) }
                 )
             }
-            entitlements[withoutPrefix(row.text(0)), default: [:]][key] = PeriodSet(periods)
+            entitlements[Identifier(withoutPrefix(row.text(0))), default: [:]][key] = PeriodSet(
+                periods
+            )
         }
         return entitlements
     }
 
     private func balances(
         _ connection: PostgresConnection
-    ) async throws -> [String: [String: Int64]] {
+    ) async throws -> [Identifier: [Identifier: Int64]] {
         let rows = try await connection.query(
             """
             SELECT user_id, environment, currency, sum(amount - taken_back)::int8
@@ -294,10 +298,10 @@ extension ApartScenario {
             """,
             [.text(prefix)]
         )
-        var balances: [String: [String: Int64]] = [:]
+        var balances: [Identifier: [Identifier: Int64]] = [:]
         for row in rows {
-            let key = place(row.text(1)) + row.text(2)
-            balances[withoutPrefix(row.text(0)), default: [:]][key] = row.int8(3)
+            let key: Identifier = "\(place(row.text(1)))\(row.text(2))"
+            balances[Identifier(withoutPrefix(row.text(0))), default: [:]][key] = row.int8(3)
         }
         return balances
     }

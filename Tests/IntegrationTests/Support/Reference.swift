@@ -34,7 +34,13 @@ struct Reference: Sendable {
                 let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
                 for item in items {
                     let source = Self.source(offset)
-                    facts.add(try Observation(item, source: source, ingestUserID: user))
+                    facts.add(
+                        try Observation(
+                            item,
+                            source: source,
+                            ingestUserID: user.map { Identifier($0) }
+                        )
+                    )
                 }
             case .failure(let refusal):
                 let record = RefusedRecord(
@@ -82,7 +88,7 @@ extension DemoTraffic {
             return VerifierConfiguration(
                 apps: apps.map { app in
                     ConfiguredApp(
-                        bundleID: app.bundleID,
+                        bundleID: Identifier(app.bundleID),
                         environment: Environment(rawValue: app.environment),
                         appAppleID: app.appAppleID,
                         roots: roots,
@@ -99,7 +105,7 @@ extension DemoTraffic {
         for link in accountLinks {
             switch link.kind {
             case .accountToken:
-                if let token = AccountToken(link.key) {
+                if let token = AccountToken(link.key.text) {
                     links.userByToken[token] = link.userID
                 }
             case .appTransactionID: links.userByAppTransactionID[link.key] = link.userID

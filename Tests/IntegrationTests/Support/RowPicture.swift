@@ -98,7 +98,7 @@ extension RowPicture {
                 add(
                     "grace_periods",
                     [
-                        key.environment.rawValue, key.originalTransactionID, key.trust.text,
+                        key.environment.rawValue, key.originalTransactionID.text, key.trust.text,
                         Self.text(grace.expiresDate), Self.text(grace.renewalDate),
                     ]
                 )
@@ -108,7 +108,7 @@ extension RowPicture {
             add(
                 "owners",
                 Self.fields(key) + [
-                    ownership.userID, ownership.rule.rawValue, Self.spans(ownership),
+                    ownership.userID?.text, ownership.rule.rawValue, Self.spans(ownership),
                 ]
             )
         }
@@ -119,7 +119,9 @@ extension RowPicture {
                 }
                 add(
                     "entitlements",
-                    Self.fields(key) + [row.key, row.userID, periods.joined(separator: " ")]
+                    Self.fields(key) + [
+                        row.key.text, row.userID.text, periods.joined(separator: " "),
+                    ]
                 )
             }
             for credit in projected.credits {
@@ -132,19 +134,19 @@ extension RowPicture {
         add(
             "transactions",
             [
-                fact.key.environment.rawValue, fact.key.bundleID, fact.key.transactionID,
+                fact.key.environment.rawValue, fact.key.bundleID.text, fact.key.transactionID.text,
                 fact.track.rawValue, Self.text(fact.revision.signedDate),
                 fact.revision.contentHash.hex, fact.trust.text,
-                fact.identity.originalTransactionID, fact.identity.productID,
+                fact.identity.originalTransactionID.text, fact.identity.productID.text,
                 Self.text(fact.identity.purchaseDate), fact.identity.type?.rawValue,
                 fact.identity.quantity.map { String($0) }, Self.text(fact.expiresDate),
                 Self.text(fact.revocation?.date),
                 Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
                 fact.isUpgraded.map { String($0) },
-                fact.ownershipType?.rawValue, fact.webOrderLineItemID, fact.transactionReason,
+                fact.ownershipType?.rawValue, fact.webOrderLineItemID?.text, fact.transactionReason,
                 fact.additionalTransactionReason, fact.revokedSeatQuantity.map { String($0) },
-                fact.subscriptionGroupID,
-                fact.appAccountToken?.canonical, fact.appTransactionID,
+                fact.subscriptionGroupID?.text,
+                fact.appAccountToken?.canonical, fact.appTransactionID?.text,
             ]
         )
     }
@@ -153,14 +155,15 @@ extension RowPicture {
         add(
             "renewals",
             [
-                fact.key.environment.rawValue, fact.key.originalTransactionID, fact.key.trust.text,
+                fact.key.environment.rawValue, fact.key.originalTransactionID.text,
+                fact.key.trust.text,
                 Self.text(fact.revision.signedDate), fact.revision.contentHash.hex,
-                fact.productID, fact.autoRenewProductID,
+                fact.productID?.text, fact.autoRenewProductID?.text,
                 fact.autoRenewStatus.map { String($0) },
                 fact.isInBillingRetry.map { String($0) },
                 fact.expirationIntent.map { String($0) }, Self.text(fact.renewalDate),
                 Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical,
-                fact.appTransactionID,
+                fact.appTransactionID?.text,
             ]
         )
     }
@@ -169,7 +172,8 @@ extension RowPicture {
         add(
             "ledger",
             Self.fields(key) + [
-                credit.transactionID, credit.currency, credit.productID, credit.userID,
+                credit.transactionID.text, credit.currency.text, credit.productID.text,
+                credit.userID.text,
                 String(credit.amount), String(credit.takenBack), Self.text(credit.purchaseDate),
                 Self.text(credit.revocationDate),
             ]
@@ -177,7 +181,7 @@ extension RowPicture {
     }
 
     private static func fields(_ key: PurchaseKey) -> [String?] {
-        [key.environment.rawValue, key.bundleID, key.originalTransactionID]
+        [key.environment.rawValue, key.bundleID.text, key.originalTransactionID.text]
     }
 
     private static func text(_ date: Timestamp?) -> String? {

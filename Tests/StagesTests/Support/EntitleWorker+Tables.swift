@@ -50,8 +50,8 @@ extension EntitleWorker {
         ).map { $0.text(0) }
     }
 
-    func balances() async throws -> [String: [String: Int64]] {
-        var balances: [String: [String: Int64]] = [:]
+    func balances() async throws -> [Identifier: [Identifier: Int64]] {
+        var balances: [Identifier: [Identifier: Int64]] = [:]
         let rows = try await client.query(
             """
             SELECT user_id,
@@ -62,7 +62,7 @@ extension EntitleWorker {
             """
         )
         for row in rows {
-            balances[row.text(0), default: [:]][row.text(1)] = row.int8(2)
+            balances[Identifier(row.text(0)), default: [:]][Identifier(row.text(1))] = row.int8(2)
         }
         return balances
     }
@@ -85,8 +85,8 @@ extension EntitleWorker {
         for row in try await client.query(sql) {
             let key = PurchaseKey(
                 environment: Environment(rawValue: row.text(0)),
-                bundleID: row.text(1),
-                originalTransactionID: row.text(2)
+                bundleID: Identifier(row.text(1)),
+                originalTransactionID: Identifier(row.text(2))
             )
             let periods = row.periods(5).map { period in
                 Period(
@@ -96,8 +96,8 @@ extension EntitleWorker {
             }
             rows[key, default: []].insert(
                 EntitlementRow(
-                    key: row.text(3),
-                    userID: row.text(4),
+                    key: Identifier(row.text(3)),
+                    userID: Identifier(row.text(4)),
                     periods: PeriodSet(periods)
                 )
             )

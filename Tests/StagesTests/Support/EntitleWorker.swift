@@ -66,8 +66,8 @@ final class EntitleWorker: Sendable {
                 DO UPDATE SET user_id = excluded.user_id, spans = excluded.spans
                 """,
                 [
-                    .text(key.environment.rawValue), .text(key.bundleID),
-                    .text(key.originalTransactionID), .text(owner.userID),
+                    .text(key.environment.rawValue), .text(key.bundleID.text),
+                    .text(key.originalTransactionID.text), .text(owner.userID?.text),
                     .text(owner.rule.rawValue), Self.spans(owner),
                 ]
             )

@@ -90,7 +90,7 @@ final class LinkWorker {
         try outputs.map { output in
             let observation = try Observation(value: output.value)
             let user = observation.owner?.userID
-            return observation.relinkedPurchase.map { "\($0)=\(user ?? "nobody")" } ?? user
+            return observation.relinkedPurchase.map { "\($0)=\(user ?? "nobody")" } ?? user?.text
         }
     }
 
@@ -121,7 +121,7 @@ extension Sample {
         token: String? = nil,
         account: String? = nil,
         until expires: Int64? = nil,
-        claim: String? = nil
+        claim: Identifier? = nil
     ) -> Sample {
         var sample = Sample.transaction(transaction ?? original, signed: signed) {
             $0.originalTransactionID = original

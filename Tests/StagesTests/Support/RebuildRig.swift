@@ -57,8 +57,14 @@ struct RebuildRig {
         ]
         let rows = tables.map { "SELECT '\($0) ' || row_to_json(t)::text FROM \($0) AS t" }
             .joined(separator: " UNION ALL ")
-        return try await client.query("SELECT line FROM (\(rows)) AS known (line) ORDER BY 1")
-            .map { $0.text(0) }
+        return try await client.query(
+            // In ASCII, because two texts that Swift takes for one are two here.
+            """
+            SELECT encode(convert_to(line, 'UTF8'), 'escape')
+            FROM (\(rows)) AS known (line) ORDER BY 1
+            """
+        )
+        .map { $0.text(0) }
     }
 
     /// Damages rows, and expects a rebuild to name the fault and to put it right when it is told

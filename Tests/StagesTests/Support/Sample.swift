@@ -9,7 +9,7 @@ import Simulation
 /// An observation for the stages' tests, as the verifier writes it.
 struct Sample {
     var environment = Environment.production
-    var bundleID: String? = "com.example.pro"
+    var bundleID: Identifier? = "com.example.pro"
     var transaction: TransactionFields?
     var renewalInfo: RenewalFields?
     var appTransaction: AppTransactionFields?
@@ -18,7 +18,7 @@ struct Sample {
     var method = VerificationFacts.Method.jws
     var claims = ObservationClaims()
     /// Whom the ingestion service names, in which raw record.
-    var ingestUserID: String?
+    var ingestUserID: Identifier?
     var rawTimestamp: Int64?
     var rawOffset: Int64 = 1
     var headers: [KafkaHeader] = []

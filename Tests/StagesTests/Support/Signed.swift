@@ -6,13 +6,13 @@ import Records
 
 /// Observations of small things, for tests that look at one property each; dates are milliseconds.
 enum Signed {
-    static let bundleID = "com.example.app"
+    static let bundleID: Identifier = "com.example.app"
 
     static func key(_ original: String) -> PurchaseKey {
         PurchaseKey(
             environment: .production,
             bundleID: bundleID,
-            originalTransactionID: original
+            originalTransactionID: Identifier(original)
         )
     }
 
@@ -74,7 +74,7 @@ enum Signed {
 
     private static func observation(
         _ payloads: SignedPayloads,
-        _ bundleID: String?,
+        _ bundleID: Identifier?,
         signed: Int64
     ) throws -> Observation {
         let digest = SHA256.digest([UInt8]())

@@ -55,12 +55,12 @@ extension Scenario {
         var links = AccountLinks()
         guard let list else { return links }
         for link in list.elements {
-            let user = try member("user", of: link).string ?? ""
+            let user = try member("user", of: link).identifier ?? ""
             if let token = link["token"]?.string.flatMap({ AccountToken($0) }) {
                 links.userByToken[token] = user
-            } else if let id = link["appTransactionId"]?.string {
+            } else if let id = link["appTransactionId"]?.identifier {
                 links.userByAppTransactionID[id] = user
-            } else if let id = link["originalTransactionId"]?.string {
+            } else if let id = link["originalTransactionId"]?.identifier {
                 links.userByOriginalTransactionID[id] = user
             } else {
                 throw ScenarioError("a link names neither a token nor an ID")
@@ -71,13 +71,13 @@ extension Scenario {
 
     private static func entitlements(
         _ users: JSONValue?
-    ) throws -> [String: [String: PeriodSet]] {
-        var entitlements: [String: [String: PeriodSet]] = [:]
+    ) throws -> [Identifier: [Identifier: PeriodSet]] {
+        var entitlements: [Identifier: [Identifier: PeriodSet]] = [:]
         guard let users else { return entitlements }
         for (user, keys) in users.members {
             for (key, periods) in keys.members {
                 let set = PeriodSet(try periods.elements.map { try period($0.string ?? "") })
-                entitlements[user.string ?? "", default: [:]][key.string ?? ""] = set
+                entitlements[user.identifier ?? "", default: [:]][key.identifier ?? ""] = set
             }
         }
         return entitlements
@@ -98,12 +98,13 @@ extension Scenario {
         return Period(start: start, end: end)
     }
 
-    private static func balances(_ users: JSONValue?) -> [String: [String: Int64]] {
-        var balances: [String: [String: Int64]] = [:]
+    private static func balances(_ users: JSONValue?) -> [Identifier: [Identifier: Int64]] {
+        var balances: [Identifier: [Identifier: Int64]] = [:]
         guard let users else { return balances }
         for (user, currencies) in users.members {
             for (currency, balance) in currencies.members {
-                balances[user.string ?? "", default: [:]][currency.string ?? ""] = balance.int64
+                balances[user.identifier ?? "", default: [:]][currency.identifier ?? ""] =
+                    balance.int64
             }
         }
         return balances

@@ -1,3 +1,4 @@
+package import AppStore
 package import Entitlements
 package import Records
 
@@ -19,7 +20,7 @@ package struct Scenario: Sendable {
     /// another.
     package var observations: [Observation]
     /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
-    package var entitlements: [String: [String: PeriodSet]]
+    package var entitlements: [Identifier: [Identifier: PeriodSet]]
     /// By user, then by environment and currency, such as `coins` or `Sandbox/coins`.
-    package var balances: [String: [String: Int64]]
+    package var balances: [Identifier: [Identifier: Int64]]
 }

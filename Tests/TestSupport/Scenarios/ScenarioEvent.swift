@@ -44,10 +44,10 @@ struct ScenarioEvent {
                 count: 1
             ),
             environment: Environment(rawValue: environment),
-            bundleID: (transaction ?? app)?["bundleId"]?.string,
+            bundleID: (transaction ?? app)?["bundleId"]?.identifier,
             verification: verification(),
             notification: notification(),
-            ingestUserID: json["userID"]?.string
+            ingestUserID: json["userID"]?.identifier
         )
     }
 

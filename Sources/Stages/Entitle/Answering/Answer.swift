@@ -7,7 +7,7 @@ import Worker
 /// What the request that waits for a record learns of its user.
 struct Answer {
     /// Nil where nobody is known.
-    let userID: String?
+    let userID: Identifier?
     /// In the record's environment; nil where the record is not the last of its body.
     let held: [HeldEntitlement]?
     /// Whether what is known of this content was read from this very record: it comes again then.

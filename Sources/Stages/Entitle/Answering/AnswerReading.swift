@@ -13,10 +13,10 @@ struct AnswerReading {
         /// Its index in the batch.
         let index: Int
         let record: EntitleRecord
-        let userID: String?
+        let userID: Identifier?
 
         /// Of whom all that they hold is listed; nil for all but the last of a body.
-        var listedUserID: String? {
+        var listedUserID: Identifier? {
             record.observation.source?.isLast ?? true ? userID : nil
         }
     }

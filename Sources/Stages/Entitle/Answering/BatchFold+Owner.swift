@@ -7,7 +7,7 @@ extension BatchFold {
     /// Whose a record's purchase is; nil where nobody is known.
     ///
     /// A record about no purchase names the user whom `link-worker` found behind its account.
-    func userID(of record: EntitleRecord) -> String? {
+    func userID(of record: EntitleRecord) -> Identifier? {
         if let key = record.transaction?.purchaseKey ?? record.relinked {
             return state(of: key.scope)?[key.bundleID].ownership.userID
         }

@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 import Postgres
 import Store
@@ -34,8 +35,8 @@ final class CatalogStore: Sendable {
         changedAfter first: Int64,
         through last: Int64,
         _ connection: PostgresConnection
-    ) async throws -> Set<String> {
-        var changed: Set<String> = []
+    ) async throws -> Set<Identifier> {
+        var changed: Set<Identifier> = []
         var former = Catalog()
         let contents = try await connection.run(CatalogTable.contents, (first, last))
         for (index, content) in contents.enumerated() {

@@ -1,3 +1,4 @@
+import AppStore
 import Store
 import Entitlements
 import Postgres
@@ -97,7 +98,7 @@ extension Reprojection {
     /// The purchases that are to be projected because products are another than before.
     private static func scopes(
         of sold: [CatalogProjection.Sold],
-        concernedBy changed: Set<String>
+        concernedBy changed: Set<Identifier>
     ) -> [PurchaseScope] {
         var scopes: [PurchaseScope] = []
         for sold in sold where scopes.last != sold.scope {

@@ -1,3 +1,4 @@
+import AppStore
 import Store
 import Kafka
 import Postgres
@@ -25,7 +26,7 @@ final class ChangeFeed: Outbox {
         /// How large a record may be.
         var recordBytesMax: Int
         /// Of whom something was handed over that is not known to lie before what others wrote.
-        var doubtful: Set<String> = []
+        var doubtful: Set<Identifier> = []
         var backlogReportedAt: ContinuousClock.Instant?
     }
 
@@ -147,7 +148,7 @@ extension ChangeFeed {
     /// Notes for a repetition whose states may end in an older version than the newest.
     ///
     /// - Parameter suspects: those of whom something of a copy that is gone may be under way.
-    private func repeatStates(of userIDs: Set<String>, suspects: Set<String>) async throws {
+    private func repeatStates(of userIDs: Set<Identifier>, suspects: Set<Identifier>) async throws {
         let users = Array(userIDs)
         _ = try await RecordFaults.isolating(users[...], size: size) { part in
             var pipeline = Pipeline()

@@ -1,3 +1,4 @@
+import AppStore
 import Holdings
 import JSON
 import Store
@@ -5,8 +6,8 @@ import Store
 /// Changes that are published together, and the states that their users have now.
 struct FeedBatch {
     let changes: [OutboxTable.Change]
-    private let versions: [(userID: String, version: Int64)]
-    private let held: [String: [HeldEntitlement]]
+    private let versions: [(userID: Identifier, version: Int64)]
+    private let held: [Identifier: [HeldEntitlement]]
     private let suspectThrough: Int64
 
     /// - Parameter suspectThrough: as `FeedLease.hold` says.
@@ -27,12 +28,12 @@ struct FeedBatch {
         suspectThrough = 0
     }
 
-    var userIDs: Set<String> {
+    var userIDs: Set<Identifier> {
         Set(changes.map(\.userID))
     }
 
     /// Of whom something may yet be served that was handed over before this batch.
-    var suspectUserIDs: Set<String> {
+    var suspectUserIDs: Set<Identifier> {
         Set(changes.filter { $0.id <= suspectThrough }.map(\.userID))
     }
 
@@ -62,7 +63,7 @@ struct FeedBatch {
 
     /// As `entitlements.current.schema.json` describes it; nil where nothing fits.
     private func state(
-        of userID: String,
+        of userID: Identifier,
         _ version: Int64,
         bytesMax: Int
     ) -> (bytes: [UInt8], isWhole: Bool)? {

@@ -1,3 +1,4 @@
+import AppStore
 import Holdings
 import JSON
 import Postgres
@@ -88,7 +89,7 @@ extension OutboxTable.Change {
 
 extension JSONWriter {
     /// Begins a record of the feed with the members that all have.
-    mutating func beginFeedObject(userID: String, version: Int64) {
+    mutating func beginFeedObject(userID: Identifier, version: Int64) {
         beginObject()
         key("schemaVersion")
         int(1)

@@ -1,3 +1,4 @@
+import AppStore
 import Postgres
 import Store
 import Synchronization
@@ -57,7 +58,7 @@ final class FeedLease: Sendable {
     }
 
     /// Publishes the newest states of users again, unless this copy has had the right all the time.
-    func republish(_ userIDs: Set<String>, in pipeline: inout Pipeline) {
+    func republish(_ userIDs: Set<Identifier>, in pipeline: inout Pipeline) {
         pipeline.add(FeedLeaseTable.republish, (holder, Array(userIDs)))
     }
 

@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 
 /// What is written of one batch.
@@ -12,7 +13,7 @@ struct FeedRecords {
     mutating func append(
         _ value: (bytes: [UInt8], isWhole: Bool)?,
         topic: String,
-        userID: String
+        userID: Identifier
     ) {
         guard let value else {
             unwritableCount += 1

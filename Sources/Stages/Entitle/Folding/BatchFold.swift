@@ -27,7 +27,7 @@ struct BatchFold {
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
     private var relinked: [Int: PurchaseKey] = [:]
-    private var originals: [TransactionKey: String] = [:]
+    private var originals: [TransactionKey: Identifier] = [:]
     private(set) var stateIndexes: [PurchaseScope: Int] = [:]
 
     init(scopes: [PurchaseScope]) {

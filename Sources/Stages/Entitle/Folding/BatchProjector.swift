@@ -187,7 +187,7 @@ struct BatchProjector {
 extension BatchProjector {
     /// Locks all users of the batch, and reads what they hold beside the batch's purchases.
     mutating func readStacks(_ connection: PostgresConnection) async throws {
-        var users: Set<String> = []
+        var users: Set<Identifier> = []
         var holders: Set<StackedPurchaseTable.Holder> = []
         for subject in purchases.values {
             users.formUnion(subject.state.users)
@@ -234,7 +234,7 @@ extension BatchProjector {
 }
 
 extension StackedPurchaseTable.Holder {
-    fileprivate init(_ purchase: PurchaseKey, userID: String) {
+    fileprivate init(_ purchase: PurchaseKey, userID: Identifier) {
         self.init(
             environment: purchase.environment,
             bundleID: purchase.bundleID,

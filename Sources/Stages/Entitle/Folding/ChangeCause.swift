@@ -24,9 +24,9 @@ extension ChangeCause {
         if let notification = record.observation.notification {
             self.init(.notification, id: notification.uuid, source: source)
         } else if let transaction = record.transaction {
-            self.init(.transaction, id: transaction.key.transactionID, source: source)
+            self.init(.transaction, id: transaction.key.transactionID.text, source: source)
         } else if let renewal = record.renewal {
-            self.init(.renewal, id: renewal.key.originalTransactionID, source: source)
+            self.init(.renewal, id: renewal.key.originalTransactionID.text, source: source)
         } else {
             self.init(.link, id: record.observation.owner?.rule, source: source)
         }

@@ -9,7 +9,7 @@ struct ClosedPurchase {
     /// How many stay open then.
     static let openMin = 3
 
-    let bundleID: String
+    let bundleID: Identifier
     let trust: Trust
     let periods: ClosedPeriods
 
@@ -43,7 +43,7 @@ struct ClosedPurchase {
 
 extension ScopeState {
     /// More of what is known now, closed; nil where it is not worth it, or not safe.
-    func newlyClosed(_ facts: PurchaseFacts, of bundleID: String) -> ClosedPurchase? {
+    func newlyClosed(_ facts: PurchaseFacts, of bundleID: Identifier) -> ClosedPurchase? {
         guard facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
             let purchase = purchases.first, purchase.bundleID == bundleID,
             purchase.state.trusts.count == 1, let trust = purchase.state.trusts.first,

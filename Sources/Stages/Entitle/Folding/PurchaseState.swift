@@ -75,7 +75,7 @@ struct PurchaseState {
     }
 
     /// Whose rows might change.
-    var users: Set<String> {
+    var users: Set<Identifier> {
         Set(ownership.spans.map(\.userID))
             .union(rows.map(\.userID))
             .union(credits.map(\.userID))

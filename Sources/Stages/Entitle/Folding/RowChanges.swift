@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 import Store
 
@@ -14,7 +15,7 @@ struct RowChanges {
     private(set) var purchases: Set<PurchaseKey> = []
 
     /// Those whose rows change: nobody else may change them meanwhile.
-    var users: Set<String> {
+    var users: Set<Identifier> {
         Set(changed.map(\.change.userID))
             .union(credited.map(\.credit.userID))
             .union(uncredited.map(\.credit.userID))

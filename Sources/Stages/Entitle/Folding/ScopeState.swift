@@ -6,7 +6,7 @@ import Store
 struct ScopeState {
     let scope: PurchaseScope
     /// One of each app; one in practice, so that they are searched and not looked up.
-    private(set) var purchases: [(bundleID: String, state: PurchaseState)] = []
+    private(set) var purchases: [(bundleID: Identifier, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
     private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
     /// What older transactions add up to that are not in `purchases`.
@@ -20,7 +20,7 @@ struct ScopeState {
     }
 
     /// What is known of an app's purchase: nothing where the scope has none of it yet.
-    subscript(bundleID: String) -> PurchaseState {
+    subscript(bundleID: Identifier) -> PurchaseState {
         get {
             index(of: bundleID).map { purchases[$0].state } ?? PurchaseState()
         }
@@ -33,7 +33,7 @@ struct ScopeState {
         }
     }
 
-    private func index(of bundleID: String) -> Int? {
+    private func index(of bundleID: Identifier) -> Int? {
         for index in purchases.indices where purchases[index].bundleID == bundleID {
             return index
         }
@@ -78,12 +78,12 @@ struct ScopeState {
     }
 
     /// The apps whose purchases a renewal info of this trust joins.
-    func bundleIDs(joinedBy key: RenewalKey) -> [String] {
+    func bundleIDs(joinedBy key: RenewalKey) -> [Identifier] {
         purchases.filter { $0.state.trusts.contains(key.trust) }.map(\.bundleID)
     }
 
     /// All that the rows of a purchase follow from.
-    func facts(of bundleID: String) -> PurchaseFacts {
+    func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil
         guard !graces.isEmpty else {

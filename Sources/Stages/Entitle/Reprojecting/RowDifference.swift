@@ -1,11 +1,11 @@
-import AppStore
+package import AppStore
 package import Entitlements
 import Store
 
 /// A row that is not what follows from the facts.
 package struct RowDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
-    package let userID: String
+    package let userID: Identifier
     /// The entitlement key, or the transaction and currency of a credit.
     package let subject: String
     package let isCredit: Bool
@@ -24,7 +24,7 @@ extension RowChanges {
             RowDifference(
                 purchase: changed.purchase,
                 userID: changed.change.userID,
-                subject: changed.change.key,
+                subject: changed.change.key.text,
                 isCredit: false,
                 found: changed.change.old.text,
                 expected: changed.change.new.text

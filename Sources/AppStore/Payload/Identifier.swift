@@ -1,0 +1,103 @@
+package import JSON
+
+/// A name from outside: of a user, a product, a transaction, an app, an entitlement, a currency.
+///
+/// Compared, ordered and hashed by its UTF-8, as PostgreSQL, Kafka and Apple do. `String` takes
+/// canonically equivalent texts for one: "é" in one code point and in two would be one user, who
+/// holds what either has bought.
+///
+/// One type for all names, because the danger is the comparison; labels keep a user from a product.
+package struct Identifier: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package var utf8: String.UTF8View { text.utf8 }
+    package var isEmpty: Bool { text.isEmpty }
+
+    package static func == (left: Identifier, right: Identifier) -> Bool {
+        let (leftText, rightText) = (left.utf8, right.utf8)
+        let (left, right) = (leftText.span.bytes, rightText.span.bytes)
+        guard left.byteCount == right.byteCount else { return false }
+        var offset = 0
+        // By words: keys are compared with every record.
+        while offset + 8 <= left.byteCount {
+            let word = unsafe left.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let other = unsafe right.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if word != other { return false }
+            offset += 8
+        }
+        while offset < left.byteCount {
+            let byte = unsafe left.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            if unsafe byte != right.unsafeLoad(fromByteOffset: offset, as: UInt8.self) {
+                return false
+            }
+            offset += 1
+        }
+        return true
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        let utf8 = utf8
+        unsafe utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
+extension Identifier {
+    /// Accepts a text that a person or a service enters as an identifier.
+    ///
+    /// Nil for a text that is too long, or that looks like another: nobody sees a blank at an end
+    /// or a bidirectional control. The function `is_identifier` of PostgreSQL has the same rule.
+    package init?(entering text: String) {
+        let scalars = text.unicodeScalars
+        guard Self.entryBytes.contains(text.utf8.count),
+            scalars.first?.properties.isWhitespace == false,
+            scalars.last?.properties.isWhitespace == false,
+            !scalars.contains(where: {
+                $0.properties.generalCategory == .control || $0.properties.isBidiControl
+            })
+        else { return nil }
+        self.init(text)
+    }
+
+    private static let entryBytes = 1...255
+
+    package static let entryRule =
+        "1 to \(entryBytes.upperBound) bytes without control characters, bidirectional controls, "
+        + "and blanks at an end"
+}
+
+extension Identifier: Comparable {
+    /// The order of `COLLATE "C"`.
+    package static func < (left: Identifier, right: Identifier) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
+}
+
+extension Identifier: ExpressibleByStringInterpolation, CustomStringConvertible {
+    package init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    package var description: String { text }
+}
+
+extension JSONValue {
+    /// The string that it is; nil for any other value.
+    package var identifier: Identifier? {
+        string.map { Identifier($0) }
+    }
+}
+
+extension JSONWriter {
+    package mutating func string(_ identifier: Identifier) {
+        string(identifier.text)
+    }
+
+    /// Writes the member only when there is an identifier.
+    package mutating func optionalString(_ name: StaticString, _ identifier: Identifier?) {
+        optionalString(name, identifier?.text)
+    }
+}

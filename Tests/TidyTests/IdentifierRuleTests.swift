@@ -1,0 +1,70 @@
+import Testing
+
+/// An identifier from outside is an `Identifier`, which compares by its UTF-8: a `String` takes
+/// canonically equivalent texts for one, so that two users would share what each has bought.
+@Suite struct IdentifierRuleTests {
+    private static let targets = [
+        "AppStore", "Entitlements", "Records", "Store", "Stages", "Operations",
+    ]
+
+    /// Files and folders where a `String` is right, and why.
+    private static let exceptions = [
+        "Sources/AppStore/Observation/ObservationClaims.swift": "ClaimCheck compared their bytes",
+        "Sources/AppStore/Receipt/LegacyReceipt.swift": "shown of a refused receipt",
+        "Sources/AppStore/Refusal/UnverifiedIdentifiers.swift": "shown of a refused record",
+        "Sources/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
+        "Sources/Records/DeadLetter/DeadLetter.swift": "names of our own headers",
+        "Sources/Store/DeadLetters/": "searched for, never decided by",
+        "Sources/Store/Schema/MigrationFolder.swift": "environment variables",
+        "Sources/Stages/Topology/SharedSettings.swift": "names of settings",
+        "Sources/Operations/Command/": "settings of clients and environment variables",
+        "Sources/Operations/Link/LinkLine.swift": "what is not yet known to be an identifier",
+        "Sources/Operations/Privacy/ArchiveSearch.swift": "names of files",
+        "Sources/Operations/Privacy/WhatsStoredCommand.swift": "names of tables",
+        "Sources/Operations/Publish/PublishCommand.swift": "settings of a client",
+        "Sources/Operations/Reconcile/AccountReader.swift": "names of topics",
+        "Sources/Operations/Topics/": "names of topics and their settings",
+    ]
+
+    private static func isPlain(_ line: String) -> Bool {
+        // First what is quick: most lines have neither.
+        guard line.contains("String") || line.contains(".text") else { return false }
+        guard let code = line.split(separator: "//", omittingEmptySubsequences: false).first else {
+            return false
+        }
+        let names = [
+            /\b\w*([uU]ser|[tT]ransaction|[pP]roduct|[bB]undle|Group|Item)IDs?\??: \[?String\b/,
+            /\b(user|currency|reference|sku|entitlementKey|relinkedPurchase)\??: \[?String\b/,
+        ]
+        let keys = /\[String\??:|\bSet<String>|\bDictionary<String|by: \\[\w.]*\.text\b/
+        let compared = /(ID|[uU]ser|[kK]ey|currency)\??\.text\)? *(==|!=|<|>)/
+        return names.contains { code.contains($0) } || code.contains(keys)
+            || code.contains(compared)
+    }
+
+    @Test(arguments: [
+        "let userID: String", "    package var originalTransactionID: String?",
+        "init(userIDs: [String])", "var counts: [String: Int64] = [:]", "var users: Set<String> {",
+        "left.userID.text == right", #"Dictionary(grouping: held, by: \.userID.text)"#,
+        "(left.key.text) < right.key.text",
+    ])
+    func `a plain text in the place of an identifier is found`(line: String) {
+        #expect(Self.isPlain(line))
+        #expect(
+            !Self.isPlain(line.replacing("String", with: "Identifier").replacing(".text", with: ""))
+        )
+    }
+
+    @Test func `no identifier is a plain text, and no plain text is a key`() {
+        var used: Set<String> = []
+        for file in TidyTests.sources
+        where Self.targets.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
+            for (number, line) in file.lines.enumerated() where Self.isPlain(String(line)) {
+                let exception = Self.exceptions.keys.first(where: file.path.hasPrefix)
+                #expect(exception != nil, "\(file.path):\(number + 1) compares as a String")
+                exception.map { _ = used.insert($0) }
+            }
+        }
+        #expect(used == Set(Self.exceptions.keys), "an exception that nothing needs")
+    }
+}
