@@ -34,7 +34,7 @@ package struct TopicMetadata: Sendable, Equatable {
     }
 }
 
-/// The offsets between which a partition holds records.
+/// The offsets between which a partition holds records, within `KafkaBounds.offsets`.
 package struct Watermarks: Sendable, Equatable {
     /// The oldest offset that retention has left.
     package let low: Int64
@@ -42,8 +42,8 @@ package struct Watermarks: Sendable, Equatable {
     package let high: Int64
 
     package init(low: Int64, high: Int64) {
-        self.low = low
-        self.high = high
+        self.low = KafkaBounds.offset(low)
+        self.high = max(self.low, KafkaBounds.offset(high))
     }
 }
 

@@ -113,6 +113,7 @@ package actor KafkaAdmin {
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: Int64] {
         try await offsets(partitions, at: time, deadline: deadline).filter { $0.value >= 0 }
+            .mapValues { KafkaBounds.offset($0) }
     }
 
     private nonisolated func offsets(

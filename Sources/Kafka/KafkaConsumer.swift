@@ -212,7 +212,7 @@ package struct PartitionEnd: Sendable, Equatable {
 
     package init(partition: TopicPartition, offset: Int64) {
         self.partition = partition
-        self.offset = offset
+        self.offset = KafkaBounds.offset(offset)
     }
 }
 

@@ -30,8 +30,10 @@ extension TopicPartition: CustomStringConvertible {
 /// Referred to, and not copied from list to list.
 package final class ConsumerRecord: Sendable {
     package let topicPartition: TopicPartition
+    /// Within `KafkaBounds.offsets`.
     package let offset: Int64
-    /// Milliseconds since 1970 in UTC, where the broker gave a timestamp.
+    /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`; nil where the record has no
+    /// timestamp, or one before 1970.
     package let timestampMilliseconds: Int64?
     package let key: [UInt8]?
     package let value: [UInt8]?
@@ -46,8 +48,8 @@ package final class ConsumerRecord: Sendable {
         headers: [KafkaHeader] = []
     ) {
         self.topicPartition = topicPartition
-        self.offset = offset
-        self.timestampMilliseconds = timestampMilliseconds
+        self.offset = KafkaBounds.offset(offset)
+        self.timestampMilliseconds = timestampMilliseconds.flatMap { KafkaBounds.time($0) }
         self.key = key
         self.value = value
         self.headers = headers

@@ -15,13 +15,15 @@ package struct OffsetCommit: Sendable, Equatable {
 
 /// The offset and metadata that a consumer group has committed for a partition.
 package struct CommittedOffset: Sendable, Equatable {
-    /// Where consumption resumes; nil when the group has committed nothing yet.
+    /// Where consumption resumes, within `KafkaBounds.offsets`; nil when the group has committed
+    /// nothing yet.
     package let offset: Int64?
     /// The text committed with it, empty when there was none.
     package let metadata: String
 
+    /// - Parameter offset: negative numbers stand for no offset.
     package init(offset: Int64?, metadata: String) {
-        self.offset = offset
+        self.offset = offset.flatMap { $0 < 0 ? nil : KafkaBounds.offset($0) }
         self.metadata = metadata
     }
 }

@@ -113,6 +113,6 @@ struct PartitionListElement {
     }
 
     var committed: CommittedOffset {
-        CommittedOffset(offset: offset < 0 ? nil : offset, metadata: metadata)
+        CommittedOffset(offset: offset, metadata: metadata)
     }
 }

@@ -8,4 +8,13 @@ package enum WallClock {
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
+
+    /// How long before an instant a time was, in milliseconds; 0 for one that lies ahead.
+    ///
+    /// Any two numbers have an age: where it does not fit it is the greatest number.
+    package static func age(of time: Int64, at now: Int64) -> Int64 {
+        guard time < now else { return 0 }
+        let (age, isTooLong) = now.subtractingReportingOverflow(time)
+        return isTooLong ? .max : age
+    }
 }

@@ -94,7 +94,7 @@ extension HeadMembers {
 
     /// A date in the years 1 to 9999, as payloads are read.
     mutating func optionalDate(_ name: StaticString) throws(ObservationError) -> Timestamp? {
-        try optionalInt(name, in: headDates).map { Timestamp(milliseconds: $0) }
+        try optionalInt(name, in: Timestamp.bounds).map { Timestamp(milliseconds: $0) }
     }
 
     mutating func date(_ name: StaticString) throws(ObservationError) -> Timestamp {
@@ -116,5 +116,3 @@ extension HeadMembers {
 
 /// The length of a text that stages key by.
 let headIdentifierBytes = 1...255
-
-private let headDates = Timestamp.earliest.milliseconds...Timestamp.latest.milliseconds

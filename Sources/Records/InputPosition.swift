@@ -57,7 +57,7 @@ extension InputPosition {
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             partition: object.int("partition", in: 0...Int32.max),
-            offset: object.int("offset", in: 0...Int64.max),
+            offset: object.int("offset", in: KafkaBounds.offsets),
             index: 0
         )
     }

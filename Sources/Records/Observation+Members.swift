@@ -1,5 +1,6 @@
 package import AppStore
 import JSON
+import Kafka
 import OpenSSL
 
 // The members of an observation's head besides the facts, each written and read.
@@ -23,7 +24,7 @@ extension ObservationSource {
         try self.init(
             topic: object.identifier("topic", likely: object.repeated.topic).text,
             partition: object.int("partition", in: 0...Int32.max),
-            offset: object.int("offset", in: 0...Int64.max),
+            offset: object.int("offset", in: KafkaBounds.offsets),
             timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)
                 .map { Timestamp(milliseconds: $0) },
             index: object.int("index", in: 0...Int.max - 1),

@@ -191,7 +191,7 @@ package struct Observation: Sendable {
             transactionID: fact.key.transactionID,
             purchaseDate: fact.identity.purchaseDate,
             position: RawPosition(
-                timestamp: source.timestamp ?? Timestamp(milliseconds: .max),
+                timestamp: source.timestamp ?? .latest,
                 partition: source.partition,
                 offset: source.offset
             ),

@@ -25,7 +25,7 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
-            let offset = Int64(parts[2]), partition >= 0, offset >= 0
+            let offset = Int64(parts[2]), partition >= 0, KafkaBounds.offsets.contains(offset)
         else { return nil }
         self.init(topic: String(parts[0]), partition: partition, offset: offset)
     }

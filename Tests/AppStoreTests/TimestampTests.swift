@@ -17,6 +17,20 @@ struct TimestampTests {
     }
 
     @Test(arguments: [
+        (Int64.min, Timestamp.earliest), (.min + 1, .earliest), (.max, .latest),
+        (-62_135_596_800_001, .earliest), (253_402_300_800_000, .latest),
+    ])
+    func `a time outside the years 1 to 9999 becomes the nearest of them`(
+        milliseconds: Int64,
+        nearest: Timestamp
+    ) {
+        let timestamp = Timestamp(milliseconds: milliseconds)
+        #expect(timestamp == nearest && timestamp.description == nearest.description)
+        #expect(Timestamp(iso8601: timestamp.description) == nearest)
+        #expect(Timestamp(boundedMilliseconds: milliseconds) == nil)
+    }
+
+    @Test(arguments: [
         "", "2026", "2026-02-29", "2026-13-01", "2026-00-01", "2026-01-32", "0000-01-01",
         "2026-01-01T00:00:00", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z",
         "2026-01-01 00:00:00Z", "2026-01-01T00:00:00.1Z", "2026-01-01T00:00:00+01:00",

@@ -119,6 +119,17 @@ import Worker
         return CommitMetadata(tally: tally).text
     }
 
+    @Test(arguments: HostileNumber.all)
+    func `a commit of any numbers ends in a finding, not in a crash`(number: Int64) async throws {
+        let cluster = try await KafkaCluster(.mock)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 4)
+        let text = "v1 began=\(number) out=\(number) forwarded=\(number) ignored=\(number)"
+        try await commit(cluster, .verify, offset: max(1, number), text)
+        #expect(await reconcile(cluster, "--exact") == 1, "\(transcript.output)")
+        #expect(transcript.output.contains("It does NOT add up"))
+    }
+
     @Test(arguments: KafkaCluster.Kind.available)
     func `what is committed is compared with what was counted and written`(
         kind: KafkaCluster.Kind

@@ -14,6 +14,21 @@ import Testing
         #expect(TopicLayout().plans.count == 8)
     }
 
+    @Test func `bodies have the broker's time, and a producer's is harmful`() throws {
+        for plan in TopicLayout().plans {
+            let kind = plan.name == "storekit.raw" ? "LogAppendTime" : nil
+            #expect(plan.configuration["message.timestamp.type"] == kind, "\(plan.name)")
+        }
+        let found = TopicDifference.between(
+            try plan("storekit.raw"),
+            partitions: 8,
+            replication: nil,
+            configuration: ["message.timestamp.type": "CreateTime"]
+        )
+        #expect(found.map(\.property) == ["message.timestamp.type"])
+        #expect(found.allSatisfy { $0.isHarmful })
+    }
+
     @Test func `of each user the newest state stays, whatever its age`() throws {
         let plan = try plan("storekit.entitlements.current")
         #expect(plan.configuration["cleanup.policy"] == "compact")

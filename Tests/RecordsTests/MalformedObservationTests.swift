@@ -133,6 +133,7 @@ import TestSupport
         (#""index":1"#, #""index":9223372036854775807"#, "source.index"),
         (#""count":2"#, #""count":0"#, "source.count"),
         (#""offset":1099511627776"#, #""offset":-1"#, "source.offset"),
+        (#""offset":1099511627776"#, #""offset":9223372036854775807"#, "source.offset"),
         (
             #""expirationIntent":2"#, #""expirationIntent":2.5"#,
             "facts.renewalInfo.expirationIntent"

@@ -1,3 +1,4 @@
+import Kafka
 import Testing
 import Worker
 
@@ -23,17 +24,24 @@ import Worker
         #expect(CommitMetadata(metadata.text, counting: Self.dispositions) == metadata)
     }
 
-    @Test(arguments: ["", "v1", "v1 ", "v2 began=1", "v1 began=x", "v1 began", "began=1", "{}"])
+    @Test(arguments: [
+        "", "v1", "v1 ", "v2 began=1", "v1 began=x", "v1 began", "began=1", "{}",
+        "v1 began=0 out=x", "v1 began=0 forwarded=-1", "v1 began=0 chain=ab",
+        "v1 began=0 ignored=9223372036854775808",
+        "v1 began=0 accepted=" + String(repeating: "f", count: 65),
+        "v1 began=0 x=" + String(repeating: "y", count: 4_096),
+    ])
     func `a text of another kind is no tally`(text: String) {
         #expect(CommitMetadata(text, counting: Self.dispositions) == nil)
     }
 
     @Test func `the text is within its limit with every count at its largest`() {
-        let counts = Self.dispositions.map { ($0, Int64.max / 100) }
+        let most = KafkaBounds.offsets.upperBound
+        let counts = Self.dispositions.map { ($0, most) }
         let tally = StageTally(
-            began: .max,
+            began: most,
             counts: Dictionary(uniqueKeysWithValues: counts),
-            forwarded: .max
+            forwarded: most
         )
         let hash = String(repeating: "f", count: 64)
         let others = ["head": hash, "unbounded": String(repeating: "x", count: 2_000)]

@@ -26,8 +26,7 @@ struct FieldReader {
 
     /// Fractions round down; a date outside the years 1 to 9999 is absent.
     mutating func date(_ value: JSONValue) -> Timestamp? {
-        let date = value.int64RoundedDown.map { Timestamp(milliseconds: $0) }
-        return accept(date?.isStorable == true ? date : nil, value)
+        accept(value.int64RoundedDown.flatMap(Timestamp.init(boundedMilliseconds:)), value)
     }
 
     mutating func int32(_ value: JSONValue) -> Int32? {

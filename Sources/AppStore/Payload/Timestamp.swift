@@ -1,8 +1,19 @@
-/// An instant in UNIX milliseconds, as Apple's payloads write dates.
+/// An instant in UNIX milliseconds, as Apple's payloads write dates, in the years 1 to 9999.
+///
+/// Every reader of the database can represent it, and neither the difference of two instants nor
+/// the sum of one and a span of some thousand years overflows.
 package struct Timestamp: Hashable, Comparable, Sendable {
-    package var milliseconds: Int64
+    package let milliseconds: Int64
 
+    /// A number outside the years 1 to 9999 becomes the first or the last instant of them.
     package init(milliseconds: Int64) {
+        self.milliseconds =
+            min(max(milliseconds, Self.bounds.lowerBound), Self.bounds.upperBound)
+    }
+
+    /// Nil for a number outside the years 1 to 9999.
+    package init?(boundedMilliseconds milliseconds: Int64) {
+        guard Self.bounds.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
     }
 
@@ -10,16 +21,10 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The first instant of year 1.
-    package static let earliest = Timestamp(milliseconds: -62_135_596_800_000)
-    /// The last millisecond of year 9999.
-    package static let latest = Timestamp(milliseconds: 253_402_300_799_999)
-
-    /// Whether the date is in the years 1 to 9999, which every reader of the database can
-    /// represent.
-    package var isStorable: Bool {
-        Timestamp.earliest <= self && self <= .latest
-    }
+    /// From the first instant of year 1 to the last millisecond of year 9999.
+    package static let bounds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+    package static let earliest = Timestamp(milliseconds: bounds.lowerBound)
+    package static let latest = Timestamp(milliseconds: bounds.upperBound)
 
     /// UNIX seconds, rounded down: receipts have no finer dates.
     package var wholeSeconds: Int64 {
@@ -123,8 +128,10 @@ extension Timestamp {
             let fraction = Self.milliseconds(fraction: text[Self.secondsLength..<zone]),
             let offset = Self.offsetMinutes(text[zone...])
         else { return nil }
-        milliseconds = days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000 + fraction
-        guard isStorable else { return nil }
+        self.init(
+            boundedMilliseconds: days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000
+                + fraction
+        )
     }
 
     /// `2026-01-31T12:00:00`.

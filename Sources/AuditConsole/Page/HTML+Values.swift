@@ -7,9 +7,8 @@ extension HTML {
     /// An instant in UTC, to the second.
     mutating func time(_ instant: Timestamp) {
         let seconds = Timestamp(milliseconds: instant.wholeSeconds * 1000)
-        let shown = seconds.isStorable ? seconds.description : "\(instant.milliseconds) ms"
         element("time", [Attribute("datetime", instant.description), .class("time")]) { html in
-            html.text(String(shown.map { $0 == "T" ? " " : $0 }.filter { $0 != "Z" }))
+            html.text(String(seconds.description.map { $0 == "T" ? " " : $0 }.filter { $0 != "Z" }))
         }
     }
 

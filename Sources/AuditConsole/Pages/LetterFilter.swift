@@ -90,9 +90,9 @@ extension DeadLetterTable.Cursor {
 
     init?(parsing text: String) {
         let parts = text.split(separator: "_", maxSplits: 1)
-        guard parts.count == 2, let milliseconds = Int64(parts[0]) else { return nil }
-        let failedAt = Timestamp(milliseconds: milliseconds)
-        guard failedAt.isStorable else { return nil }
+        guard parts.count == 2,
+            let failedAt = Int64(parts[0]).flatMap(Timestamp.init(boundedMilliseconds:))
+        else { return nil }
         self.init(failedAt: failedAt, id: String(parts[1]))
     }
 }

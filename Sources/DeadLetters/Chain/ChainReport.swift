@@ -95,7 +95,8 @@ package enum ChainFinding: Sendable, Equatable {
             "reordered: \(position) (\(chain)) lies before the letter that it follows"
         case .beganAnew(let chain, let position):
             "begun anew: \(chain) after \(position): the letters up to it are a chain of their "
-                + "own; the worker then logged 'commit metadata missing', or somebody cut the chain"
+                + "own; the worker then logged 'commit metadata missing or unreadable', or "
+                + "somebody cut the chain"
         case .fewer(let chain, let counted, let found):
             "missing: \(chain): the worker counted \(counted) dead letters, \(found) are there"
         case .unchained(let position):

@@ -91,13 +91,12 @@ package enum DeadLetterText {
     private static func identifiers(
         _ identifiers: UnverifiedIdentifiers
     ) -> [(String, String)] {
-        let date = identifiers.signedDate
         let texts = [
             ("transaction", identifiers.transactionID),
             ("original transaction", identifiers.originalTransactionID),
             ("bundle", identifiers.bundleID), ("environment", identifiers.environment),
             ("product", identifiers.productID),
-            ("signed", date.flatMap { $0.isStorable ? $0.description : nil }),
+            ("signed", identifiers.signedDate?.description),
         ].compactMap { label, text in text.map { "\(label) \($0)" } }
         return texts.isEmpty ? [] : [("it says", texts.joined(separator: ", ") + " (unverified)")]
     }

@@ -76,8 +76,7 @@ extension CommerceItem {
     }
 
     private static func date(_ value: JSONValue?) -> Timestamp? {
-        let date = value?.int64RoundedDown.map { Timestamp(milliseconds: $0) }
-        return date?.isStorable == true ? date : nil
+        value?.int64RoundedDown.flatMap(Timestamp.init(boundedMilliseconds:))
     }
 }
 

@@ -126,7 +126,9 @@ extension PartitionAccount {
     /// The offsets that the tally counts.
     fileprivate var settledRange: Range<Int64> {
         guard case .counted(let committed, let tally) = standing else { return 0..<0 }
-        return min(tally.began, committed)..<committed
+        // A commit beyond the end of the partition settles no more than what is there.
+        let end = min(committed, held.upperBound)
+        return min(tally.began, end)..<end
     }
 }
 

@@ -1,6 +1,7 @@
 import JSON
-import Worker
+import Platform
 import Settings
+import Worker
 
 /// Where the pipeline stands at a moment.
 struct StatusReport: Sendable {
@@ -91,7 +92,7 @@ struct StatusReport: Sendable {
             writer.member("settled", stage.settled)
             writer.member("waiting", stage.lag)
             if let oldest = oldestWaiting[stage.stage] {
-                writer.member("oldestWaitingMilliseconds", max(0, now - oldest))
+                writer.member("oldestWaitingMilliseconds", WallClock.age(of: oldest, at: now))
             }
             writer.key("dispositions")
             writer.dispositions(stage.counts, of: stage.stage)
@@ -102,11 +103,13 @@ struct StatusReport: Sendable {
     private func rate(of stage: StageAccount, since former: StatusReport) -> String {
         let before = former.reconciliation[stage.stage]?.settled ?? 0
         guard now > former.now, stage.settled >= before else { return "-" }
-        return Quantity.grouped((stage.settled - before) * 1_000 / (now - former.now))
+        return Quantity.grouped(
+            Int128(stage.settled - before) * 1_000 / Int128(now - former.now)
+        )
     }
 
     private func age(of stage: StageDescription) -> String {
         guard let oldest = oldestWaiting[stage] else { return "-" }
-        return Quantity.span(milliseconds: max(0, now - oldest))
+        return Quantity.span(milliseconds: WallClock.age(of: oldest, at: now))
     }
 }

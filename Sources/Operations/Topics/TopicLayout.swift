@@ -43,11 +43,20 @@ package struct TopicLayout: Hashable, Sendable {
             switch topic {
             case Topic.deadLetter: deadLetterPlan
             case Topic.outcomes: plan(topic, retention: Self.outcomesRetentionMilliseconds)
+            case Topic.raw: rawPlan
             // The newest record of each user stays, whatever its age.
             case Topic.current: plan(topic, retention: nil, cleanup: "compact")
             default: plan(topic, retention: retentionMilliseconds)
             }
         }
+    }
+
+    private var rawPlan: TopicPlan {
+        var raw = plan(Topic.raw, retention: retentionMilliseconds)
+        // The clock of the broker: with the writer's, a wrong time empties the topic by retention
+        // before it is read, and a chosen one decides which of two claims came first.
+        raw.configuration["message.timestamp.type"] = "LogAppendTime"
+        return raw
     }
 
     private var deadLetterPlan: TopicPlan {

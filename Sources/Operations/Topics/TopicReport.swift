@@ -113,7 +113,8 @@ package struct TopicDifference: Hashable, Sendable {
     private static func isHarmful(_ property: String, planned: String, found: String) -> Bool {
         switch property {
         // A compacted topic drops what another record of the same purchase follows.
-        case "cleanup.policy": found != planned
+        // A producer's clock lets retention remove what was never read.
+        case "cleanup.policy", "message.timestamp.type": found != planned
         case "max.message.bytes": (Int(found) ?? 0) < (Int(planned) ?? 0)
         default: false
         }

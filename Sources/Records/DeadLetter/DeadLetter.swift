@@ -68,7 +68,9 @@ package struct DeadLetter: Sendable, Equatable {
         omitted = headers[DeadLetterHeader.omitted]
         deadLetterClass = headers[DeadLetterHeader.deadLetterClass] ?? ""
         detail = headers[DeadLetterHeader.detail] ?? ""
-        sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(Timestamp.init)
+        sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(
+            Timestamp.init(milliseconds:)
+        )
         sourceSHA256 = headers[DeadLetterHeader.sourceSHA256] ?? ""
         sourceHeadSHA256 = headers[DeadLetterHeader.sourceHeadSHA256] ?? ""
         chainSHA256 = headers[DeadLetterHeader.chainSHA256] ?? ""
@@ -139,7 +141,8 @@ struct DeadLetterHeaders {
 
     func position(_ topic: String, _ partition: String, _ offset: String) -> RecordPosition? {
         guard let topic = texts[topic], let partition = number(partition),
-            let offset = number(offset), let partition = Int32(exactly: partition)
+            let offset = number(offset), let partition = Int32(exactly: partition),
+            partition >= 0, KafkaBounds.offsets.contains(offset)
         else { return nil }
         return RecordPosition(topic: topic, partition: partition, offset: offset)
     }

@@ -130,7 +130,7 @@ extension UnverifiedIdentifiers {
         bundleID = headers[DeadLetterHeader.bundleID]
         environment = headers[DeadLetterHeader.environment]
         productID = headers[DeadLetterHeader.productID]
-        signedDate = headers.number(DeadLetterHeader.signedDate).map(Timestamp.init)
+        signedDate = headers.number(DeadLetterHeader.signedDate).map(Timestamp.init(milliseconds:))
     }
 
     /// The headers' names and the values, those that are there.

@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 import Records
 import Store
@@ -11,8 +12,8 @@ struct DedupeBatch {
     struct Record {
         /// That of its observation.
         let inputRange: Range<Int>?
-        /// When its body was written to the first topic, in UNIX milliseconds.
-        let writtenAt: Int64?
+        /// When its body was written to the first topic.
+        let writtenAt: Timestamp?
         /// Where its parts stand among those of the batch.
         fileprivate let parts: Range<Int>
         fileprivate let notificationIndex: Int?
@@ -47,7 +48,7 @@ struct DedupeBatch {
     mutating func add(
         _ observed: ObservationParts,
         inputRange: Range<Int>? = nil,
-        writtenAt: Int64? = nil
+        writtenAt: Timestamp? = nil
     ) -> Record {
         let first = parts.count
         for part in observed.parts {

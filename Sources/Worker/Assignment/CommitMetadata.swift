@@ -1,3 +1,4 @@
+import Kafka
 package import OpenSSL
 
 /// The text that travels with a committed offset: the partition's tally, and what later versions or
@@ -17,6 +18,8 @@ package struct CommitMetadata: Hashable, Sendable {
 
     /// A broker accepts 4,096 characters; half of them are left for later additions.
     package static let bytesMax = 2_048
+    private static let readBytesMax = 4_096
+    private static let acceptedSettingsBytesMax = 64
 
     package init(
         tally: StageTally,
@@ -32,43 +35,56 @@ package struct CommitMetadata: Hashable, Sendable {
 
     /// Reads what a commit carried; nil where it is not such a text, or of another version.
     ///
+    /// A program that may commit for the group may write any text. One with a word of ours that is
+    /// out of bounds is not read: the counts then begin again, which is logged.
+    ///
     /// - Parameter dispositions: what the stage counts, and so which words are counts.
     package init?(_ text: String, counting dispositions: [Disposition]) {
+        guard text.utf8.count <= Self.readBytesMax else { return nil }
         let words = text.split(separator: " ")
         guard words.first == "v1" else { return nil }
         var began: Int64?
         var forwarded: Int64 = 0
         var counts: [Disposition: Int64] = [:]
-        var acceptedSettings: String?
-        var chainHead: SHA256Digest?
-        var others: [String: String] = [:]
+        acceptedSettings = nil
+        chainHead = nil
+        others = [:]
         for word in words.dropFirst() {
             let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2, let key = pair.first, let value = pair.last else { return nil }
-            let number = Int64(value)
-            if key == "began" {
+            switch key {
+            case "began":
+                guard let number = Self.count(value) else { return nil }
                 began = number
-            } else if key == "out", let number {
+            case "out":
+                guard let number = Self.count(value) else { return nil }
                 forwarded = number
-            } else if let disposition = dispositions.first(where: { $0.name == key }), let number {
-                counts[disposition] = number
-            } else if key == Self.acceptedKey {
+            case Self.acceptedKey:
+                guard value.utf8.count <= Self.acceptedSettingsBytesMax else { return nil }
                 acceptedSettings = String(value)
-            } else if key == Self.chainKey, let digest = SHA256Digest(hex: String(value)) {
+            case Self.chainKey:
+                guard let digest = SHA256Digest(hex: String(value)) else { return nil }
                 chainHead = digest
-            } else {
-                others[String(key)] = String(value)
+            default:
+                guard let disposition = dispositions.first(where: { $0.name == key }) else {
+                    others[String(key)] = String(value)
+                    continue
+                }
+                guard let number = Self.count(value) else { return nil }
+                counts[disposition] = number
             }
         }
         guard let began else { return nil }
         tally = StageTally(began: began, counts: counts, forwarded: forwarded)
-        self.acceptedSettings = acceptedSettings
-        self.chainHead = chainHead
-        self.others = others
     }
 
-    private static let acceptedKey = "accepted"
-    private static let chainKey = "chain"
+    /// Counts are bounded as offsets are, so that their sum is far from any overflow.
+    private static func count(_ text: Substring) -> Int64? {
+        Int64(text).flatMap { KafkaBounds.offsets.contains($0) ? $0 : nil }
+    }
+
+    private static let acceptedKey: Substring = "accepted"
+    private static let chainKey: Substring = "chain"
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"

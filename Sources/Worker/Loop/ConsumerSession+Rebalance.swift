@@ -122,7 +122,7 @@ extension ConsumerSession {
         case .begunAnew(let offset, let text):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("commit.has_metadata", .bool(!text.isEmpty))
-            log.error("commit metadata missing, counts restart", metadata)
+            log.error("commit metadata missing or unreadable, counts restart", metadata)
         case .inconsistent(let tally, let offset):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("tally.began", .int(tally.began))

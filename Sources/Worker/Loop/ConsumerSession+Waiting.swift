@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 import Platform
 import Synchronization
@@ -27,9 +28,10 @@ extension ConsumerSession {
             guard let written = processed.batch.records[index].timestampMilliseconds else {
                 continue
             }
-            records.append(Double(max(0, now - written)) / 1_000)
+            records.append(Double(WallClock.age(of: written, at: now)) / 1_000)
             guard verdicts[index].outputCount(to: configuration.nextTopic) == 0 else { continue }
-            bodies.append(Double(max(0, now - (verdicts[index].bodyWrittenAt ?? written))) / 1_000)
+            let begun = verdicts[index].bodyWrittenAt?.milliseconds ?? written
+            bodies.append(Double(WallClock.age(of: begun, at: now)) / 1_000)
         }
         loop.metrics.waiting.settled(records: records, bodies: bodies)
     }

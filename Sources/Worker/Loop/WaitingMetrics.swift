@@ -1,3 +1,5 @@
+import Platform
+
 /// How many records wait, for how long, and how old they were when they were settled.
 struct WaitingMetrics: Sendable {
     private let lag: Gauge
@@ -42,7 +44,7 @@ struct WaitingMetrics: Sendable {
     /// - Parameter now: UNIX milliseconds.
     func show(_ waiting: WaitingRecords, now: Int64, _ instant: ContinuousClock.Instant) {
         lag.set(waiting.records)
-        lagSeconds.set(Double(waiting.oldest.map { max(0, now - $0) } ?? 0) / 1_000)
+        lagSeconds.set(Double(waiting.oldest.map { WallClock.age(of: $0, at: now) } ?? 0) / 1_000)
         oldestUnsettled.set(waiting.readAt.map { max(0, (instant - $0) / .seconds(1)) } ?? 0)
     }
 

@@ -10,9 +10,9 @@ package struct Verdict: Sendable {
     /// The answer to the request that waits for the record, where the stage knows more of it than
     /// that it was refused; the loop sends it.
     package var outcome: Outcome?
-    /// When the body that the record comes from was written to the first topic, in UNIX
-    /// milliseconds, for the metrics; nil where the record itself is the body, or does not say.
-    package var bodyWrittenAt: Int64?
+    /// When the body that the record comes from was written to the first topic, for the metrics;
+    /// nil where the record itself is the body, or does not say.
+    package var bodyWrittenAt: Timestamp?
     /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
@@ -91,8 +91,8 @@ extension Verdict {
 }
 
 extension Observation {
-    /// When its body was written to the first topic, in UNIX milliseconds; nil where it has none.
-    package var bodyWrittenAt: Int64? { source?.timestamp?.milliseconds }
+    /// When its body was written to the first topic; nil where it has none.
+    package var bodyWrittenAt: Timestamp? { source?.timestamp }
 }
 
 extension Outcome {

@@ -115,6 +115,15 @@ final class LoopRig: Sendable {
         return Dictionary(uniqueKeysWithValues: offsets.map { ($0.key.partition, $0.value) })
     }
 
+    /// Commits for a partition of `raw`, as another program may.
+    func commit(_ commit: OffsetCommit, partition: Int32 = 0) async throws {
+        let consumer = try KafkaConsumer(configuration: cluster.consumer())
+        let partition = TopicPartition(topic: raw, partition: partition)
+        let outcome = await consumer.commit([partition: commit], deadline: .seconds(10))
+        await consumer.close(deadline: .seconds(2))
+        try #require(outcome.failures.isEmpty)
+    }
+
     func tally(_ partition: Int32 = 0) async throws -> StageTally? {
         let committed = try await committed(partition + 1)[partition]
         return committed.flatMap { Self.metadata($0)?.tally }

@@ -1,0 +1,65 @@
+import AppStore
+import DeadLetters
+import Foundation
+import Kafka
+import Records
+import Store
+import Testing
+import TestSupport
+
+/// Letters whose times, offsets and counts are at the ends of their type.
+@Suite struct HostileTimeTests {
+    /// A letter of a record, with another number in each header that holds one.
+    private static func letter(_ number: Int64) -> ConsumerRecord {
+        let original = Sample.original(offset: number, timestamp: number)
+        var record = DeadLetterWriter(Sample.context())
+            .letter(for: original, Sample.refusal, value: .original)
+        let numbered = [
+            DeadLetterHeader.sourceTimestamp, DeadLetterHeader.attempt, DeadLetterHeader.signedDate,
+        ]
+        record.headers.removeAll { numbered.contains($0.name) }
+        record.headers += numbered.map { KafkaHeader(name: $0, text: String(number)) }
+        return Sample.consumed(record, offset: number, failedAt: number)
+    }
+
+    @Test(arguments: HostileNumber.all)
+    func `a letter of any time is read, listed and shown`(number: Int64) throws {
+        let record = Self.letter(number)
+        let letter = try DeadLetter(decoding: record)
+        let text = DeadLetterText.whole(letter, DeadLetterOriginal(record))
+        #expect(text.contains("Dead letter"))
+        let row = DeadLetterRow(letter, headers: record.headers)
+        let json = DeadLetterJSON.object(row, topic: "storekit.dead-letter")
+        #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
+    }
+
+    @Test func `letters of any time are indexed and found`() async throws {
+        let rig = try await IndexRig()
+        let rows = try HostileNumber.all.map { number in
+            let record = Self.letter(number)
+            return DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+        }
+        for row in rows {
+            _ = try await DeadLetterIndexTable.add(
+                [.init(partition: 0, offset: row.letterOffset, row: row)],
+                of: rig.topic.name,
+                nextOffsets: [0: row.letterOffset + 1],
+                on: rig.client
+            )
+        }
+        let read = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
+        #expect(Set(read.map(\.failedAt)) == Set(rows.map(\.failedAt)))
+    }
+
+    @Test(arguments: HostileNumber.all)
+    func `a letter whose header names no offset is none`(number: Int64) throws {
+        for name in [DeadLetterHeader.sourceOffset, DeadLetterHeader.sourcePartition] {
+            var record = DeadLetterWriter(Sample.context())
+                .letter(for: Sample.original(), Sample.refusal, value: .original)
+            record.headers.removeAll { $0.name == name }
+            record.headers.append(KafkaHeader(name: name, text: String(number)))
+            let letter = try? DeadLetter(decoding: Sample.consumed(record))
+            #expect((letter != nil) == (number == 0), "\(name)")
+        }
+    }
+}
