@@ -37,6 +37,10 @@ package enum ObservationError: Error, Hashable, Sendable {
 package struct NewerObservation: Error, CustomStringConvertible {
     package let version: Int64
 
+    package init(version: Int64) {
+        self.version = version
+    }
+
     package var description: String {
         "newer observation version, waiting: update this worker (the record has \(version),"
             + " this worker reads up to \(Observation.schemaVersion))"

@@ -10,20 +10,19 @@ package struct ObservationReader: ~Copyable {
 
     package init() {}
 
-    /// Passes the record's observation to `body` and returns its result; a failure is the record's
-    /// own fault.
+    /// What `body` makes of the observation that the record holds.
     ///
-    /// Throws `NewerObservation` if a later version wrote the record, which is no fault.
+    /// A failure is the record's own, or says that a later version of this program wrote it
+    /// (`ObservationError.newerVersion`).
     package mutating func read<Reading>(
         _ record: ConsumerRecord,
         _ body: (consuming Observation) -> Reading
-    ) throws(NewerObservation) -> Result<Reading, ObservationError> {
+    ) -> Result<Reading, ObservationError> {
         do {
             let observation = try Observation(value: record.value, repeated)
             repeated.keep(observation)
             return .success(body(observation))
         } catch {
-            if let version = error.newerVersion { throw NewerObservation(version: version) }
             return .failure(error)
         }
     }

@@ -10,19 +10,28 @@ package enum RecordFaults {
     /// blame for it. A statement that takes too long is thrown too, as nobody knows why it does,
     /// and halves the size of the next parts: the batch is given again, and comes to fit.
     ///
+    /// A part of one record does not shrink any more. Where it is too slow, or a constraint refuses
+    /// it that no migration declares for records, and `held` is there, the others of the batch go
+    /// on without it: this one alone has to wait. If a second one is too slow, the server is slow,
+    /// and the error is thrown.
+    ///
     /// - Parameters:
     ///   - size: how many records `body` is given at most; it follows from how long that took.
     ///   - body: gives one answer per record; where it throws it must have had no effect.
     ///   - refused: the answer for a record that is refused by itself.
+    ///   - held: the answer for a record that has to wait; nil where there is none.
     package static func isolating<Record, Answer>(
         _ records: ArraySlice<Record>,
         size: TransactionSize,
         _ body: (ArraySlice<Record>) async throws -> [Answer],
-        refused: (Record, PostgresError) -> Answer
+        refused: (Record, PostgresError) -> Answer,
+        held: ((Record, UnstoredRecord) -> Answer)? = nil
     ) async throws -> [Answer] {
         var answers: [Answer] = []
         answers.reserveCapacity(records.count)
         var open = [records]
+        var hasSlow = false
+        var largest = (count: 0, duration: Duration.zero)
         while var part = open.popLast() {
             let countMax = size.recordsMax
             if part.count > countMax {
@@ -32,15 +41,25 @@ package enum RecordFaults {
             do {
                 let start = ContinuousClock.now
                 answers += try await body(part)
-                size.committed(part.count, after: .now - start)
+                let duration = ContinuousClock.now - start
+                size.committed(part.count, after: duration)
+                if part.count > largest.count { largest = (part.count, duration) }
             } catch let error as PostgresError where error.isTooSlow {
-                size.exceeded(part.count)
-                throw error
+                guard part.count == 1, !hasSlow, let held else {
+                    size.exceeded(part.count)
+                    throw error
+                }
+                hasSlow = true
+                answers += part.map { held($0, UnstoredRecord(error: error)) }
             } catch let error as PostgresError
                 where error.isRecordFault || error.isOutOfLockMemory && part.count > 1
             {
                 if part.count == 1 {
-                    answers += part.map { refused($0, error) }
+                    if let held, error.isOfUndeclaredConstraint {
+                        answers += part.map { held($0, UnstoredRecord(error: error)) }
+                    } else {
+                        answers += part.map { refused($0, error) }
+                    }
                     continue
                 }
                 let middle = part.startIndex + part.count / 2
@@ -48,6 +67,7 @@ package enum RecordFaults {
                 open.append(part[..<middle])
             }
         }
+        size.finished(largest: largest.count, after: largest.duration)
         return answers
     }
 }

@@ -3,35 +3,55 @@ import Synchronization
 /// How many records go into one transaction: all that there are, until PostgreSQL needs too long
 /// for them.
 ///
-/// Halved where a statement missed its deadline or a transaction took half of it, doubled where one
-/// was done in an eighth of it. Safe to share between transactions that run at once.
+/// Halved where a statement missed its deadline or a transaction took half of it, doubled after
+/// batches whose largest transaction took less than an eighth of it. Safe to share between
+/// transactions that run at once.
 package final class TransactionSize: Sendable {
+    private struct State {
+        var limit = Int.max
+        /// Batches that have to succeed before the limit may grow again.
+        var batchesUntilGrowth = 0
+    }
+
     private let statementDeadline: Duration
-    private let limit = Mutex(Int.max)
+    private let state = Mutex(State())
 
     /// So large a limit is none: no batch has that many records.
     private static let limitMax = 1 << 20
+    /// A batch with one slow record has to come down to that record before the quick ones before it
+    /// raise the limit again.
+    private static let batchesUntilGrowth = 8
 
     package init(statementDeadline: Duration) {
         self.statementDeadline = statementDeadline
     }
 
     /// How many records the next transaction takes at most.
-    package var recordsMax: Int { limit.withLock { $0 } }
+    package var recordsMax: Int { state.withLock { $0.limit } }
 
     /// A transaction of so many records is committed.
     package func committed(_ count: Int, after duration: Duration) {
-        limit.withLock { limit in
-            if duration > statementDeadline / 2 {
-                limit = min(limit, max(1, count / 2))
-            } else if count >= limit, duration < statementDeadline / 8 {
-                limit = limit < Self.limitMax ? limit * 2 : .max
+        guard duration > statementDeadline / 2 else { return }
+        state.withLock { $0.limit = min($0.limit, max(1, count / 2)) }
+    }
+
+    /// A batch is done, whose largest transaction held so many records.
+    package func finished(largest count: Int, after duration: Duration) {
+        state.withLock { state in
+            guard state.batchesUntilGrowth == 0 else {
+                state.batchesUntilGrowth -= 1
+                return
             }
+            guard count >= state.limit, duration < statementDeadline / 8 else { return }
+            state.limit = state.limit < Self.limitMax ? state.limit * 2 : .max
         }
     }
 
     /// A transaction of so many records did not fit.
     package func exceeded(_ count: Int) {
-        limit.withLock { $0 = min($0, max(1, count / 2)) }
+        state.withLock { state in
+            state.limit = min(state.limit, max(1, count / 2))
+            state.batchesUntilGrowth = Self.batchesUntilGrowth
+        }
     }
 }

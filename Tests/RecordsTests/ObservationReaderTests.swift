@@ -41,7 +41,7 @@ import Testing
         let good = Self.record(of: try ObservationTests.observation())
         let bad = ConsumerRecord(topicPartition: good.topicPartition, offset: 2, value: [0x7B])
         for record in [good, bad, good, bad] {
-            let read = try reader.read(record) { $0.facts }
+            let read = reader.read(record) { $0.facts }
             #expect((try? read.get()) == (record == good ? try Observation(good).facts : nil))
         }
     }

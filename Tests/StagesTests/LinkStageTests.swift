@@ -225,7 +225,18 @@ import Worker
         try await worker.linkTokens()
         // Stands for any value that PostgreSQL refuses.
         _ = try await worker.client.query(
-            "ALTER TABLE ownership_facts ADD CHECK (transaction_id <> '5')"
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF NEW.transaction_id = '5' THEN RAISE SQLSTATE '22023'; END IF;
+                RETURN NEW;
+            END $$
+            """
+        )
+        _ = try await worker.client.query(
+            """
+            CREATE TRIGGER refuse BEFORE INSERT ON ownership_facts
+                FOR EACH ROW EXECUTE FUNCTION refuse()
+            """
         )
         let samples = (0..<9).map { Sample.purchase("\($0)", token: Self.anna) }
         let (_, verdicts) = try await worker.process(samples)
@@ -235,6 +246,24 @@ import Worker
         #expect(verdicts[5].refusal?.reason == .notStorable)
         #expect(verdicts[5].refusal?.unverified.transactionID == "5")
         #expect(try await worker.owners().count == 8)
+    }
+
+    @Test
+    func `a constraint that an operator has added holds the record, and makes no dead letter`()
+        async throws
+    {
+        let worker = try await LinkWorker()
+        _ = try await worker.client.query(
+            """
+            ALTER TABLE ownership_facts
+            ADD CONSTRAINT of_the_company CHECK (transaction_id <> '5')
+            """
+        )
+        let (_, verdicts) = try await worker.process((0..<9).map { Sample.purchase("\($0)") })
+        #expect(verdicts.map { $0.heldBy != nil } == (0..<9).map { $0 == 5 })
+        #expect(!verdicts.contains { $0.isRefused })
+        let words = "constraint of_the_company"
+        #expect(verdicts[5].heldBy.map { "\($0)".contains(words) } == true)
     }
 
     @Test func `a table that is missing is nobody's fault but the operator's`() async throws {

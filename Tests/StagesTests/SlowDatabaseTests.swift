@@ -1,6 +1,7 @@
 import Entitlements
 import Kafka
 import Postgres
+import Store
 import TestSupport
 import Testing
 import Topology
@@ -84,9 +85,29 @@ import Worker
             """
         )
         let worker = try await EntitleWorker(on: client)
-        let error = await #expect(throws: PostgresError.self) {
-            try await worker.process([try Signed.transaction("1", signed: 1)])
-        }
-        #expect(error?.code == .deadlineExceeded)
+        let verdicts = try await worker.process([try Signed.transaction("1", signed: 1)])
+        let unstored = try #require(verdicts[0].heldBy as? UnstoredRecord)
+        #expect(unstored.error.isTooSlow)
+        #expect(unstored.description.contains("database.statement_deadline"))
+    }
+
+    @Test func `one record that takes longer than the deadline holds none of the others up`()
+        async throws
+    {
+        let client = try await Self.client(slow: "transactions")
+        _ = try await client.query(
+            """
+            CREATE OR REPLACE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN
+                IF NEW.transaction_id = '3' THEN PERFORM pg_sleep(30); END IF;
+                RETURN NEW;
+            END $$
+            """
+        )
+        let worker = try await EntitleWorker(on: client)
+        let facts = try (0..<6).map { try Signed.transaction("\($0)", signed: 1) }
+        let verdicts = try await Self.repeated { try await worker.process(facts) }
+        #expect(verdicts.map { $0.heldBy != nil } == (0..<6).map { $0 == 3 })
+        #expect(try await worker.count("transactions") == 5)
     }
 }

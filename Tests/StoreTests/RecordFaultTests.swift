@@ -1,5 +1,6 @@
 import Postgres
 import Testing
+import TestSupport
 
 @testable import Store
 
@@ -85,8 +86,7 @@ import Testing
             }
             #expect(answers == (attempt == 2 ? Array(0..<8) : nil))
         }
-        // The part of two was quick, so that the next is larger again.
-        #expect(sizes == [8, 4, 2, 4, 2])
+        #expect(sizes == [8, 4, 2, 2, 2, 2])
         await #expect(throws: fault) {
             try await RecordFaults.isolating([1][...], size: size) { _ in
                 throw fault
@@ -96,21 +96,98 @@ import Testing
         }
     }
 
+    /// The answers of a batch whose bad records meet faults of their own.
+    private func held(
+        _ records: [Int],
+        _ faults: [Int: PostgresError],
+        size: TransactionSize = size()
+    ) async throws -> [String] {
+        try await RecordFaults.isolating(records[...], size: size) { part in
+            for record in part {
+                if let fault = faults[record] { throw fault }
+            }
+            return part.map { "\($0)" }
+        } refused: { record, _ in
+            "bad \(record)"
+        } held: { record, _ in
+            "held \(record)"
+        }
+    }
+
+    @Test func `one record that is too slow by itself waits, and the others are processed`()
+        async throws
+    {
+        let slow = PostgresError(code: .deadlineExceeded, message: "")
+        let size = Self.size()
+        for position in 0..<64 {
+            var answers: [String]?
+            for _ in 0..<8 where answers == nil {
+                answers = try? await held(Array(0..<64), [position: slow], size: size)
+            }
+            let expected = (0..<64).map { $0 == position ? "held \($0)" : "\($0)" }
+            #expect(answers == expected)
+        }
+        for _ in 0..<20 {
+            await #expect(throws: slow, "the server is slow") {
+                try await held(Array(0..<5), [1: slow, 3: slow], size: size)
+            }
+        }
+    }
+
+    private static func violation(_ constraint: String?, _ state: String = "23514") -> PostgresError
+    {
+        PostgresError(
+            code: .server,
+            message: "",
+            sqlState: SQLState(state),
+            table: "ledger",
+            constraint: constraint
+        )
+    }
+
+    @Test func `a constraint that no migration declares for records holds a record`() async throws {
+        let faults = [
+            1: Self.violation("ledger_amount_check"), 2: Self.violation("of_the_company"),
+            4: Self.violation(nil, "23502"), 5: Self.violation("ledger_pkey", "23505"),
+        ]
+        #expect(
+            try await held(Array(0..<7), faults)
+                == ["0", "bad 1", "held 2", "3", "held 4", "held 5", "6"]
+        )
+        let unstored = UnstoredRecord(error: Self.violation("of_the_company"))
+        #expect(unstored.description.contains("constraint of_the_company"))
+    }
+
+    @Test func `each declared constraint is a check of the migrated schema`() async throws {
+        let client = PostgresClient(try await PostgresServer.shared.migratedDatabase())
+        let rows = try await client.query(
+            """
+            SELECT DISTINCT conname::text FROM pg_constraint
+            WHERE contype = 'c' AND connamespace = 'public'::regnamespace
+            """
+        )
+        let checks = Set((0..<rows.count).map { rows[$0].text(0) })
+        #expect(RecordConstraints.names.subtracting(checks).isEmpty)
+    }
+
     @Test func `a size shrinks with what is slow and grows with what is quick`() {
         let size = TransactionSize(statementDeadline: .seconds(8))
         #expect(size.recordsMax == .max)
         size.committed(100, after: .seconds(5))
         #expect(size.recordsMax == 50)
-        size.committed(50, after: .seconds(2))
+        size.finished(largest: 50, after: .seconds(2))
         #expect(size.recordsMax == 50)
-        size.committed(20, after: .milliseconds(1))
+        size.finished(largest: 20, after: .milliseconds(1))
         #expect(size.recordsMax == 50, "so few say nothing of more")
-        size.committed(50, after: .milliseconds(900))
+        size.finished(largest: 50, after: .milliseconds(900))
         #expect(size.recordsMax == 100)
         size.exceeded(1)
-        #expect(size.recordsMax == 1)
+        for _ in 0..<8 {
+            #expect(size.recordsMax == 1)
+            size.finished(largest: 1, after: .zero)
+        }
         for _ in 0..<30 {
-            size.committed(size.recordsMax, after: .zero)
+            size.finished(largest: size.recordsMax, after: .zero)
         }
         #expect(size.recordsMax == .max)
     }

@@ -15,6 +15,7 @@ import Testing
         "Sources/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
         "Sources/Records/DeadLetter/DeadLetter.swift": "names of our own headers",
         "Sources/Store/DeadLetters/": "searched for, never decided by",
+        "Sources/Store/RecordConstraints.swift": "names of constraints",
         "Sources/Store/Schema/MigrationFolder.swift": "environment variables",
         "Sources/Stages/Topology/SharedSettings.swift": "names of settings",
         "Sources/Operations/Command/": "settings of clients and environment variables",

@@ -63,10 +63,10 @@ package final class DedupeStage: Stage {
             try await decide(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
+        } held: { _, error in
+            .held(by: error)
         }
-        if verdicts.contains(where: \.isNotStorable) {
-            try await SchemaVersion.requireKnown(memory.client)
-        }
+        try await SchemaVersion.requireKnown(memory.client, after: verdicts)
         return try await answers.complete(verdicts, of: records)
     }
 
@@ -150,7 +150,7 @@ extension DedupeStage {
         readings.reserveCapacity(records.count)
         var reader = ObservationReader()
         for record in records {
-            let reading = try reader.read(record) { observation in
+            let reading = reader.read(record) { observation in
                 batch.add(
                     observation.parts,
                     inputRange: observation.inputRange,
@@ -214,7 +214,7 @@ extension DedupeStage {
             }
             return verdict
         } catch {
-            return .observationMalformed(error)
+            return .unreadable(error)
         }
     }
 }

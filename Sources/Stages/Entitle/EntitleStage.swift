@@ -70,9 +70,7 @@ package final class EntitleStage: Stage {
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         let verdicts = try await verdicts(on: records)
-        if verdicts.contains(where: \.isNotStorable) {
-            try await SchemaVersion.requireKnown(client)
-        }
+        try await SchemaVersion.requireKnown(client, after: verdicts)
         return try await answers.complete(verdicts, of: records)
     }
 
@@ -103,6 +101,8 @@ package final class EntitleStage: Stage {
             try await settle(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
+        } held: { _, error in
+            .held(by: error)
         }
     }
 
@@ -114,7 +114,7 @@ package final class EntitleStage: Stage {
         var awaited: [Int] = []
         var reader = ObservationReader()
         for record in records {
-            let reading = try reader.read(record) { EntitleRecord($0) }
+            let reading = reader.read(record) { EntitleRecord($0) }
             readings.append(reading)
             guard case .success(let entitling) = reading else { continue }
             if record.correlationID != nil {
@@ -127,7 +127,7 @@ package final class EntitleStage: Stage {
         return readings.enumerated().map { offset, reading in
             switch reading {
             case .failure(let error):
-                return .observationMalformed(error)
+                return .unreadable(error)
             case .success(let entitling):
                 defer { index += 1 }
                 var verdict = verdict(

@@ -66,10 +66,10 @@ package final class LinkStage: Stage {
             try await link(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
+        } held: { _, error in
+            .held(by: error)
         }
-        if verdicts.contains(where: \.isNotStorable) {
-            try await SchemaVersion.requireKnown(linking.client)
-        }
+        try await SchemaVersion.requireKnown(linking.client, after: verdicts)
         return try await answers.complete(verdicts, of: records)
     }
 }
@@ -86,7 +86,7 @@ extension LinkStage {
         readings.reserveCapacity(records.count)
         var reader = ObservationReader()
         for record in records {
-            let reading = try reader.read(record) { observation in
+            let reading = reader.read(record) { observation in
                 LinkReading(
                     subject: batch.add(observation),
                     inputRange: observation.inputRange
@@ -114,7 +114,7 @@ extension LinkStage {
             let owned = try record.owned(by: owner, for: linkedTopic, reading.inputRange)
             return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
         } catch {
-            return .observationMalformed(error)
+            return .unreadable(error)
         }
     }
 }

@@ -175,6 +175,24 @@ extension Assignment {
         partitions[claim.partition]?.pin(at: offset)
     }
 
+    /// Stops a partition at an offset until `rewind`; false where it has stopped before.
+    mutating func hold(_ claim: PartitionClaim, at offset: Int64) -> Bool {
+        guard isCurrent(claim), let state = partitions[claim.partition], state.pinnedAt == nil
+        else { return false }
+        pin(claim, at: offset)
+        if state.phase == .active {
+            partitions[claim.partition]?.phase = .held
+        }
+        return true
+    }
+
+    /// The offset from which on a claim's records are not processed: none for a claim that is no
+    /// longer current, where the partition is held, and beyond all others.
+    func end(_ claim: PartitionClaim) -> Int64 {
+        guard isCurrent(claim), let state = partitions[claim.partition] else { return .min }
+        return state.phase == .held ? state.pinnedAt ?? .max : .max
+    }
+
     /// The head of the chain of dead letters; nil where the claim is none any more.
     func chainHead(_ claim: PartitionClaim) -> SHA256Digest?? {
         guard isCurrent(claim), let state = partitions[claim.partition] else { return nil }
@@ -189,13 +207,16 @@ extension Assignment {
     /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
     ///
     /// Nothing of them is added until `rewound(_:)`.
-    mutating func rewind() -> [TopicPartition: Int64] {
+    mutating func rewind(
+        where isWanted: (TopicPartition, PartitionState) -> Bool = { _, _ in true }
+    ) -> [TopicPartition: Int64] {
         lastEpoch += 1
         var positions: [TopicPartition: Int64] = [:]
-        for (partition, state) in partitions where state.pinnedAt != nil {
+        for (partition, state) in partitions
+        where state.pinnedAt != nil && isWanted(partition, state) {
             guard let settled = state.settled else { continue }
             var fresh = PartitionState(epoch: lastEpoch)
-            fresh.phase = state.phase == .active ? .rewinding : state.phase
+            fresh.phase = [.active, .held].contains(state.phase) ? .rewinding : state.phase
             fresh.next = settled
             fresh.settled = settled
             fresh.tally = state.tally

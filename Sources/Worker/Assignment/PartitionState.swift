@@ -18,6 +18,8 @@ struct PartitionState: Sendable {
         case active
         /// Being read again from the settled offset; what still comes from before is dropped.
         case rewinding
+        /// A record of it has to wait; what still comes is dropped until it is read again.
+        case held
         /// To be given up: batches in flight are finished, nothing is added.
         case revoking
     }

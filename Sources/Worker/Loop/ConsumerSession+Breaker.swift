@@ -4,7 +4,9 @@ import Synchronization
 extension ConsumerSession {
     /// Lets a batch pass, wholly or up to the records that are held; nil when nothing passes.
     func throughBreaker(_ processed: ProcessedBatch) -> ProcessedBatch? {
-        guard let wasAccepted = loop.breaker?.withLock({ $0.hasAccepted }) else { return processed }
+        guard let wasAccepted = loop.breaker?.withLock({ $0.hasAccepted }) else {
+            return withoutHeld(processed)
+        }
         let findings = wasAccepted ? Breaker.Findings() : findings(processed)
         let decision = loop.breaker?.withLock { $0.evaluate(findings, now: .now) } ?? .pass
         if findings.hasAccepted {
@@ -127,7 +129,12 @@ extension ConsumerSession {
             positions.filter { assignment.partitions[$0.key]?.phase == .rewinding }
         }
         do {
-            if !wanted.isEmpty { try await consumer.seek(wanted, deadline: .seconds(2)) }
+            if !wanted.isEmpty {
+                try await consumer.seek(wanted, deadline: .seconds(2))
+                if !polling.withLock({ $0.isPaused }) {
+                    try await consumer.resume(Array(wanted.keys))
+                }
+            }
         } catch {
             guard !error.isFatal else { throw error }
             log.warning("seek failed, retrying", ["error": "\(error)"])

@@ -31,6 +31,7 @@ extension ConsumerSession {
         if rest != nil {
             batchesInFlight.add(1, ordering: .acquiringAndReleasing)
         }
+        hold(processed)
         guard let released = throughBreaker(processed) else {
             leave(batch)
             return rest
@@ -65,11 +66,12 @@ extension ConsumerSession {
             }
             do {
                 let start = ContinuousClock.now
+                let records = Array(rest.records.prefix(countTogether(rest.records)))
                 let verdicts = try await loop.time.measureBatch {
-                    try await loop.stage.process(rest.records)
+                    try await loop.stage.process(records)
                 }
                 precondition(
-                    (1...rest.records.count).contains(verdicts.count),
+                    (1...records.count).contains(verdicts.count),
                     "a stage has to give one verdict for each record, or for the first of them"
                 )
                 loop.metrics.stepSeconds["process"].observe(.now - start)
@@ -108,14 +110,15 @@ extension ConsumerSession {
         wakePolling()
     }
 
-    /// The batch without what went elsewhere, and without what a pin came before.
+    /// The batch without records of partitions that are no longer this worker's, and without those
+    /// behind a record that is held.
     private func current(_ batch: Batch) -> Batch {
-        let isCurrent = assignment.withLock { assignment in
-            batch.parts.map { assignment.isCurrent($0.claim) }
+        let ends = assignment.withLock { assignment in
+            batch.parts.map { assignment.end($0.claim) }
         }
-        guard isCurrent.contains(false) else { return batch }
-        let kept = Set(zip(batch.parts, isCurrent).filter(\.1).map(\.0.claim))
-        return batch.filtered { _, part in kept.contains(part.claim) }
+        guard ends.contains(where: { $0 < .max }) else { return batch }
+        let kept = Dictionary(zip(batch.parts.map(\.claim), ends)) { first, _ in first }
+        return batch.filtered { record, part in record.offset < kept[part.claim] ?? .min }
     }
 
     /// Waits before a repetition; short while stopping, so that the end is noticed.
@@ -150,6 +153,16 @@ struct PollingState: Sendable {
         let deadline: ContinuousClock.Instant
     }
 
+    /// A partition that waits for a record of its own.
+    struct Hold: Sendable {
+        /// The record's.
+        let offset: Int64
+        /// When it is read again.
+        let due: ContinuousClock.Instant
+        let backoff: Backoff
+        var isPaused = false
+    }
+
     /// Whether the partitions are paused, because there has been no room for a while.
     var isPaused = false
     /// Since when there has been no room.
@@ -159,6 +172,8 @@ struct PollingState: Sendable {
     var revocations: [Revocation] = []
     /// Partitions to be read again from these offsets.
     var rewinds: [TopicPartition: Int64] = [:]
+    /// Partitions that wait for one of their records.
+    var holds: [TopicPartition: Hold] = [:]
     /// Whether the missing of a topic has been reported.
     var missingTopics: Set<String> = []
     /// The names of errors by which Kafka has refused this worker, each logged once.

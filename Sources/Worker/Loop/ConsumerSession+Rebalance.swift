@@ -15,6 +15,7 @@ extension ConsumerSession {
             try await rewind(rewinds)
         }
         try await completeRevocations()
+        try await keepHolds()
         tickBreaker()
     }
 

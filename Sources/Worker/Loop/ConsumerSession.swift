@@ -108,6 +108,7 @@ final class ConsumerSession: Sendable {
             deadline: configuration.closeDeadline
         )
         loop.health.notReady(.assigned, "left the group")
+        forgetHolds()
         return error
     }
 

@@ -4,13 +4,15 @@ import Synchronization
 enum FaultKind: String, Sendable, CaseIterable {
     case probe, process, deliver, acknowledge, commit, offsets, connection, outbox, publish
     case upkeep
+    /// A record that has to wait.
+    case held
 
     /// What does not hold while it fails.
     ///
     /// - Parameter dependency: what the stage's own steps depend on.
     func condition(_ dependency: HealthCondition) -> HealthCondition {
         switch self {
-        case .probe, .process, .acknowledge, .outbox, .upkeep: dependency
+        case .probe, .process, .acknowledge, .outbox, .upkeep, .held: dependency
         case .deliver, .commit, .offsets, .connection, .publish: .broker
         }
     }

@@ -26,6 +26,9 @@ package struct WorkerConfiguration: Sendable {
     package var batchesInFlightMax = 3
     package var retryDelayMin = Duration.milliseconds(100)
     package var retryDelayMax = Duration.seconds(30)
+    /// Between two attempts at a record that its partition waits for: each may take as long as a
+    /// statement may, while no other record of this worker is processed.
+    package var holdDelayMax = Duration.seconds(120)
     package var shutdownBudget = Duration.seconds(20)
     /// Whether a static member that is told to stop gives up its place in the group.
     package var leavesOnStop = false
@@ -62,6 +65,7 @@ package struct WorkerConfiguration: Sendable {
     }
 
     var backoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: retryDelayMax) }
+    var holdBackoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: holdDelayMax) }
 }
 
 extension WorkerConfiguration {

@@ -17,6 +17,10 @@ package struct Verdict: Sendable {
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
     package let refusal: Refusal?
+    /// Why the record has to wait although the infrastructure answers; nil for all that end here.
+    ///
+    /// It is processed again after a while, and until then its partition waits with it.
+    package let heldBy: (any Error)?
 
     package init(
         _ disposition: Disposition,
@@ -30,6 +34,7 @@ package struct Verdict: Sendable {
         self.outcome = outcome
         self.evidence = evidence
         refusal = nil
+        heldBy = nil
     }
 
     private init(_ refusal: Refusal, _ evidence: Breaker.Evidence?) {
@@ -37,6 +42,22 @@ package struct Verdict: Sendable {
         outputs = []
         self.refusal = refusal
         self.evidence = evidence
+        heldBy = nil
+    }
+
+    private init(heldBy error: any Error) {
+        // Never counted: the loop withholds the record.
+        disposition = .skipped
+        outputs = []
+        refusal = nil
+        heldBy = error
+    }
+
+    /// The record has to wait, and its partition with it, while all others go on.
+    ///
+    /// - Parameter error: what an operator has to do; its description holds nothing secret.
+    package static func held(by error: any Error) -> Verdict {
+        Verdict(heldBy: error)
     }
 
     package static func deadLettered(
@@ -63,9 +84,11 @@ package struct Verdict: Sendable {
 }
 
 extension Verdict {
-    /// The record's value is no observation.
-    package static func observationMalformed(_ error: ObservationError) -> Verdict {
-        .deadLettered(Refusal(reason: .observationMalformed, detail: error.detail))
+    /// The record's value is no observation that this program reads: one that a later version wrote
+    /// waits until this worker is updated.
+    package static func unreadable(_ error: ObservationError) -> Verdict {
+        if let version = error.newerVersion { return .held(by: NewerObservation(version: version)) }
+        return .deadLettered(Refusal(reason: .observationMalformed, detail: error.detail))
     }
 
     /// The record is an observation that is at fault.
