@@ -235,6 +235,18 @@ import Worker
         #expect(try await reader.settle([large, .transaction("1")]) == [.duplicate, .duplicate])
     }
 
+    @Test func `a limit that was raised is asked for before a record is refused by the old one`()
+        async throws
+    {
+        let reader = try await Reader()
+        let limits = OutputLimits(producerProperties: [:])
+        reader.stage = Reader.stage(on: reader.client, limits: limits)
+        limits.read(["storekit.unique": ["max.message.bytes": Self.setting("600")]])
+        limits.setSource { ["storekit.unique": ["max.message.bytes": Self.setting("2097152")]] }
+        let (_, verdicts) = try await reader.process([.transaction("1"), .transaction("2")])
+        #expect(verdicts.map(\.disposition) == [.forwarded, .forwarded])
+    }
+
     private static func setting(_ value: String) -> TopicSetting {
         TopicSetting(value: value, isSetOnTopic: true)
     }

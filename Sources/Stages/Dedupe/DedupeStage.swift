@@ -58,16 +58,25 @@ package final class DedupeStage: Stage {
     }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
+        let version = limits?.version
+        var verdicts = try await verdicts(on: records)
+        if let limits, verdicts.contains(where: \.isTooLarge) {
+            await limits.askAgain()
+            if limits.version != version { verdicts = try await self.verdicts(on: records) }
+        }
+        try await SchemaVersion.requireKnown(memory.client, after: verdicts)
+        return try await answers.complete(verdicts, of: records)
+    }
+
+    private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
-        let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
+        return try await RecordFaults.isolating(records[...], size: size) { records in
             try await decide(records)
         } refused: { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
         } held: { _, error in
             .held(by: error)
         }
-        try await SchemaVersion.requireKnown(memory.client, after: verdicts)
-        return try await answers.complete(verdicts, of: records)
     }
 
     /// Remembers what the records brought that went on, now that it is acknowledged.

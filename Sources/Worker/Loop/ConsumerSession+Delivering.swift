@@ -7,9 +7,7 @@ extension ConsumerSession {
     /// Hands over the outputs of a batch: of each record all, or none where one is too large.
     func send(_ processed: ProcessedBatch) async -> DeliveredBatch {
         var processed = processed
-        for output in processed.refuseOversized(loop.limits) {
-            reportRefused(output)
-        }
+        await refuseOversized(&processed)
         await tryLargest(&processed)
         let outputs = processed.outputs(outcomes)
         let outputBytes = outputs.reduce(0) { $0 + $1.record.batchBytesMax }
@@ -21,6 +19,22 @@ extension ConsumerSession {
             delivery: delivery,
             outputBytes: outputBytes
         )
+    }
+
+    /// Refuses records that are too large for their topic by the limit that it has now.
+    private func refuseOversized(_ processed: inout ProcessedBatch) async {
+        let version = loop.limits.version
+        var refused = processed
+        var outputs = refused.refuseOversized(loop.limits)
+        if !outputs.isEmpty {
+            await loop.limits.askAgain()
+            if loop.limits.version != version {
+                refused = processed
+                outputs = refused.refuseOversized(loop.limits)
+            }
+        }
+        processed = refused
+        outputs.forEach(reportRefused)
     }
 
     /// Where the limit of a topic is unknown, sends the largest output of a record alone and before

@@ -5,14 +5,31 @@ import Synchronization
 /// The largest record that the producer and each topic accept, as far as that is known.
 ///
 /// So a record of which one output is too large is refused whole, before any of its outputs is
-/// sent. Where the broker does not report a topic's limit, records are tried.
+/// sent; the broker is asked again before, as the limit may have been raised. Where it does not
+/// report a topic's limit, records are tried.
 package final class OutputLimits: Sendable {
     private struct State {
         /// `max.message.bytes`, where the broker reported it.
         var topics: [String: Int] = [:]
         /// The largest record that was tried alone and taken, where it did not.
         var taken: [String: Int] = [:]
+        /// How often another limit was reported than was known.
+        var version = 0
+        /// Asks the broker; nil before there is a client that can.
+        var source: Source?
+        /// The question that is on its way.
+        var asking: Task<Void, Never>?
+        /// What was reported before this instant is as good as new.
+        var asksAgainAt = ContinuousClock.now
     }
+
+    /// The configurations of the topics; nil where no broker has answered.
+    package typealias Source = @Sendable () async -> [String: [String: TopicSetting]]?
+
+    /// Between two questions, so that a flood of large records is no flood of questions.
+    private static let askInterval = Duration.milliseconds(250)
+    /// After a question that was not answered: each costs its whole deadline.
+    private static let unansweredInterval = Duration.seconds(10)
 
     private let producerBytesMax: Int
     private let state = Mutex(State())
@@ -29,7 +46,40 @@ package final class OutputLimits: Sendable {
         let limits = settings.compactMapValues { topic in
             topic["max.message.bytes"].flatMap { Int($0.value) }
         }
-        state.withLock { $0.topics.merge(limits) { $1 } }
+        state.withLock { state in
+            let former = state.topics
+            state.topics.merge(limits) { $1 }
+            if state.topics != former { state.version += 1 }
+        }
+    }
+
+    package func setSource(_ source: @escaping Source) {
+        state.withLock { $0.source = source }
+    }
+
+    /// Changes whenever another limit is reported than was known.
+    package var version: Int { state.withLock { $0.version } }
+
+    /// Asks the broker for the limits again, unless it was asked a moment ago; without an answer
+    /// they stay as they were known.
+    package func askAgain() async {
+        let asking: Task<Void, Never>? = state.withLock { state in
+            if state.asking == nil, let source = state.source, state.asksAgainAt <= .now {
+                state.asking = Task { await ask(source) }
+            }
+            return state.asking
+        }
+        await asking?.value
+    }
+
+    private func ask(_ source: Source) async {
+        let settings = await source()
+        if let settings { read(settings) }
+        state.withLock { state in
+            state.asking = nil
+            state.asksAgainAt =
+                .now + (settings == nil ? Self.unansweredInterval : Self.askInterval)
+        }
     }
 
     package func reader() -> Reader { Reader(limits: self) }

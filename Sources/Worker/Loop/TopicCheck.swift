@@ -71,6 +71,13 @@ extension WorkerLoop {
             try KafkaAdmin(configuration: configuration.producerProperties)
         }
         guard let admin = made else { return }
+        limits.setSource {
+            let answer = try? await admin.topicConfigurations(
+                check.needs.map(\.topic),
+                deadline: Self.limitsDeadline
+            )
+            return answer?.value
+        }
         var reported: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
@@ -93,23 +100,15 @@ extension WorkerLoop {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
                 read(metadata)
             }
-            await readLimits(check, admin)
+            await limits.askAgain()
         }
         await admin.close()
     }
 
     private static let limitsInterval = Duration.seconds(60)
 
-    /// What the operator has changed meanwhile.
-    private func readLimits(_ check: TopicCheck, _ admin: KafkaAdmin) async {
-        let answer = try? await admin.topicConfigurations(
-            check.needs.map(\.topic),
-            deadline: configuration.callDeadline
-        )
-        if let settings = answer?.value {
-            limits.read(settings)
-        }
-    }
+    /// While a record waits to be refused by what the broker answers.
+    private static let limitsDeadline = Duration.seconds(5)
 
     private func checkSizes(_ check: TopicCheck, _ admin: KafkaAdmin) async {
         let topics = check.needs.map(\.topic)

@@ -77,6 +77,11 @@ package struct Verdict: Sendable {
     /// Whether the record ends as a dead letter.
     package var isRefused: Bool { disposition == .deadLettered }
 
+    /// An output is larger than its topic accepts.
+    package var isTooLarge: Bool {
+        refusal?.reason == .payloadTooLarge
+    }
+
     /// The stage's database will never accept the record, as far as this program knows it.
     package var isNotStorable: Bool {
         isRefused && refusal?.reason == .notStorable

@@ -1,7 +1,9 @@
 import AppStore
 import Kafka
 import Records
+import Synchronization
 import Testing
+import TestSupport
 
 @testable import Worker
 
@@ -42,6 +44,61 @@ import Testing
         #expect(checked.isRefused && checked.outputs.isEmpty)
         #expect(checked.refusal?.detail.contains("topic small") == true)
         #expect(!reader.checked(verdict(("large", 2_000), ("small", 200))).isRefused)
+    }
+
+    private static func settings(_ bytes: String) -> [String: [String: TopicSetting]] {
+        ["small": ["max.message.bytes": TopicSetting(value: bytes, isSetOnTopic: true)]]
+    }
+
+    @Test func `a limit is asked for again, and not for every record of a flood`() async {
+        let limits = limits()
+        let asked = Atomic(0)
+        let version = limits.version
+        limits.setSource {
+            asked.add(1, ordering: .relaxed)
+            return Self.settings("3000")
+        }
+        for _ in 0..<100 { await limits.askAgain() }
+        #expect((1...50).contains(asked.load(ordering: .relaxed)))
+        #expect(limits.version == version + 1)
+        var reader = limits.reader()
+        #expect(reader.firstForbidden(among: verdict(("small", 2_000)).outputs) == nil)
+    }
+
+    @Test func `without an answer a limit stays as it was known`() async {
+        let limits = limits()
+        let version = limits.version
+        await limits.askAgain()
+        let asked = Atomic(0)
+        limits.setSource {
+            asked.add(1, ordering: .relaxed)
+            return nil
+        }
+        for _ in 0..<10 { await limits.askAgain() }
+        #expect(asked.load(ordering: .relaxed) == 1)
+        #expect(limits.version == version)
+        var reader = limits.reader()
+        #expect(reader.firstForbidden(among: verdict(("small", 2_000)).outputs) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a record is not refused by a limit that no longer holds`() async throws {
+        let rig = try await LoopRig()
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
+        func setting(_ bytes: String) -> [String: [String: TopicSetting]] {
+            [rig.output: ["max.message.bytes": TopicSetting(value: bytes, isSetOnTopic: true)]]
+        }
+        worker.start()
+        try await rig.publish([[1]])
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 1 }
+        worker.loop.limits.read(setting("600"))
+        let raised = setting("2097152")
+        worker.loop.limits.setSource { raised }
+        try await rig.publish([Array(repeating: 7, count: 2_000)])
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 2 }
+        try await worker.stop()
+        #expect(try await rig.contents(rig.letters).isEmpty)
+        #expect(try await rig.contents(rig.output).count == 2)
     }
 
     @Test func `a limit that has changed counts for the next batch`() {
