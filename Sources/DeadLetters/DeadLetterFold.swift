@@ -1,22 +1,22 @@
 import AppStore
 import OpenSSL
-package import Records
-import Store
+import Records
+package import Store
 
-/// Folds dead letters by ID: of the repetitions of one, the latest counts.
+/// Folds dead letters by ID: of the copies of one, the first counts that is as its link says.
 ///
 /// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held, so
 /// that repetitions of those count each; `isComplete` tells.
 package struct DeadLetterFold<Part: Sendable>: Sendable {
     package enum Outcome {
         /// Stands for its ID from now on, instead of what a former one brought, if any.
-        case latest(replacing: Part?)
-        /// A later one is known already.
+        case counts(replacing: Part?)
+        /// Another one counts.
         case stale
     }
 
     private struct Entry {
-        var failedAt: Timestamp
+        var rank: DeadLetterRow.Rank
         var part: Part
     }
 
@@ -31,23 +31,23 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
 
     /// Takes one letter, in any order.
     ///
-    /// - Parameter part: what the letter brings to a result, to be taken back when a later one
+    /// - Parameter part: what the letter brings to a result, to be taken back when another one
     ///   replaces it.
-    package mutating func add(_ letter: DeadLetter, _ part: Part) -> Outcome {
+    package mutating func add(_ letter: DeadLetterRow, _ part: Part) -> Outcome {
         let key = Self.key(letter.id)
-        let entry = Entry(failedAt: letter.failedAt, part: part)
+        let entry = Entry(rank: letter.rank, part: part)
         guard let former = entries[key] else {
             if entries.count < idsMax {
                 entries[key] = entry
             } else {
                 isComplete = false
             }
-            return .latest(replacing: nil)
+            return .counts(replacing: nil)
         }
         repetitions += 1
-        guard former.failedAt <= letter.failedAt else { return .stale }
+        guard entry.rank < former.rank else { return .stale }
         entries[key] = entry
-        return .latest(replacing: former.part)
+        return .counts(replacing: former.part)
     }
 
     /// Half the size of the text: IDs are 32 hexadecimal digits, all others are hashed to as many.

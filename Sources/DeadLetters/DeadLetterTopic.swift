@@ -73,6 +73,24 @@ package struct DeadLetterTopic: Sendable {
         return found
     }
 
+    /// The records at these positions, those that are there.
+    func records(
+        at positions: Set<RecordPosition>
+    ) async throws(DeadLetterTopicError) -> [RecordPosition: ConsumerRecord] {
+        guard !positions.isEmpty else { return [:] }
+        return try await asking { admin in
+            let fetcher = try RecordFetcher(configuration, admin: admin)
+            do {
+                let records = try await fetcher.records(at: positions)
+                await fetcher.close()
+                return records
+            } catch {
+                await fetcher.close()
+                throw error
+            }
+        }
+    }
+
     /// Gives every record that was there when the reading began, without its value, in the order of
     /// its partition, some at a time.
     ///

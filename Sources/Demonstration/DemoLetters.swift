@@ -1,6 +1,7 @@
 import DeadLetters
 import Kafka
 import Records
+import Store
 
 /// The dead letters of a demo: how many of each reason, and one of them whole.
 struct DemoLetters: Sendable {
@@ -15,12 +16,13 @@ struct DemoLetters: Sendable {
     private(set) var example: (letter: DeadLetter, original: DeadLetterOriginal)?
     private static let telling = "signature_invalid"
 
-    /// Reads the whole topic; of repetitions of one letter the latest counts.
+    /// Reads the whole topic; of copies of one letter the first counts.
     static func read(_ topic: DeadLetterTopic) async throws -> DemoLetters {
         var letters = DemoLetters()
         var fold = DeadLetterFold<String>()
         _ = try await topic.read { letter, record in
-            guard case .latest(let replaced) = fold.add(letter, letter.reason) else { return }
+            let row = DeadLetterRow(letter, record)
+            guard case .counts(let replaced) = fold.add(row, letter.reason) else { return }
             if let replaced {
                 letters.remove(reason: replaced)
             }

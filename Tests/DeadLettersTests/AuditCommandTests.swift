@@ -183,9 +183,22 @@ import Testing
         #expect(list.exitCode == 0)
         #expect(list.notes.contains("from the topic alone"))
         #expect(await ToolRun(["list", "--state=open"]).exitCode == 64)
-        // Nothing to show, because nobody has indexed anything yet.
-        let empty = await rig.tool("list")
-        #expect(empty.exitCode == 0)
-        #expect(empty.notes.contains("the index is empty"))
+    }
+
+    @Test func `where the index has never run the topic is read, and the tool says so`()
+        async throws
+    {
+        let rig = try await IndexRig()
+        try await rig.send(rig.letters(0..<3))
+        for command in ["list", "tail", "count"] {
+            let run = await rig.tool(command)
+            #expect(run.exitCode == 0)
+            #expect(run.notes.contains("has never run for \(rig.topic.name)"), "\(run.notes)")
+            #expect(!run.notes.contains("0 of 0"))
+            #expect(run.result.contains("signature_invalid"))
+        }
+        #expect(await rig.tool("list").notes.contains("3 of 3 dead letters"))
+        try await rig.index()
+        #expect(await rig.tool("list").notes == "3 of 3 dead letters\n")
     }
 }

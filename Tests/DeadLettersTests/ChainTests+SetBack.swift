@@ -3,7 +3,7 @@ import DeadLetters
 import Testing
 
 extension ChainTests {
-    @Test("a group that was set back has begun anew, and what it wrote twice is superseded")
+    @Test("a group that was set back has begun anew, and what it wrote twice is a copy")
     func setBack() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.append(8, after: .some(nil))
@@ -12,7 +12,7 @@ extension ChainTests {
         let report = try chain.reportWithHead(counted: 3)
         #expect(Self.kinds(report) == ["begun_anew"])
         #expect(report.chains.first?.letters == 5)
-        #expect(report.chains.first?.superseded == 2)
+        #expect(report.chains.first?.repeated == 2)
     }
 
     @Test("a group that was set back to the beginning has no finding")

@@ -25,10 +25,11 @@ import Testing
             _ sourceOffset: Int64,
             after previous: SHA256Digest?? = nil,
             reason: RefusalReason = .signatureInvalid,
+            worker: String = "verify-7d9f",
             isCounted: Bool = true
         ) -> SHA256Digest {
             let value = Array("body \(sourceOffset)".utf8)
-            let letter = DeadLetterWriter(Sample.context()).letter(
+            let letter = DeadLetterWriter(Sample.context(worker: worker)).letter(
                 for: Sample.original(offset: sourceOffset, value: value),
                 Refusal(reason: reason, detail: "no"),
                 value: .original,
@@ -70,16 +71,13 @@ import Testing
         /// With what the group has committed.
         func reportWithHead(counted: Int64, from start: Int64 = 0) throws -> ChainReport {
             try report(
-                { evidence in
-                    evidence.heads[Self.name] = ChainHead(
-                        digest: head,
-                        counted: counted,
-                        offset: committed,
-                        records: committed
-                    )
-                },
+                { $0.heads[Self.name] = head(counted: counted) },
                 from: start
             )
+        }
+
+        func head(counted: Int64) -> ChainHead {
+            ChainHead(digest: head, counted: counted, offset: committed, records: committed)
         }
 
         private static func record(_ record: ProducerRecord, at offset: Int64) -> ConsumerRecord {
@@ -327,21 +325,28 @@ extension ChainTests {
         #expect(Self.kinds(report).sorted() == ["foreign", "unchained"])
     }
 
-    @Test("a link is a function of its record, not of clock or worker")
-    func deterministic() {
+    @Test("a link is a function of its record and its worker, not of the clock")
+    func deterministic() throws {
         let original = Sample.original(offset: 7)
-        let first = DeadLetterWriter(Sample.context(stage: "verify"))
-        let letter = first.letter(for: original, Sample.refusal, value: .original, after: nil)
-        let omitted = first.letter(for: original, Sample.refusal, value: .omitted, after: nil)
-        #expect(letter.digest == omitted.digest)
-        let previous = SHA256.digest(Array("other".utf8))
-        let later = first.letter(
-            for: original,
-            Sample.refusal,
-            value: .original,
-            after: previous
-        )
-        #expect(letter.digest != later.digest)
+        func link(
+            _ worker: String = "verify-1",
+            _ value: DeadLetterValue = .original,
+            after previous: SHA256Digest? = nil
+        ) throws -> DeadLetterLink {
+            let letter = DeadLetterWriter(Sample.context(worker: worker))
+                .letter(for: original, Sample.refusal, value: value, after: previous)
+            let link = try #require(DeadLetterLink(reading: letter.record.headers))
+            #expect(link.digest == letter.digest)
+            return link
+        }
+        let first = try link()
+        #expect(try link() == first)
+        // What a zombie writes has the same contents and is no link of the chain.
+        #expect(try link("verify-2").contents == first.contents)
+        #expect(try link("verify-2").digest != first.digest)
+        #expect(try link("verify-1", .omitted).contents != first.contents)
+        let later = try link(after: SHA256.digest(Array("other".utf8)))
+        #expect(later.contents == first.contents && later.digest != first.digest)
     }
 
     @Test("a letter that was redacted keeps its place, and nothing of the original")
@@ -363,10 +368,16 @@ extension ChainTests {
                 headers: removed.headers
             )
         )
-        let report = try chain.reportWithHead(counted: 3)
-        #expect(report.findings.isEmpty)
-        #expect(report.chains.first?.repeated == 1)
         let letter = try DeadLetter(decoding: chain.records[3])
+        for recorded: Set<String>? in [nil, [], [letter.id]] {
+            let report = try chain.report { evidence in
+                evidence.redactions = recorded
+                evidence.heads[Chain.name] = chain.head(counted: 3)
+            }
+            #expect(Self.kinds(report) == (recorded == [] ? ["redaction"] : []))
+            #expect(report.notes.isEmpty == (recorded != nil))
+            #expect(report.chains.first?.repeated == 1)
+        }
         #expect(letter.value == .redacted)
         #expect(letter.id == (try DeadLetter(decoding: chain.records[1])).id)
         #expect(removed.key == nil && removed.value == nil)

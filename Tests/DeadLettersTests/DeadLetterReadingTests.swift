@@ -17,6 +17,15 @@ import Testing
         return try DeadLetter(decoding: Sample.consumed(record, offset: 17, failedAt: failedAt))
     }
 
+    private func row(
+        _ original: ConsumerRecord = Sample.original(),
+        at offset: Int64 = 17
+    ) throws -> DeadLetterRow {
+        let writer = DeadLetterWriter(Sample.context())
+        let record = writer.letter(for: original, Sample.refusal, value: .original)
+        return try #require(DeadLetterRow(Sample.consumed(record, offset: offset)))
+    }
+
     @Test func `what was written is read back`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = try letter(
@@ -68,22 +77,28 @@ import Testing
         #expect(throws: DeadLetterError.self) { try DeadLetter(decoding: Sample.consumed(record)) }
     }
 
-    @Test func `of repetitions the latest counts, in whatever order they come`() throws {
-        let early = try letter(failedAt: 1000)
-        let late = try letter(Sample.original(), Sample.refusal, failedAt: 2000)
+    @Test func `of copies the first counts that is as its link says, in whatever order they come`()
+        throws
+    {
+        let early = try row(at: 17)
+        let late = try row(at: 18)
+        var altered = try row(at: 3)
+        altered.doubt = "altered"
         var forward = DeadLetterFold<String>()
-        guard case .latest(replacing: nil) = forward.add(early, "early"),
-            case .latest(replacing: "early") = forward.add(late, "late")
+        guard case .counts(replacing: nil) = forward.add(altered, "altered"),
+            case .counts(replacing: "altered") = forward.add(early, "early"),
+            case .stale = forward.add(late, "late")
         else {
-            Issue.record("the later letter does not replace the earlier")
+            Issue.record("the first does not count")
             return
         }
-        #expect(forward.repetitions == 1)
+        #expect(forward.repetitions == 2)
         var backward = DeadLetterFold<String>()
-        guard case .latest(replacing: nil) = backward.add(late, "late"),
-            case .stale = backward.add(early, "early")
+        guard case .counts(replacing: nil) = backward.add(late, "late"),
+            case .counts(replacing: "late") = backward.add(early, "early"),
+            case .stale = backward.add(altered, "altered")
         else {
-            Issue.record("the earlier letter replaces the later")
+            Issue.record("an altered or later letter counts")
             return
         }
     }
@@ -91,8 +106,8 @@ import Testing
     @Test func `letters of different sources are all kept`() throws {
         var fold = DeadLetterFold<Int>()
         for offset in 0..<100 {
-            let letter = try letter(Sample.original(offset: Int64(offset)))
-            guard case .latest(replacing: nil) = fold.add(letter, offset) else {
+            let row = try row(Sample.original(offset: Int64(offset)))
+            guard case .counts(replacing: nil) = fold.add(row, offset) else {
                 Issue.record("offset \(offset) was taken for another")
                 return
             }
@@ -103,12 +118,12 @@ import Testing
     @Test func `a fold that is full says so and lets all through`() throws {
         var fold = DeadLetterFold<Int>(idsMax: 2)
         for offset in 0..<3 {
-            _ = fold.add(try letter(Sample.original(offset: Int64(offset))), offset)
+            _ = fold.add(try row(Sample.original(offset: Int64(offset))), offset)
         }
         #expect(!fold.isComplete)
         guard
-            case .latest(replacing: nil) = fold.add(
-                try letter(Sample.original(offset: 2)),
+            case .counts(replacing: nil) = fold.add(
+                try row(Sample.original(offset: 2)),
                 2
             )
         else {
@@ -118,13 +133,12 @@ import Testing
     }
 
     @Test func `a filter lets through what all of its parts name`() throws {
-        let letter = try letter(
-            Sample.original(try Sample.observation()),
+        let record = DeadLetterWriter(Sample.context(stage: "link")).letter(
+            for: Sample.original(try Sample.observation()),
             Sample.refusal,
-            stage: "link",
-            failedAt: 5000
+            value: .original
         )
-        let row = DeadLetterRow(letter, headers: [])
+        let row = try #require(DeadLetterRow(Sample.consumed(record, failedAt: 5000)))
         let matching: [(inout DeadLetterQuery) -> Void] = [
             { _ in }, { $0.reasons = ["signature_invalid", "x"] }, { $0.classes = ["forged"] },
             { $0.since = Timestamp(milliseconds: 5000) },

@@ -28,7 +28,7 @@ import TestSupport
         let letter = try DeadLetter(decoding: record)
         let text = DeadLetterText.whole(letter, DeadLetterOriginal(record))
         #expect(text.contains("Dead letter"))
-        let row = DeadLetterRow(letter, headers: record.headers)
+        let row = DeadLetterRow(letter, record)
         let json = DeadLetterJSON.object(row, topic: "storekit.dead-letter")
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
     }
@@ -37,7 +37,7 @@ import TestSupport
         let rig = try await IndexRig()
         let rows = try HostileNumber.all.map { number in
             let record = Self.letter(number)
-            return DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+            return DeadLetterRow(try DeadLetter(decoding: record), record)
         }
         for row in rows {
             _ = try await DeadLetterIndexTable.add(

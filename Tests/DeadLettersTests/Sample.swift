@@ -10,6 +10,7 @@ import Records
 enum Sample {
     static func context(
         stage: String = "verify",
+        worker: String? = nil,
         recordBytesMax: Int = DeadLetterContext.recordBytesMaxDefault
     ) -> DeadLetterContext {
         DeadLetterContext(
@@ -17,7 +18,7 @@ enum Sample {
             topic: "storekit.dead-letter",
             stage: stage,
             readsObservations: stage != "verify",
-            worker: "\(stage)-7d9f",
+            worker: worker ?? "\(stage)-7d9f",
             verifierVersion: "1.0.0",
             configuration: SHA256.digest(Array("settings".utf8)),
             recordBytesMax: recordBytesMax

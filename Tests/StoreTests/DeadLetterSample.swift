@@ -65,6 +65,23 @@ enum DeadLetterSample {
         )
     }
 
+    /// Indexes copies of letters, as the records of a partition of their own that come next.
+    static func add(
+        _ rows: [DeadLetterRow],
+        offset: Int64,
+        on client: PostgresClient
+    ) async throws {
+        let partition = rows[0].letterPartition
+        _ = try await DeadLetterIndexTable.add(
+            rows.enumerated().map { index, row in
+                .init(partition: partition, offset: offset + Int64(index), row: row)
+            },
+            of: topic,
+            nextOffsets: [partition: offset + Int64(rows.count)],
+            on: client
+        )
+    }
+
     static func name(_ text: String) throws -> AuditorName {
         guard let name = AuditorName(text) else { throw NoName() }
         return name

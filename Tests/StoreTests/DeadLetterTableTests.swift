@@ -30,28 +30,44 @@ import Testing
         #expect(try await DeadLetterTable.get(["id1", "none"], on: client) == [whole])
     }
 
-    @Test func `the newest copy of an ID counts, by its time and then by where it lies`()
+    @Test func `the first copy that is as its link says counts, and contradictions are marked`()
         async throws
     {
         let client = try await Sample.database()
-        let copies = [
-            Sample.row(1, offset: 10, failedAt: Sample.start + 5, reason: "chain_invalid"),
-            Sample.row(1, offset: 11, failedAt: Sample.start + 9, reason: "bundle_mismatch"),
-            Sample.row(1, offset: 12, failedAt: Sample.start + 9, reason: "signature_invalid"),
+        var copies = [
+            Sample.row(1, offset: 10, failedAt: Sample.start + 9, reason: "chain_invalid"),
+            Sample.row(1, offset: 11, failedAt: Sample.start + 5, reason: "signature_invalid"),
+            Sample.row(1, offset: 12, failedAt: Sample.start + 2, reason: "signature_invalid"),
             Sample.row(1, offset: 13, failedAt: Sample.start + 2, reason: "jws_malformed"),
         ]
-        // In one batch, and one by one.
-        try await Sample.index(copies, on: client)
-        for copy in copies {
-            var copy = copy
-            copy.id = "other"
-            copy.letterOffset += 10
-            try await Sample.index([copy], on: client)
+        copies[0].doubt = "altered"
+        copies[3].contentsSHA256 = "otherwise"
+        for (id, copies) in [("alike", copies.dropLast()), ("disputed", copies[...])] {
+            // In one batch, one by one in their order, and the other way round.
+            for (way, order) in ["batch", "forth", "back"].enumerated() {
+                let named = copies.map { copy in
+                    var copy = copy
+                    copy.id = id + order
+                    copy.letterPartition = Int32(3 * (id == "alike" ? 0 : 1) + way)
+                    return copy
+                }
+                let batches =
+                    order == "batch"
+                    ? [named]
+                    : (order == "forth" ? named : named.reversed())
+                        .map { [$0] }
+                for (number, batch) in batches.enumerated() {
+                    try await Sample.add(batch, offset: Int64(number), on: client)
+                }
+            }
         }
-        for row in try await DeadLetterTable.get(["id1", "other"], on: client) {
-            #expect(row.reason == "signature_invalid")
-            #expect(row.letterOffset % 10 == 2)
-            #expect(row.copies == 4)
+        let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: client)
+        #expect(rows.count == 6)
+        for row in rows {
+            #expect(row.reason == "signature_invalid" && row.letterOffset == 11, "\(row.id)")
+            #expect(row.copies == (row.id.hasPrefix("alike") ? 3 : 4))
+            #expect(row.isDisputed == row.id.hasPrefix("disputed"))
+            #expect((row.warning == nil) == row.id.hasPrefix("alike"))
         }
         let counts = try await DeadLetterCounts.counts(
             by: .reason,
@@ -59,7 +75,37 @@ import Testing
             limit: 10,
             on: client
         )
-        #expect(counts == [.init(value: "signature_invalid", letters: 2)])
+        #expect(counts == [.init(value: "signature_invalid", letters: 6)])
+    }
+
+    @Test func `a redaction counts only if it is recorded`() async throws {
+        let client = try await Sample.database()
+        for (number, isRecorded) in [true, false].enumerated() {
+            let letter = Sample.row(number, offset: 2 * Int64(number))
+            if isRecorded {
+                let action = NewDeadLetterAction(
+                    who: try Sample.name("dpo"),
+                    kind: .redacted,
+                    why: "request 7",
+                    deadLetterID: letter.id
+                )
+                try await DeadLetterActionTable.append([action], on: client)
+            }
+            var redaction = letter
+            redaction.letterOffset += 1
+            redaction.valueState = DeadLetterRow.redacted
+            redaction.identifiers = UnverifiedIdentifiers()
+            try await Sample.index([letter, redaction], on: client)
+            let row = try #require(try await DeadLetterTable.get([letter.id], on: client).first)
+            #expect(row.isRedaction == isRecorded)
+            #expect((row.identifiers.transactionID == nil) == isRecorded)
+            #expect(row.warning == nil && row.copies == 2)
+        }
+        var alone = Sample.row(7, offset: 10)
+        alone.valueState = DeadLetterRow.redacted
+        try await Sample.index([alone], on: client)
+        let row = try #require(try await DeadLetterTable.get([alone.id], on: client).first)
+        #expect(row.warning?.contains("there is no record of it") == true)
     }
 
     @Test func `a record that is indexed again changes nothing`() async throws {

@@ -5,7 +5,7 @@
 
 CREATE TABLE dead_letters (
     id text COLLATE "C" PRIMARY KEY,
-    -- Where the newest copy lies in the dead-letter topic.
+    -- Where the copy that counts lies in the dead-letter topic: the first that is as its link says.
     letter_partition integer NOT NULL,
     letter_offset bigint NOT NULL,
     copies bigint NOT NULL,
@@ -45,6 +45,12 @@ CREATE TABLE dead_letters (
     replay_of text COLLATE "C",
     chain_sha256 text COLLATE "C",
     chain_previous text COLLATE "C",
+    -- The digest of everything that copies have in common, as their links cover it.
+    contents_sha256 text COLLATE "C" NOT NULL,
+    -- Why the letter is not to be believed; null if it is as its link says.
+    doubt text,
+    -- Whether copies that are as their links say contradict each other.
+    is_disputed boolean NOT NULL,
     -- Of reason, certificates, bundle ID, source topic and producer.
     group_id text COLLATE "C" NOT NULL,
     -- As dead_letter_states has it; here too, so that a list of one state is read from an index.
@@ -54,7 +60,7 @@ CREATE TABLE dead_letters (
 );
 
 COMMENT ON TABLE dead_letters IS
-    'One row for each dead letter, of its newest copy, without value, key or token. Written by '
+    'One row for each dead letter, of the copy that counts, without value, key or token. Written by '
     '`dead-letter index`; may be emptied and built again from the topic.';
 
 -- What is counted in dead_letter_hours needs no index of its own: the counts say in which hours and
@@ -242,6 +248,9 @@ COMMENT ON TABLE dead_letter_actions IS
 
 CREATE INDEX dead_letter_actions_letter ON dead_letter_actions (dead_letter_id, number)
     WHERE dead_letter_id IS NOT NULL;
+-- A redaction in the topic counts only if it is recorded here.
+CREATE INDEX dead_letter_actions_redacted ON dead_letter_actions (dead_letter_id)
+    WHERE action = 'redacted';
 CREATE INDEX dead_letter_actions_replay ON dead_letter_actions (replay, number)
     WHERE replay IS NOT NULL;
 

@@ -63,7 +63,10 @@ extension HTML {
                         $0.letter(row.id, isRow: true)
                     }
                     html.element("td") { $0.time(row.failedAt) }
-                    html.element("td") { $0.reason(row.reason) }
+                    html.element("td") { html in
+                        html.reason(row.reason)
+                        if row.warning != nil { html.tag("doubtful") }
+                    }
                     html.element("td") { $0.tag(row.state.rawValue) }
                     html.element("td") { $0.optional(row.identifiers.bundleID, bytesMax: 60) }
                     html.element("td") {

@@ -25,6 +25,8 @@ struct LetterPage: Sendable {
         let history: [DeadLetterAction]
         let whole: (letter: DeadLetter, original: DeadLetterOriginal)?
         let problem: String?
+        /// Why the letter in the topic is not as its link says.
+        var doubt: String?
     }
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -88,7 +90,13 @@ struct LetterPage: Sendable {
                 return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
             }
             let whole = (found.letter, DeadLetterOriginal(found.record))
-            return Contents(row: row, history: history, whole: whole, problem: nil)
+            return Contents(
+                row: row,
+                history: history,
+                whole: whole,
+                problem: nil,
+                doubt: ChainLetter(found.letter, found.record)?.problem?.text
+            )
         } catch {
             let problem = "Kafka did not give it: \(error)"
             return Contents(row: row, history: history, whole: nil, problem: problem)
@@ -115,6 +123,9 @@ struct LetterPage: Sendable {
                         + "looked.",
                     .note
                 )
+            }
+            if let warning = row.warning ?? contents.doubt {
+                html.notice("Do not rely on this letter: \(warning).", .alert)
             }
             html.element("p", [.class("lead")]) { html in
                 html.reason(row.reason)

@@ -187,8 +187,31 @@ extension ReplayPages {
                 html.text("Send \(Figure.count(plan.count)) records again")
             }
         }
+        if plan.isHopeless { hopeless(&html) }
         html.element("button", [.class("primary")], text: "Begin the replay")
     }
+
+    /// Asks a second time where nothing can come of it.
+    private func hopeless(_ html: inout HTML) {
+        html.notice("Today's verifier refuses all of them.", .alert)
+        html.element("p") { html in
+            html.element("label", [.class("check")]) { html in
+                html.void(
+                    "input",
+                    [.type("checkbox"), .name("yes"), .value("1")]
+                        + [HTML.Attribute("required", nil)]
+                )
+                html.text("Send them although they will be refused again")
+            }
+        }
+    }
+
+    private static let refusedByAll = Page.notice(
+        "Not begun",
+        status: 409,
+        "Today's verifier refuses all of them. Nothing was sent: mend the settings first, or "
+            + "confirm on the dry run that they are to be sent all the same."
+    )
 
     /// Plans again, because time has passed, and begins where it is still what was confirmed.
     private func begin(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -214,6 +237,9 @@ extension ReplayPages {
                             + "again."
                     )
                 )
+            }
+            guard !plan.isHopeless || request.field("yes") != nil else {
+                return .page(Self.refusedByAll)
             }
             let who = request.visitor.name.auditor
             let begun = try await runs.replays.begin(plan, who: who, why: why, limits: limits)

@@ -129,6 +129,13 @@ enum ReplayTables {
             html.figure("Today's verifier", verifierWord(plan)) { html in
                 html.text(words(plan.verdicts))
             }
+            html.figure("Without evidence", Figure.count(plan.onNoChainCount + plan.differingCount))
+            {
+                $0.text(
+                    "\(Figure.count(plan.onNoChainCount)) on no verified chain, "
+                        + "\(Figure.count(plan.differingCount)) differ from their source: not sent"
+                )
+            }
             html.figure("Left out", Figure.count(plan.skipped.count)) { html in
                 html.text(words(plan.skippedCounts))
             }

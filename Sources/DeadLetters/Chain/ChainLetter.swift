@@ -23,95 +23,83 @@ package struct ChainName: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// What the verification of a chain keeps of a dead letter: its link, and where it lies.
+/// The part of a dead letter that the verification of a chain keeps: its link, and where it lies.
 package struct ChainLetter: Sendable, Equatable {
     package let chain: ChainName
     package let id: String
     package let sourceOffset: Int64
     /// Nil for the first link of a chain.
     package let previous: SHA256Digest?
+    /// The link that the letter states.
     package let digest: SHA256Digest
+    /// The digest of everything that a copy repeats, computed from the letter as it lies.
+    package let contents: SHA256Digest
+    /// Nil if the letter is as its link says.
+    package internal(set) var problem: Problem?
+    package let isRedaction: Bool
     /// Where the dead letter lies.
     package let partition: Int32
     package let offset: Int64
-}
 
-/// A dead letter against itself: whether it is what its own digests say.
-package enum ChainLetterReading: Sendable, Equatable {
-    /// Its digests fit.
-    case intact(ChainLetter)
-    /// It names a link, but something that its digests cover is different.
-    case altered(ChainLetter, String)
-    /// A dead letter without a link that can be read.
-    case unchained
+    package static let unchainedText = "it has no link: no worker of this version wrote it"
 
+    /// The part of a letter that its link does not cover as it lies.
+    package enum Problem: Sendable, Equatable {
+        case headers, value, keyOrHeaders, originalLeftOut
+
+        package var text: String {
+            switch self {
+            case .headers: "its headers are not those that its link was made of"
+            case .value: "its value is not the original's"
+            case .keyOrHeaders: "its key or headers are not the original's"
+            case .originalLeftOut: "its original was left out, and nobody had it removed"
+            }
+        }
+    }
+
+    /// Compares a letter with its own link; nil for a letter without a link that can be read.
+    ///
     /// - Parameters:
     ///   - record: the one that the letter was read from.
     ///   - hasOriginal: whether it has the original's value, key and headers.
-    package init(_ letter: DeadLetter, _ record: ConsumerRecord, hasOriginal: Bool = true) {
-        guard let digest = SHA256Digest(hex: letter.chainSHA256),
-            let previous = DeadLetterLink.digest(of: letter.chainPrevious)
-        else {
-            self = .unchained
-            return
-        }
-        let kept = ChainLetter(
-            chain: ChainName(
-                stage: letter.stage,
-                topic: letter.source.topic,
-                partition: letter.source.partition
-            ),
-            id: letter.id,
-            sourceOffset: letter.source.offset,
-            previous: previous,
-            digest: digest,
-            partition: letter.position.partition,
-            offset: letter.position.offset
-        )
-        let difference =
-            Self.differenceOfLink(letter, digest, previous)
-            ?? (hasOriginal ? Self.differenceOfOriginal(letter, record) : nil)
-        if let difference {
-            self = .altered(kept, difference)
-        } else {
-            self = .intact(kept)
-        }
-    }
-
-    private static func differenceOfLink(
-        _ letter: DeadLetter,
-        _ digest: SHA256Digest,
-        _ previous: SHA256Digest?
-    ) -> String? {
-        let link = DeadLetterLink(
-            id: letter.id,
+    package init?(_ letter: DeadLetter, _ record: ConsumerRecord, hasOriginal: Bool = true) {
+        guard let stated = SHA256Digest(hex: letter.chainSHA256),
+            let link = DeadLetterLink(reading: record.headers)
+        else { return nil }
+        chain = ChainName(
             stage: letter.stage,
-            reason: letter.reason,
-            source: letter.source,
-            timestamp: letter.sourceTimestamp?.milliseconds,
-            sha256: letter.sourceSHA256,
-            headSHA256: letter.sourceHeadSHA256,
-            previous: previous
+            topic: letter.source.topic,
+            partition: letter.source.partition
         )
-        return link.digest == digest
-            ? nil : "its ID, stage, reason or source is not what its link was made of"
+        id = letter.id
+        sourceOffset = letter.source.offset
+        previous = link.previous
+        digest = stated
+        contents = link.contents
+        isRedaction = letter.value == .redacted
+        partition = letter.position.partition
+        offset = letter.position.offset
+        problem =
+            link.digest == stated
+            ? hasOriginal ? Self.problemOfOriginal(letter, record) : nil
+            : .headers
     }
 
-    private static func differenceOfOriginal(
+    private static func problemOfOriginal(
         _ letter: DeadLetter,
         _ record: ConsumerRecord
-    ) -> String? {
+    ) -> Problem? {
         let original = DeadLetterOriginal(record)
         if letter.value == .original,
             SHA256.digest(original.value ?? []).hex != letter.sourceSHA256
         {
-            return "its value is not the original's"
+            return .value
         }
         if letter.omitted == nil, letter.value != .redacted,
             DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex
                 != letter.sourceHeadSHA256
         {
-            return "its key or headers are not the original's"
+            return .keyOrHeaders
         }
         return nil
     }

@@ -27,9 +27,8 @@ struct ChainReading {
         anchors: [ChainName: ChainAnchor.Link] = [:],
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
-        var evidence = ChainEvidence()
+        var (evidence, notes) = await evidence(context)
         evidence.anchors = anchors
-        var notes: [String] = []
         do {
             evidence.heads = try await context.commits.heads()
         } catch {
@@ -45,9 +44,21 @@ struct ChainReading {
         until: Timestamp?,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
-        var evidence = ChainEvidence()
+        var (evidence, notes) = await evidence(context)
         evidence.isRange = true
-        return try await read(context.topic, since: since, until: until, &evidence, [], visit)
+        return try await read(context.topic, since: since, until: until, &evidence, notes, visit)
+    }
+
+    /// The recorded redactions, or a note that they are not known.
+    private static func evidence(_ context: ToolContext) async -> (ChainEvidence, [String]) {
+        var evidence = ChainEvidence()
+        guard context.client != nil else { return (evidence, []) }
+        do {
+            evidence.redactions = try await context.redactions()
+            return (evidence, [])
+        } catch {
+            return (evidence, ["\(error); the recorded redactions are not known"])
+        }
     }
 
     private static func read(
@@ -72,6 +83,7 @@ struct ChainReading {
         evidence.starts = summary.held.mapValues(\.lowerBound)
         var report = verifier.report(evidence)
         report.notes = notes + report.notes
+        report.compare(try await topic.records(at: report.lettersToCompare))
         for (name, head) in evidence.heads where name.stage == Topology.stages.first?.name {
             report.traffic.bodies += head.records
             report.traffic.deadLettered += head.counted

@@ -34,7 +34,7 @@ package struct ChainSummary: Sendable, Equatable {
     package let name: ChainName
     /// Its links, each once.
     package let letters: Int
-    /// Further copies of links, as a crash leaves them.
+    /// Further copies of letters, as a crash or a worker that has lost its partition leaves them.
     package let repeated: Int
     /// Letters of records whose later letter counts, because the settings changed in between.
     package let superseded: Int
@@ -49,8 +49,10 @@ package struct ChainSummary: Sendable, Equatable {
 
 /// One thing that is wrong with the dead letters.
 package enum ChainFinding: Sendable, Equatable {
-    /// What the link covers is not what the letter holds.
-    case altered(RecordPosition, ChainName, String)
+    /// A letter that is not as its link says, or that contradicts the one that the chain holds.
+    case altered(RecordPosition, ChainName, ChainAlteration)
+    /// A letter without its original, though nobody is on record as having had it removed.
+    case redactionUnrecorded(RecordPosition, ChainName)
     /// Links are missing between two letters, or before the first where retention cannot explain
     /// it.
     case missing(ChainName, after: RecordPosition?, before: RecordPosition)
@@ -76,8 +78,11 @@ package enum ChainFinding: Sendable, Equatable {
 
     package var description: String {
         switch self {
-        case .altered(let position, let chain, let what):
-            "altered: \(position) (\(chain)): \(what)"
+        case .altered(let position, let chain, let how):
+            "altered: \(position) (\(chain)): \(how.description)"
+        case .redactionUnrecorded(let position, let chain):
+            "redaction: \(position) (\(chain)): no action is recorded that had the original "
+                + "removed"
         case .missing(let chain, nil, let before):
             "missing: \(chain): the letters before \(before), though retention has removed nothing "
                 + "there"
@@ -114,6 +119,7 @@ package enum ChainFinding: Sendable, Equatable {
     package var kind: String {
         switch self {
         case .altered, .fileDiffers: "altered"
+        case .redactionUnrecorded: "redaction"
         case .missing, .endMissing, .fewer: "missing"
         case .outside(_, _, let isFork): isFork ? "fork" : "inserted"
         case .reordered: "reordered"
@@ -122,5 +128,27 @@ package enum ChainFinding: Sendable, Equatable {
         case .foreign: "foreign"
         case .anchorMissing: "anchor_missing"
         }
+    }
+}
+
+/// How a letter is altered.
+package struct ChainAlteration: Sendable, Equatable, CustomStringConvertible {
+    /// Nil if the letter is as its own link says: then it contradicts the one that the chain holds.
+    package let problem: ChainLetter.Problem?
+    /// The letter of the same ID that the chain holds; nil if that is altered too.
+    package let original: RecordPosition?
+    /// What differs from that letter: names of headers, `key`, `value`.
+    package var differences: [String] = []
+
+    package var description: String {
+        var text =
+            problem?.text
+            ?? "it contradicts the letter of its ID that the chain holds: somebody else wrote it, "
+            + "or a worker with other settings that had lost its partition"
+        if let original { text += "; \(original) is the one that the chain holds" }
+        if !differences.isEmpty {
+            text += "; what differs: \(differences.joined(separator: ", "))"
+        }
+        return text
     }
 }

@@ -5,7 +5,7 @@ import Settings
 
 /// What is said about a walk over the chains.
 enum ChainReportText {
-    private static let findingsShownMax = 100
+    private static let findingsShownMax = ChainReport.comparedMax
 
     /// The table of the chains, and what was found.
     static func print(_ report: ChainReport, _ console: Console) -> Int32 {
@@ -43,7 +43,7 @@ enum ChainReportText {
             console.note("note: " + Printable.line(text, lengthMax: 300))
         }
         for finding in report.findings.prefix(findingsShownMax) {
-            console.note(Printable.line(finding.description, lengthMax: 400))
+            console.note(Printable.line(finding.description, lengthMax: 800))
         }
         let more = report.findings.count - findingsShownMax
         if more > 0 {

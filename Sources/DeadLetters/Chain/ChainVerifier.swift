@@ -33,6 +33,8 @@ package struct ChainEvidence: Sendable {
     package var anchors: [ChainName: ChainAnchor.Link] = [:]
     /// Whether the letters are those of a time only: what was before is not missing.
     package var isRange = false
+    /// The letters whose redaction is recorded; nil if no database was asked.
+    package var redactions: Set<String>?
     /// What the first letter of each chain names as the one before it, where that was written down.
     package var beginnings: [ChainName: SHA256Digest?] = [:]
 
@@ -63,15 +65,20 @@ package struct ChainVerifier: Sendable {
         _ record: ConsumerRecord,
         hasOriginal: Bool = true
     ) {
-        switch ChainLetterReading(letter, record, hasOriginal: hasOriginal) {
-        case .intact(let kept):
-            letters[kept.chain, default: []].append(kept)
-        case .altered(let kept, let difference):
-            findings.append(.altered(letter.position, kept.chain, difference))
-            letters[kept.chain, default: []].append(kept)
-        case .unchained:
-            findings.append(.unchained(letter.position))
+        guard let kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
+            return add(unchained: letter)
         }
+        add(kept)
+    }
+
+    /// Adds a letter without a link.
+    mutating func add(unchained letter: DeadLetter) {
+        findings.append(.unchained(letter.position))
+    }
+
+    /// Adds a letter that was compared with its own link.
+    mutating func add(_ letter: ChainLetter) {
+        letters[letter.chain, default: []].append(letter)
     }
 
     /// Adds a record that is no dead letter.
@@ -83,14 +90,35 @@ package struct ChainVerifier: Sendable {
     package func report(_ evidence: ChainEvidence) -> ChainReport {
         var report = ChainReport()
         report.findings = findings
-        let named = evidence.heads.filter { $0.value.digest != nil }.map(\.key)
-        let names = Set(letters.keys).union(named).union(evidence.anchors.keys)
-        for name in names.sorted() {
-            let walk = ChainWalk(name, letters[name] ?? [], topic: topic, evidence)
+        for walk in walks(evidence) {
             report.chains.append(walk.summary)
             report.findings += walk.findings
             report.notes += walk.notes
         }
+        let unasked = letters.values.joined().count { $0.isRedaction }
+        if evidence.redactions == nil, unasked > 0 {
+            report.notes.append(
+                "\(unasked) redactions were not compared with their recorded actions: no database "
+                    + "was asked"
+            )
+        }
         return report
+    }
+
+    /// The letters that a committed end vouches for, link by link, by their IDs.
+    package func vouchedFor(_ evidence: ChainEvidence) -> [String: ChainLetter] {
+        var letters: [String: ChainLetter] = [:]
+        for letter in walks(evidence).lazy.flatMap(\.vouchedFor) {
+            letters[letter.id] = letter
+        }
+        return letters
+    }
+
+    private func walks(_ evidence: ChainEvidence) -> some Sequence<ChainWalk> {
+        let named = evidence.heads.filter { $0.value.digest != nil }.map(\.key)
+        let names = Set(letters.keys).union(named).union(evidence.anchors.keys)
+        return names.sorted().lazy.map {
+            ChainWalk($0, letters[$0] ?? [], topic: topic, evidence)
+        }
     }
 }

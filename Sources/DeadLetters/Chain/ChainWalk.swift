@@ -13,14 +13,16 @@ struct ChainWalk {
     private let beginning: SHA256Digest??
     /// Every letter, as read.
     private let letters: [ChainLetter]
-    /// The first copy of each link.
+    /// The copy of each link that stands for it: the first, or the first that is not altered.
     private var byDigest: [SHA256Digest: ChainLetter] = [:]
     private var followers: [SHA256Digest?: [ChainLetter]] = [:]
     /// From the last link to the first.
     private var path: [ChainLetter] = []
     private var onPath: Set<SHA256Digest> = []
-    private var idsOnPath: Set<String> = []
+    /// The letters of the path, by their IDs.
+    private var standing: [String: ChainLetter] = [:]
     private var uncommitted = 0
+    private var repeated = 0
     private var superseded = 0
     private var isCut = false
     private(set) var findings: [ChainFinding] = []
@@ -34,13 +36,20 @@ struct ChainWalk {
         starts = evidence.starts
         isRange = evidence.isRange
         beginning = evidence.beginnings[name]
-        for letter in letters where byDigest[letter.digest] == nil {
-            byDigest[letter.digest] = letter
+        for letter in letters {
+            guard let former = byDigest[letter.digest] else {
+                byDigest[letter.digest] = letter
+                continue
+            }
+            if former.problem != nil, letter.problem == nil { byDigest[letter.digest] = letter }
+        }
+        for letter in letters where byDigest[letter.digest] == letter {
             followers[letter.previous, default: []].append(letter)
         }
         walk()
         checkOrder()
         checkRest()
+        checkLetters(evidence.redactions)
         checkCount()
         checkAnchor(evidence.anchors[name])
     }
@@ -49,7 +58,7 @@ struct ChainWalk {
         ChainSummary(
             name: name,
             letters: path.count,
-            repeated: letters.count - byDigest.count,
+            repeated: letters.count - byDigest.count + repeated,
             superseded: superseded,
             uncommitted: uncommitted,
             isCut: isCut,
@@ -65,7 +74,7 @@ struct ChainWalk {
         while let letter = current {
             path.append(letter)
             onPath.insert(letter.digest)
-            idsOnPath.insert(letter.id)
+            if standing[letter.id] == nil { standing[letter.id] = letter }
             current = letterBefore(letter)
         }
     }
@@ -131,19 +140,20 @@ struct ChainWalk {
     /// Where a group was set back, that piece goes on with letters that were written again since,
     /// and the path holds their newer copies.
     private func isEarlierEnd(_ candidate: ChainLetter, than letter: ChainLetter) -> Bool {
-        guard !onPath.contains(candidate.digest), !idsOnPath.contains(candidate.id),
-            followers[candidate.digest, default: []].allSatisfy({ idsOnPath.contains($0.id) })
+        guard !onPath.contains(candidate.digest), standing[candidate.id] == nil,
+            followers[candidate.digest, default: []].allSatisfy({ standing[$0.id] != nil })
         else { return false }
-        return candidate.partition == letter.partition
-            ? candidate.offset < letter.offset : candidate.sourceOffset < letter.sourceOffset
+        return isEarlier(candidate, than: letter)
     }
 
     /// The one that was written last.
     private func latest(of some: [ChainLetter]) -> ChainLetter? {
-        some.max { left, right in
-            left.partition == right.partition
-                ? left.offset < right.offset : left.sourceOffset < right.sourceOffset
-        }
+        some.max { isEarlier($0, than: $1) }
+    }
+
+    private func isEarlier(_ letter: ChainLetter, than other: ChainLetter) -> Bool {
+        letter.partition == other.partition
+            ? letter.offset < other.offset : letter.sourceOffset < other.sourceOffset
     }
 
     // MARK: What the way leaves
@@ -169,13 +179,55 @@ struct ChainWalk {
     private mutating func checkRest() {
         let rest = byDigest.values.filter { !onPath.contains($0.digest) }
         for letter in rest.sorted(by: { ($0.partition, $0.offset) < ($1.partition, $1.offset) }) {
-            if idsOnPath.contains(letter.id) {
-                superseded += 1
-            } else {
+            guard let standing = standing[letter.id] else {
                 let isFork = letter.previous.map { onPath.contains($0) } ?? true
                 findings.append(.outside(name, position(letter), isFork: isFork))
+                continue
+            }
+            if letter.contents == standing.contents {
+                // Another worker wrote it, before it crashed or after it had lost the partition.
+                repeated += 1
+            } else if letter.problem == nil, isEarlier(letter, than: standing) {
+                superseded += 1
+            } else if letter.problem == nil {
+                findings.append(altered(letter))
             }
         }
+    }
+
+    /// Every letter is as its own link says, and a redaction is recorded.
+    private mutating func checkLetters(_ redactions: Set<String>?) {
+        for letter in letters {
+            if letter.problem != nil { findings.append(altered(letter)) }
+            if letter.isRedaction, let redactions, !redactions.contains(letter.id) {
+                findings.append(.redactionUnrecorded(position(letter), name))
+            }
+        }
+    }
+
+    private func altered(_ letter: ChainLetter) -> ChainFinding {
+        let original = standing[letter.id].flatMap { $0.problem == nil ? position($0) : nil }
+        return .altered(
+            position(letter),
+            name,
+            ChainAlteration(problem: letter.problem, original: original)
+        )
+    }
+
+    /// The letters between the committed end and the first gap or altered letter, the last first.
+    ///
+    /// Nothing vouches for a letter behind the committed end yet: whoever may write to the topic
+    /// can append one.
+    var vouchedFor: [ChainLetter] {
+        guard var link = head?.digest else { return [] }
+        var letters: [ChainLetter] = []
+        for letter in path.drop(while: { $0.digest != link }) {
+            guard letter.digest == link, letter.problem == nil else { break }
+            letters.append(letter)
+            guard let previous = letter.previous else { break }
+            link = previous
+        }
+        return letters
     }
 
     /// The group has counted every letter up to its head.

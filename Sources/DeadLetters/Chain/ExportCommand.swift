@@ -42,7 +42,9 @@ enum ExportCommand: DeadLetterCommand {
         let filter = try FilterOptions.query(context.arguments, now: context.now)
         let hasOriginals = !context.arguments.isSet("without-originals")
         let cluster = try await context.commits.clusterID()
-        let redacted = try await redactedIDs(context)
+        let recorded = try await context.redactions()
+        let redacted = if let recorded { recorded } else { try await redactedIDs(context) }
+        var leftOut: Set<String> = []
         let file = try ExportFile(folder, recordsFile)
         var counts = ExportCounts()
         var records = 0
@@ -52,7 +54,9 @@ enum ExportCommand: DeadLetterCommand {
             records += 1
             guard failure == nil else { return }
             do {
-                let keepsOriginal = hasOriginals && !redacted.contains(letter.id)
+                let isRedacted = redacted.contains(letter.id)
+                if isRedacted { leftOut.insert(letter.id) }
+                let keepsOriginal = hasOriginals && !isRedacted
                 try file.write(ExportedRecord.line(record, keepsOriginal: keepsOriginal))
             } catch {
                 failure = error
@@ -79,6 +83,8 @@ enum ExportCommand: DeadLetterCommand {
         )
         manifest.since = filter.since
         manifest.until = filter.until
+        manifest.redactions = leftOut
+        manifest.redactionsAreRecorded = recorded != nil
         manifest.records = records
         manifest.counts = counts
         (manifest.bytes, manifest.sha256) = try file.finish()
@@ -86,7 +92,8 @@ enum ExportCommand: DeadLetterCommand {
         return report(reading.report, manifest, folder, context)
     }
 
-    /// The letters whose original was removed: it lies in the topic still, before the redaction.
+    /// The letters that the topic says were redacted, where no database can tell: the original
+    /// lies in the topic still, before the redaction.
     private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
         var ids: Set<String> = []
         _ = try await context.topic.read { letter, _ in

@@ -30,8 +30,12 @@ package struct ExportManifest: Sendable, Equatable {
     package var records: Int
     package var chains: [Chain]
     package var counts: ExportCounts
+    /// The letters whose originals were left out because somebody had them redacted.
+    package var redactions: Set<String> = []
+    /// Whether these are on record, and not only in the topic.
+    package var redactionsAreRecorded = false
 
-    private static let format = "entitlement-pipeline export 1"
+    private static let format = "entitlement-pipeline export 2"
 
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 4096)
@@ -56,6 +60,10 @@ package struct ExportManifest: Sendable, Equatable {
             writer.string(sha256.hex)
             writer.key("records")
             writer.int(records)
+            writer.key("redacted")
+            writer.array { writer in redactions.sorted().forEach { writer.string($0) } }
+            writer.key("redactions_recorded")
+            writer.bool(redactionsAreRecorded)
             writer.counts("by_reason", counts.byReason)
             writer.counts("verifier_versions", counts.verifierVersions)
             writer.counts("config_sha256", counts.configurations)
@@ -86,8 +94,12 @@ package struct ExportManifest: Sendable, Equatable {
             let hasOriginals = root["originals"]?.bool, let file = root["file"]?.string,
             let bytes = root["bytes"]?.int64, let records = root["records"]?.int64,
             let sha256 = root["sha256"]?.string.flatMap({ SHA256Digest(hex: $0) }),
+            let redacted = root["redacted"], redacted.kind == .array,
+            let redactionsAreRecorded = root["redactions_recorded"]?.bool,
             let chains = root["chains"], chains.kind == .array
         else { throw problem }
+        redactions = Set(redacted.elements.compactMap(\.string))
+        self.redactionsAreRecorded = redactionsAreRecorded
         self.exportedAt = exportedAt
         self.cluster = cluster
         self.topic = topic

@@ -9,16 +9,9 @@ import Worker
 struct StageCommits: Sendable {
     private static let deadline = Duration.seconds(15)
 
-    private let configuration: [String: String]
-    private let settings: SettingsValues
+    let names: ReplayNames
 
-    /// - Parameters:
-    ///   - configuration: librdkafka's properties, bootstrap servers included.
-    ///   - settings: the prefixes of topics and groups among them.
-    init(configuration: [String: String], settings: SettingsValues) {
-        self.configuration = configuration
-        self.settings = settings
-    }
+    private var configuration: [String: String] { names.kafka }
 
     /// The heads of all chains; read them before the dead-letter topic, so that all that they name
     /// is there.
@@ -27,9 +20,9 @@ struct StageCommits: Sendable {
             let metadata = try await admin.metadata(deadline: Self.deadline)
             var heads: [ChainName: ChainHead] = [:]
             for stage in Topology.stages {
-                let topic = metadata[topic: settings.topic(stage.inputTopic)]
+                let topic = metadata[topic: names.topicPrefix + stage.inputTopic]
                 let committed = try await admin.committedOffsets(
-                    group: settings.group(stage),
+                    group: names.group(stage),
                     topic?.partitions ?? [],
                     deadline: Self.deadline
                 )
@@ -92,11 +85,15 @@ struct StageCommits: Sendable {
 }
 
 extension ToolContext {
-    /// What the workers have committed.
-    var commits: StageCommits {
-        StageCommits(
-            configuration: DeadLetterSettings.clientProperties(values),
-            settings: values
+    /// The names of topics and groups, and how Kafka is reached.
+    var names: ReplayNames {
+        ReplayNames(
+            kafka: DeadLetterSettings.clientProperties(values),
+            topicPrefix: values[KafkaSettings.topicPrefix],
+            groupPrefix: values[WorkerSettings.groupPrefix]
         )
     }
+
+    /// What the workers have committed.
+    var commits: StageCommits { StageCommits(names: names) }
 }

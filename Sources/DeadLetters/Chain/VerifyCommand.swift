@@ -75,10 +75,22 @@ enum ExportReading {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         let file = folder.appendingPathComponent(manifest.file).path
         var verifier = ChainVerifier(topic: manifest.topic)
-        let found = try read(file, manifest, into: &verifier)
+        let found = try read(file) { record, hasOriginal in
+            guard let letter = try? DeadLetter(decoding: record) else {
+                return verifier.add(foreign: record)
+            }
+            guard var kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
+                return verifier.add(unchained: letter)
+            }
+            if !hasOriginal, manifest.hasOriginals, !manifest.redactions.contains(letter.id) {
+                kept.problem = kept.problem ?? .originalLeftOut
+            }
+            verifier.add(kept)
+        }
         var evidence = ChainEvidence()
         evidence.isRange = true
         evidence.anchors = anchor?.links ?? [:]
+        evidence.redactions = manifest.redactionsAreRecorded ? manifest.redactions : nil
         for chain in manifest.chains {
             evidence.beginnings[chain.name] = .some(chain.previous)
         }
@@ -90,13 +102,21 @@ enum ExportReading {
             report.findings.insert(.fileDiffers(file, difference), at: 0)
         }
         compare(&report, with: manifest)
+        let positions = report.lettersToCompare
+        var records: [RecordPosition: ConsumerRecord] = [:]
+        if !positions.isEmpty {
+            _ = try read(file) { record, _ in
+                let position = RecordPosition(record)
+                if positions.contains(position) { records[position] = record }
+            }
+        }
+        report.compare(records)
         return report
     }
 
     private static func read(
         _ file: String,
-        _ manifest: ExportManifest,
-        into verifier: inout ChainVerifier
+        _ visit: (ConsumerRecord, _ hasOriginal: Bool) -> Void
     ) throws -> (records: Int, sha256: SHA256Digest) {
         guard let input = InputFile(path: file) else {
             throw CommandError(ExitCode.noInput, "cannot read \(file)")
@@ -114,11 +134,7 @@ enum ExportReading {
                         "\(file), line \(records): no record of an export"
                     )
                 }
-                if let letter = try? DeadLetter(decoding: record) {
-                    verifier.add(letter, record, hasOriginal: hasOriginal)
-                } else {
-                    verifier.add(foreign: record)
-                }
+                visit(record, hasOriginal)
             }
         } catch let error as LineReader.LineTooLong {
             throw CommandError(ExitCode.data, "\(file), line \(error.lineNumber): too long")

@@ -57,13 +57,11 @@ package struct DeadLetterRebuild: Sendable {
                 records.append(.init(partition: partition, offset: record.offset, row: row))
             }
             if records.count >= Self.rowsMax {
-                let rows = DeadLetterIndexTable.folded(records)
+                try await DeadLetterRebuildTable.add(records, on: connection)
                 records = []
-                try await DeadLetterRebuildTable.add(rows, on: connection)
             }
         }
-        let rows = DeadLetterIndexTable.folded(records)
-        try await DeadLetterRebuildTable.add(rows, on: connection)
+        try await DeadLetterRebuildTable.add(records, on: connection)
         return try await DeadLetterRebuildTable.replace(
             readTo: ends.map { partition, end in
                 .init(

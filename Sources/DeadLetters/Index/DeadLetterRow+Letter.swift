@@ -1,14 +1,15 @@
 import AppStore
 import JSON
 package import Kafka
+import OpenSSL
 package import Records
 package import Store
 
 extension DeadLetterRow {
     /// What the index holds of a dead letter.
     ///
-    /// - Parameter headers: of the letter's record.
-    package init(_ letter: DeadLetter, headers: [KafkaHeader]) {
+    /// - Parameter record: the one that the letter was read from; its value does not count.
+    package init(_ letter: DeadLetter, _ record: ConsumerRecord) {
         self.init(
             id: letter.id,
             letterPartition: letter.position.partition,
@@ -33,7 +34,10 @@ extension DeadLetterRow {
         )
         omitted = letter.omitted
         raw = letter.raw
-        for header in headers {
+        let link = ChainLetter(letter, record, hasOriginal: false)
+        contentsSHA256 = link?.contents.hex ?? ""
+        doubt = link == nil ? ChainLetter.unchainedText : link?.problem?.text
+        for header in record.headers {
             guard let text = header.value.map({ String(decoding: $0, as: UTF8.self) }) else {
                 continue
             }
@@ -53,7 +57,7 @@ extension DeadLetterRow {
     /// Nil for a record that is no dead letter.
     package init?(_ record: ConsumerRecord) {
         guard let letter = try? DeadLetter(decoding: record) else { return nil }
-        self.init(letter, headers: record.headers)
+        self.init(letter, record)
     }
 
     private static let replayOfHeader = Array(

@@ -58,6 +58,13 @@ enum RedactCommand: DeadLetterCommand {
             context.console.note("\(id) was redacted before")
             return ExitCode.success
         }
+        guard let link = ChainLetter(letter, record), link.problem == nil else {
+            throw CommandError(
+                ExitCode.negative,
+                "\(id) is not as its link says: see '\(DeadLetterTool.name) verify'; nothing was "
+                    + "done"
+            )
+        }
         // Before the record: what was removed without a name behind it could not be explained.
         let action = NewDeadLetterAction(who: who, kind: .redacted, why: why, deadLetterID: id)
         try await DeadLetterActionTable.append([action], on: client)

@@ -75,6 +75,9 @@ final class RecordFetcher {
                 bytesMax: Self.pollBytesMax,
                 wait: .milliseconds(100)
             )
+            if let denied = result.errors.first(where: { $0.error.code == .unauthorized }) {
+                throw denied.error
+            }
             for record in result.records {
                 let partition = record.topicPartition
                 next[partition] = record.offset + 1

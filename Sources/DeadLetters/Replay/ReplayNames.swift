@@ -27,8 +27,8 @@ package struct ReplayNames: Sendable {
 
     func group(_ stage: StageDescription) -> String { groupPrefix + stage.name }
 
-    func position(of place: LetterPlace) -> RecordPosition {
-        RecordPosition(topic: deadLetterTopic, partition: place.partition, offset: place.offset)
+    func position(of letter: ChainLetter) -> RecordPosition {
+        RecordPosition(topic: deadLetterTopic, partition: letter.partition, offset: letter.offset)
     }
 
     /// Between which offsets the dead-letter topic holds records.

@@ -11,6 +11,8 @@ package struct ReplaySelection: Equatable, Sendable {
     package var includesResolved = false
     /// Whether letters are meant that were replayed and accepted, or that have become others.
     package var again = false
+    /// How many are meant at most, the oldest of those that can be sent; nil for all.
+    package var first: Int?
 
     package init(_ query: DeadLetterQuery, text: String) {
         self.query = query
@@ -26,6 +28,10 @@ package struct ReplayPlan: Sendable {
     package struct Letter: Sendable {
         package let row: DeadLetterRow
         package let verdict: ReplayVerdict
+
+        var isSendable: Bool {
+            if case .unsendable = verdict { false } else { true }
+        }
     }
 
     /// Why a letter is left out.
@@ -77,12 +83,30 @@ package struct ReplayPlan: Sendable {
     package var reasons: [String: Int] { counts(\.row.reason) }
     package var verdicts: [String: Int] { counts(\.verdict.name) }
 
+    /// Letters that will not be sent because no verified chain holds them.
+    package var onNoChainCount: Int { unsendable(.onNoChain) }
+    /// Letters that will not be sent because they differ from their source record.
+    package var differingCount: Int { unsendable(.differs) }
+
+    private func unsendable(_ cause: Unsendable.Cause) -> Int {
+        letters.count { letter in
+            if case .unsendable(let why) = letter.verdict { why.cause == cause } else { false }
+        }
+    }
+
     package var skippedCounts: [String: Int] {
         skipped.reduce(into: [:]) { $0[$1.why.name, default: 0] += 1 }
     }
 
     package var oldest: Timestamp? { letters.first?.row.failedAt }
     package var newest: Timestamp? { letters.last?.row.failedAt }
+
+    /// Whether today's verifier refuses every letter that would be sent.
+    package var isHopeless: Bool {
+        let sendable = letters.filter(\.isSendable)
+        return !sendable.isEmpty
+            && sendable.allSatisfy { if case .refused = $0.verdict { true } else { false } }
+    }
 
     /// Whether nothing is known that speaks against it.
     package var isClean: Bool {

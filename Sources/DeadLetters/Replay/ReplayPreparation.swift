@@ -15,11 +15,15 @@ struct ReplayPreparation {
     ) async throws -> ReplayPlan {
         var skipped: [(id: String, why: ReplayPlan.Skipped)] = []
         let rows = try await select(selection, &skipped)
-        let verdicts = try await verdicts(on: rows, progress)
-        let notes = [try await behind(), verifier.note].compactMap(\.self)
+        let (verdicts, sourcesNote) = try await verdicts(on: rows, progress)
+        let notes = [try await behind(), verifier.note, sourcesNote].compactMap(\.self)
+        var letters = zip(rows, verdicts).map { ReplayPlan.Letter(row: $0, verdict: $1) }
+        if let first = selection.first {
+            letters = Array(letters.filter(\.isSendable).prefix(first))
+        }
         return ReplayPlan(
             selection: selection,
-            letters: zip(rows, verdicts).map { ReplayPlan.Letter(row: $0, verdict: $1) },
+            letters: letters,
             skipped: skipped,
             note: notes.isEmpty ? nil : notes.joined(separator: "; ")
         )
@@ -112,16 +116,20 @@ struct ReplayPreparation {
     private func verdicts(
         on rows: [DeadLetterRow],
         _ progress: (Int) -> Void
-    ) async throws -> [ReplayVerdict] {
-        guard !rows.isEmpty else { return [] }
+    ) async throws -> (verdicts: [ReplayVerdict], sourcesNote: String?) {
+        guard !rows.isEmpty else { return ([], nil) }
+        let vouched = try await VouchedLetters.read(
+            names,
+            redactions: try await DeadLetterActionTable.redacted(on: database)
+        )
         let admin = try KafkaAdmin(configuration: names.kafka)
         do {
-            let reader = try ReplayReader(names, admin: admin)
+            let reader = try ReplayReader(names, vouched, admin: admin, isPreview: true)
             do {
                 let verdicts = try await verdicts(on: rows, by: reader, progress)
                 await reader.close()
                 await admin.close()
-                return verdicts
+                return (verdicts, reader.sourcesNote)
             } catch {
                 await reader.close()
                 throw error
@@ -142,10 +150,10 @@ struct ReplayPreparation {
         for start in stride(from: 0, to: rows.count, by: Self.chunkMax) {
             try Task.checkCancellation()
             let chunk = rows[start..<min(rows.count, start + Self.chunkMax)]
-            for original in try await reader.originals(of: chunk.map { LetterPlace($0) }) {
+            for original in try await reader.originals(of: chunk.map(\.id)) {
                 switch original {
                 case .success(let original): verdicts.append(ask(original))
-                case .failure(let why): verdicts.append(.unsendable(why.description))
+                case .failure(let why): verdicts.append(.unsendable(why))
                 }
             }
             progress(verdicts.count)

@@ -3,26 +3,7 @@ import Records
 import Store
 import Worker
 
-/// Where a dead letter lies, and which it has to be.
-struct LetterPlace: Sendable {
-    let id: String
-    let partition: Int32
-    let offset: Int64
-
-    init(_ row: DeadLetterRow) {
-        id = row.id
-        partition = row.letterPartition
-        offset = row.letterOffset
-    }
-
-    init(_ row: ReplayRecordRow) {
-        id = row.letterID
-        partition = row.letterPartition
-        offset = row.letterOffset
-    }
-}
-
-/// Reads dead letters and, where they need it, their sources, and checks what would be sent.
+/// Reads dead letters and their sources, and checks what would be sent.
 ///
 /// For one task at a time; `close()` ends it.
 final class ReplayReader {
@@ -30,10 +11,23 @@ final class ReplayReader {
     private let letters: RecordFetcher
     private let sources: RecordFetcher
     private let admin: KafkaAdmin
+    private let vouched: VouchedLetters
+    private let isPreview: Bool
+    /// Why a preview has not compared the sources; nil if they were compared.
+    private(set) var sourcesNote: String?
     private var partitionCounts: [String: Int] = [:]
 
-    init(_ names: ReplayNames, admin: KafkaAdmin) throws {
+    /// - Parameter isPreview: whether the sources may stay unread if the right is missing: an
+    ///   auditor who sends nothing does not need it.
+    init(
+        _ names: ReplayNames,
+        _ vouched: VouchedLetters,
+        admin: KafkaAdmin,
+        isPreview: Bool = false
+    ) throws {
         self.names = names
+        self.isPreview = isPreview
+        self.vouched = vouched
         self.admin = admin
         letters = try RecordFetcher(names.kafka, admin: admin)
         sources = try RecordFetcher(names.kafka, admin: admin)
@@ -56,33 +50,49 @@ final class ReplayReader {
         return partitionCounts[topic]
     }
 
-    /// What is to be sent for each of these letters, in their order.
-    func originals(
-        of places: [LetterPlace]
-    ) async throws -> [Result<ReplayedOriginal, Unsendable>] {
-        let positions = places.map { names.position(of: $0) }
-        let found = try await held(positions, by: letters)
-        let read = zip(places, positions).map { place, position in
-            Self.letter(found[position], place, names)
+    /// What is to be sent for the letters of these IDs, in their order.
+    func originals(of ids: [String]) async throws -> [Result<ReplayedOriginal, Unsendable>] {
+        let links = ids.map { id in
+            Result<ChainLetter, Unsendable> { () throws(Unsendable) in try vouched.letter(id) }
         }
-        let needed = read.compactMap { result -> RecordPosition? in
-            guard case .success(let (letter, _, stage)) = result,
-                ReplayedOriginal.needsSource(letter, stage)
-            else { return nil }
-            return letter.source
-        }
-        let sources = try await held(needed, by: sources)
-        return read.map { result in
-            result.flatMap { letter, record, stage in
-                do throws(Unsendable) {
-                    let source = sources[letter.source]
-                    return .success(
-                        try ReplayedOriginal(letter, record, stage: stage, source: source)
-                    )
-                } catch {
-                    return .failure(error)
+        let found = try await held(
+            links.compactMap { try? names.position(of: $0.get()) },
+            by: letters
+        )
+        let read = links.map { link in
+            link.flatMap { link in
+                Result { () throws(Unsendable) in
+                    try letter(found[names.position(of: link)], link)
                 }
             }
+        }
+        let positions = read.compactMap { try? $0.get().letter.source }
+        let sources = try await sources(at: positions)
+        return read.map { result in
+            result.flatMap { read in
+                Result { () throws(Unsendable) in
+                    try ReplayedOriginal(
+                        read.letter,
+                        read.record,
+                        stage: read.stage,
+                        source: sources[read.letter.source]
+                    )
+                }
+            }
+        }
+    }
+
+    private func sources(
+        at positions: [RecordPosition]
+    ) async throws -> [RecordPosition: ConsumerRecord] {
+        guard sourcesNote == nil else { return [:] }
+        do {
+            return try await held(positions, by: sources)
+        } catch let error as KafkaError where isPreview && error.code == .unauthorized {
+            sourcesNote =
+                "the letters are not compared with their sources before they are sent"
+                + ": \(error)"
+            return [:]
         }
     }
 
@@ -101,33 +111,27 @@ final class ReplayReader {
         return held.isEmpty ? [:] : try await fetcher.records(at: held)
     }
 
-    private typealias Letter = (DeadLetter, ConsumerRecord, StageDescription)
+    private typealias Letter = (
+        letter: DeadLetter, record: ConsumerRecord, stage: StageDescription
+    )
 
-    private static func letter(
+    /// The letter of a link, from the record in its place.
+    private func letter(
         _ record: ConsumerRecord?,
-        _ place: LetterPlace,
-        _ names: ReplayNames
-    ) -> Result<Letter, Unsendable> {
-        guard let record else {
-            return .failure(Unsendable("the dead-letter topic no longer holds it"))
-        }
-        guard let letter = try? DeadLetter(decoding: record),
-            StorableText.of(letter.id) == place.id
+        _ link: ChainLetter
+    ) throws(Unsendable) -> Letter {
+        guard let record, let letter = try? DeadLetter(decoding: record),
+            ChainLetter(letter, record, hasOriginal: false) == link
         else {
-            return .failure(
-                Unsendable("another record lies in its place: run 'dead-letter index --rebuild'")
-            )
+            throw Unsendable(.gone, "the dead-letter topic no longer holds it")
         }
         guard let stage = names.stages[letter.source.topic] else {
-            let prefix = names.topicPrefix
-            return .failure(
-                Unsendable("no stage reads \(letter.source.topic) (topics begin with \(prefix))")
+            throw Unsendable(
+                .noStage,
+                "no stage reads \(letter.source.topic) (topics begin with \(names.topicPrefix))"
             )
         }
-        guard letter.source.partition >= 0, letter.source.offset >= 0 else {
-            return .failure(Unsendable("its source is no position: it was altered"))
-        }
-        return .success((letter, record, stage))
+        return (letter, record, stage)
     }
 
     private static let deadline = Duration.seconds(30)

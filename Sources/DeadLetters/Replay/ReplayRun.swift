@@ -33,6 +33,7 @@ final class ReplayRun {
         let row: ReplayRow
         let records: [ReplayRecordRow]
         let positions: [TopicPartition: Int64]
+        let vouched: VouchedLetters
     }
 
     init(
@@ -55,7 +56,7 @@ final class ReplayRun {
         account = ReplayAccount(written.records, failingShareMax: limits.failingShareMax)
         self.written = written.positions
         producer = try KafkaProducer(configuration: names.kafka)
-        reader = try ReplayReader(names, admin: admin)
+        reader = try ReplayReader(names, written.vouched, admin: admin)
         letters = try LetterFollower(
             names.kafka,
             topic: names.deadLetterTopic,
@@ -142,7 +143,7 @@ final class ReplayRun {
 extension ReplayRun {
     /// Sends a few records and records where they lie, and what cannot be sent.
     private func send(_ rows: [ReplayRecordRow]) async throws {
-        let originals = try await reader.originals(of: rows.map { LetterPlace($0) })
+        let originals = try await reader.originals(of: rows.map(\.letterID))
         var unsent: [ReplayRecordTable.Decided] = []
         var sending: [(row: ReplayRecordRow, record: ProducerRecord)] = []
         for (row, original) in zip(rows, originals) {

@@ -15,7 +15,7 @@ package enum ReplayVerdict: Equatable, Sendable {
     /// Nobody could be asked, and why.
     case unasked(String)
     /// It will not be sent, and why.
-    case unsendable(String)
+    case unsendable(Unsendable)
 
     /// One word in snake case, the same in text, JSON and counts.
     package var name: String {
@@ -35,7 +35,8 @@ package enum ReplayVerdict: Equatable, Sendable {
         case .accepted, .ignored: ""
         case .refused(let reason, let detail): "\(reason): \(detail)"
         case .worker(let name): "\(name) decides"
-        case .unasked(let why), .unsendable(let why): why
+        case .unasked(let why): why
+        case .unsendable(let why): why.description
         }
     }
 }

@@ -12,9 +12,11 @@ struct ReplayedOriginal: Sendable {
     let value: [UInt8]?
     let headers: [KafkaHeader]
 
-    /// Takes the original from its dead letter or, where the letter needs it, from its source.
+    /// Takes the original from its dead letter, or from its source if the letter holds a part of
+    /// it, and compares both.
     ///
     /// - Parameters:
+    ///   - letter: one that a verified chain holds.
     ///   - stage: the one that reads the source topic.
     ///   - source: the record at the source position; nil where the topic no longer holds it.
     /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
@@ -27,11 +29,7 @@ struct ReplayedOriginal: Sendable {
         self.letter = letter
         self.stage = stage
         let original = DeadLetterOriginal(record)
-        guard letter.value != .redacted else {
-            throw Unsendable("it was redacted: its content was removed on somebody's order")
-        }
-        if Self.needsSource(letter, stage) {
-            let source = try Self.checked(source, letter, original, stage)
+        if let source = try Self.checked(source, letter, original, stage) {
             key = source.key
             value = source.value
             headers = source.headers
@@ -42,41 +40,40 @@ struct ReplayedOriginal: Sendable {
         }
         guard SHA256.digest(value ?? []).hex == letter.sourceSHA256 else {
             throw Unsendable(
+                .differs,
                 "its value is not the one that was refused (dlq.source.sha256): it was altered"
             )
         }
-        // Dead letters of versions before the chain carry no digest of key and headers.
         let head = DeadLetterLink.headDigest(key: key, headers: headers).hex
-        guard letter.sourceHeadSHA256.isEmpty || letter.sourceHeadSHA256 == head else {
+        guard letter.sourceHeadSHA256 == head else {
             throw Unsendable(
+                .differs,
                 "its key or headers are not those that were refused (dlq.source.head.sha256): they"
                     + " were altered"
             )
         }
     }
 
-    /// Whether the letter alone is not enough.
+    /// The source, if it is still there and equals what the letter holds of it.
     ///
     /// An observation carries no signature that could be verified again. Only the record that
     /// verify-worker wrote may lie on these topics, so it has to lie there still.
-    static func needsSource(_ letter: DeadLetter, _ stage: StageDescription) -> Bool {
-        letter.value == .omitted || letter.omitted != nil || stage.readsObservations
-    }
-
     private static func checked(
         _ source: ConsumerRecord?,
         _ letter: DeadLetter,
         _ original: DeadLetterOriginal,
         _ stage: StageDescription
-    ) throws(Unsendable) -> ConsumerRecord {
-        // Another time is another record: the topic was made anew and counts from its start again.
+    ) throws(Unsendable) -> ConsumerRecord? {
+        let isPart = letter.value == .omitted || letter.omitted != nil
+        // Another time is another record: the topic was recreated and counts from its start again.
         guard let source, isSameTime(source, letter) else {
+            guard isPart || stage.readsObservations else { return nil }
             let why =
-                letter.value == .omitted || letter.omitted != nil
+                isPart
                 ? "the dead letter holds only a part of it"
                 : "an observation is sent only while the record of \(stage.inputTopic) is there to"
                     + " compare it with"
-            throw Unsendable("\(letter.source) is no longer there, and \(why)")
+            throw Unsendable(.gone, "\(letter.source) is no longer there, and \(why)")
         }
         let omitted = Set(letter.omitted?.split(separator: ",").map(String.init) ?? [])
         let isSame =
@@ -84,7 +81,10 @@ struct ReplayedOriginal: Sendable {
             && (omitted.contains("key") || original.key == source.key)
             && (omitted.contains("headers") || original.headers == source.headers)
         guard isSame else {
-            throw Unsendable("it differs from \(letter.source), which it was made of: altered")
+            throw Unsendable(
+                .differs,
+                "it differs from \(letter.source), which it was made of: altered"
+            )
         }
         return source
     }
@@ -116,10 +116,23 @@ struct ReplayedOriginal: Sendable {
 }
 
 /// Why a dead letter is not sent, in words for the operator.
-struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
-    let description: String
+package struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Cause: Sendable {
+        case onNoChain
+        /// From its source record, or from the digests of it.
+        case differs
+        /// The letter, or the source that it needs.
+        case gone
+        case redacted
+        /// No stage reads its source topic.
+        case noStage
+    }
 
-    init(_ description: String) {
+    package let cause: Cause
+    package let description: String
+
+    init(_ cause: Cause, _ description: String) {
+        self.cause = cause
         self.description = description
     }
 }

@@ -165,7 +165,11 @@ package struct Replays: Sendable {
         let written = ReplayRun.Written(
             row: row,
             records: try await ledger.records(),
-            positions: try await ledger.positions(topic: names.deadLetterTopic)
+            positions: try await ledger.positions(topic: names.deadLetterTopic),
+            vouched: try await VouchedLetters.read(
+                names,
+                redactions: try await DeadLetterActionTable.redacted(on: database)
+            )
         )
         let admin = try KafkaAdmin(configuration: names.kafka)
         do {

@@ -52,15 +52,17 @@ enum CountCommand: DeadLetterCommand {
     ) async throws -> Int32 {
         try IndexOnly.check(query)
         guard by != .state else {
-            throw UsageError("--by=state needs the index: set database.url (DATABASE_URL)")
+            throw UsageError(IndexOnly.needed("--by=state"))
         }
         // Nil for a letter that does not match, a value that is nil for one that has none.
         var fold = DeadLetterFold<String??>()
         var counts: [String?: Int64] = [:]
+        let redactions = try await context.redactions()
         let summary = try await context.topic.read(since: query.since) { letter, record in
-            let row = DeadLetterRow(letter, headers: record.headers)
+            var row = DeadLetterRow(letter, record)
+            row.checkRedaction(redactions)
             let value: String?? = query.matches(row) ? .some(by.value(row)) : nil
-            guard case .latest(let replacing) = fold.add(letter, value) else { return }
+            guard case .counts(let replacing) = fold.add(row, value) else { return }
             if case .some(.some(let former)) = replacing {
                 counts[former, default: 0] -= 1
             }

@@ -70,17 +70,26 @@ package struct ToolContext: Sendable {
         return client
     }
 
-    /// The index, where one is configured and the topic is not asked for itself.
+    /// The index; nil if the topic is to be read: none is configured, it has never run for this
+    /// topic, or the topic itself is asked for.
     func index() async throws -> PostgresClient? {
         guard client != nil, !arguments.isSet(Self.fromTopic.long) else { return nil }
         let database = try await database()
-        if try await DeadLetterIndexTable.progress(on: database).isEmpty {
+        let progress = try await DeadLetterIndexTable.progress(on: database)
+        guard progress.contains(where: { $0.topic == topic.name }) else {
             console.note(
-                "the index is empty: '\(DeadLetterTool.name) index' has not run yet; "
-                    + "--\(Self.fromTopic.long) reads the topic"
+                "'\(DeadLetterTool.name) index' has never run for \(topic.name): the topic itself "
+                    + "is read"
             )
+            return nil
         }
         return database
+    }
+
+    /// The letters whose redaction is recorded; nil if no database is configured.
+    func redactions() async throws -> Set<String>? {
+        guard client != nil else { return nil }
+        return try await DeadLetterActionTable.redacted(on: try await database())
     }
 
     static let fromTopic = CommandOption(

@@ -47,7 +47,7 @@ package enum DeadLetterJSON {
             ("worker", row.worker), ("verifier_version", row.verifierVersion),
             ("config_sha256", row.configurationSHA256), ("group", row.groupID),
             ("replay_of", row.replayOf), ("chain_sha256", row.chainSHA256),
-            ("chain_previous", row.chainPrevious),
+            ("chain_previous", row.chainPrevious), ("doubt", row.warning),
         ]
     }
 

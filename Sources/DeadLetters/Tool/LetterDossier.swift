@@ -13,6 +13,8 @@ package struct LetterDossier: Sendable {
     package let letter: DeadLetter
     /// Empty once it was redacted, also where an earlier copy of the letter still holds it.
     package private(set) var original: DeadLetterOriginal
+    /// Why an auditor should not believe the letter; nil if nothing is known against it.
+    package let doubt: String?
     /// The rule; nil for a reason that this version does not know.
     package let guide: RefusalGuide?
     /// Of each JWS in the original, where it stands and its certificates.
@@ -22,9 +24,10 @@ package struct LetterDossier: Sendable {
     /// What was done about it, the last first; nil where no database is configured.
     package var history: [DeadLetterAction]?
 
-    package init(_ letter: DeadLetter, _ original: DeadLetterOriginal) {
+    package init(_ letter: DeadLetter, _ original: DeadLetterOriginal, doubt: String? = nil) {
         self.letter = letter
         self.original = original
+        self.doubt = doubt
         guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
         let named = letter.identifiers.signedDate
         chains = UnverifiedContents(of: original.value ?? []).parts.compactMap { part in
@@ -140,6 +143,7 @@ extension LetterDossier {
         var writer = JSONWriter(reserving: 8192)
         writer.object { writer in
             DeadLetterJSON.write(letter, &writer)
+            DeadLetterJSON.member([("doubt", doubt)], &writer)
             if history != nil {
                 writer.key("state")
                 writer.string(stateText)

@@ -63,10 +63,12 @@ enum ListCommand: DeadLetterCommand {
     ) async throws -> (newest: NewestLetters, notes: String) {
         var fold = DeadLetterFold<Bool>()
         var newest = NewestLetters(limit: limit)
+        let redactions = try await context.redactions()
         let summary = try await context.topic.read(since: query.since) { letter, record in
-            let row = DeadLetterRow(letter, headers: record.headers)
+            var row = DeadLetterRow(letter, record)
+            row.checkRedaction(redactions)
             let matches = query.matches(row)
-            guard case .latest(let replacing) = fold.add(letter, matches) else { return }
+            guard case .counts(let replacing) = fold.add(row, matches) else { return }
             if replacing == true {
                 newest.remove(letter.id)
             }
@@ -103,7 +105,8 @@ enum ListCommand: DeadLetterCommand {
         [
             letter.failedAt.description,
             Printable.line(letter.stage, lengthMax: 10),
-            Printable.line(letter.reason, lengthMax: 40),
+            Printable.line(letter.reason, lengthMax: 40)
+                + (letter.warning == nil ? "" : " (doubtful)"),
             letter.state.rawValue,
             cell(letter.identifiers.transactionID ?? letter.identifiers.originalTransactionID),
             cell(letter.identifiers.bundleID),
@@ -122,8 +125,14 @@ enum IndexOnly {
     /// - Throws: where a filter asks for what the topic does not say.
     static func check(_ query: DeadLetterQuery) throws(UsageError) {
         guard query.states.isEmpty else {
-            throw UsageError("--state needs the index: set database.url (DATABASE_URL)")
+            throw UsageError(needed("--state"))
         }
+    }
+
+    /// Says that something needs the index.
+    static func needed(_ option: String) -> String {
+        "\(option) needs the index: set database.url (DATABASE_URL), and keep "
+            + "'\(DeadLetterTool.name) index' running"
     }
 
     /// Says that the topic was read, and why.

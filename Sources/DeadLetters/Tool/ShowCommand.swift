@@ -50,7 +50,13 @@ enum ShowCommand: DeadLetterCommand {
                     + "of the original or of the dead letter; found \"\(wanted)\""
             )
         }
-        let found = try await LetterFinder(wanted, context.topic, try await context.index()).find()
+        let finder = LetterFinder(
+            wanted,
+            context.topic,
+            try await context.index(),
+            redactions: try await context.redactions()
+        )
+        let found = try await finder.find()
         switch found {
         case .none:
             try await LetterRemains.show(of: wanted, context)
@@ -66,8 +72,8 @@ enum ShowCommand: DeadLetterCommand {
                 "the letter itself is not in the topic any more; this is what the index holds"
             )
             return ExitCode.negative
-        case .one(let letter, let original):
-            return try await show(LetterDossier(letter, original), context)
+        case .one(let dossier):
+            return try await show(dossier, context)
         }
     }
 
@@ -97,6 +103,9 @@ enum ShowCommand: DeadLetterCommand {
                 ? "The original may hold tokens and personal data."
                 : "The original may hold personal data; tokens are left out without --reveal."
         )
+        if let doubt = dossier.doubt {
+            context.console.print(text: "DOUBTFUL: \(Printable.line(doubt))\n\n")
+        }
         context.console.print(
             text: DeadLetterText.whole(
                 dossier.letter,
@@ -152,7 +161,7 @@ enum ShowCommand: DeadLetterCommand {
 struct LetterFinder {
     enum Result {
         case none
-        case one(DeadLetter, DeadLetterOriginal)
+        case one(LetterDossier)
         /// Known to the index, and no longer in the topic.
         case indexed(DeadLetterRow)
         case several([String], isMore: Bool)
@@ -164,11 +173,19 @@ struct LetterFinder {
     private let position: RecordPosition?
     private let topic: DeadLetterTopic
     private let index: PostgresClient?
+    /// The letters whose redaction is recorded; nil if no database was asked.
+    private let redactions: Set<String>?
 
-    init(_ wanted: String, _ topic: DeadLetterTopic, _ index: PostgresClient?) {
+    init(
+        _ wanted: String,
+        _ topic: DeadLetterTopic,
+        _ index: PostgresClient?,
+        redactions: Set<String>?
+    ) {
         self.wanted = wanted
         self.topic = topic
         self.index = index
+        self.redactions = redactions
         position = RecordPosition(wanted)
     }
 
@@ -194,35 +211,55 @@ struct LetterFinder {
         guard let found = try await topic.read(at: place), found.letter.id == row.id else {
             return .indexed(row)
         }
-        return .one(found.letter, DeadLetterOriginal(found.record))
+        return .one(
+            LetterDossier(
+                found.letter,
+                DeadLetterOriginal(found.record),
+                doubt: row.warning ?? Self.doubt(found.letter, found.record)
+            )
+        )
+    }
+
+    /// Why the letter as it lies in the topic is not as its link says.
+    private static func doubt(_ letter: DeadLetter, _ record: ConsumerRecord) -> String? {
+        guard let link = ChainLetter(letter, record) else { return ChainLetter.unchainedText }
+        return link.problem?.text
     }
 
     private func inTopic() async throws -> Result {
-        var found: [String: (DeadLetter, DeadLetterOriginal)] = [:]
+        var found: [String: (row: DeadLetterRow, dossier: LetterDossier)] = [:]
         var redacted: [String: DeadLetter] = [:]
         var isMore = false
         _ = try await topic.read { letter, record in
-            if letter.value == .redacted { redacted[letter.id] = letter }
-            guard matches(letter) else { return }
-            if let former = found[letter.id]?.0, former.failedAt > letter.failedAt {
-                return
+            if letter.value == .redacted, redactions?.contains(letter.id) ?? true {
+                redacted[letter.id] = letter
             }
+            guard matches(letter) else { return }
+            var row = DeadLetterRow(letter, record)
+            row.checkRedaction(redactions)
+            if let former = found[letter.id], former.row.counts(before: row) { return }
             guard found[letter.id] != nil || found.count < Self.foundMax else {
                 isMore = true
                 return
             }
-            found[letter.id] = (letter, DeadLetterOriginal(record))
+            let doubt = row.doubt ?? Self.doubt(letter, record)
+            found[letter.id] = (
+                row, LetterDossier(letter, DeadLetterOriginal(record), doubt: doubt)
+            )
         }
-        guard let (letter, original) = found.values.first else { return .none }
+        guard let dossier = found.values.first?.dossier else { return .none }
         guard found.count == 1 else {
             return .several(
-                found.values.map { "\($0.0.id) \($0.0.source)" }.sorted(),
+                found.values.map { "\($0.row.id) \($0.row.source.position)" }.sorted(),
                 isMore: isMore
             )
         }
-        // An earlier copy may have been asked for by its position.
-        if let redaction = redacted[letter.id] { return .one(redaction, .removed) }
-        return .one(letter, original)
+        // An earlier copy may have been asked for by its position. Where nobody can tell whether
+        // the redaction is genuine, the original stays hidden.
+        if let redaction = redacted[dossier.letter.id] {
+            return .one(LetterDossier(redaction, .removed, doubt: dossier.doubt))
+        }
+        return .one(dossier)
     }
 
     private func matches(_ letter: DeadLetter) -> Bool {

@@ -31,6 +31,8 @@ package enum DeadLetterHeader {
     package static let verifierVersion = "dlq.verifier.version"
     package static let configurationSHA256 = "dlq.config.sha256"
     package static let chain = "dlq.chain"
+    /// Stands before what the original says of itself.
+    static let unverifiedPrefix = "dlq.unverified."
     package static let transactionID = "dlq.unverified.transaction-id"
     package static let originalTransactionID = "dlq.unverified.original-transaction-id"
     package static let bundleID = "dlq.unverified.bundle-id"
@@ -44,7 +46,10 @@ package enum DeadLetterHeader {
     /// The link before this one in the chain of the source's partition; zeros for the first.
     package static let previous = "dlq.prev"
     package static let chainSHA256 = "dlq.chain.sha256"
-    /// Of a letter whose original was removed: by whom, why and when.
+    static let redactedPrefix = "dlq.redacted."
+    /// The digest of the headers that a redaction has removed, so that its link can be computed.
+    package static let redactedSHA256 = "dlq.redacted.sha256"
+    /// Who had the original removed, why and when.
     package static let redactedBy = "dlq.redacted.by"
     package static let redactedWhy = "dlq.redacted.why"
     package static let redactedAt = "dlq.redacted.at"

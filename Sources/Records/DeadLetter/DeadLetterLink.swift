@@ -3,46 +3,99 @@ package import OpenSSL
 
 /// A link of the hash chain that the dead letters of one stage and source partition form.
 ///
-/// One worker at a time owns a partition, so the chain has one writer. What is hashed is made of
-/// the source record and the refusal alone, neither of clock nor worker: a dead letter that is
-/// written again after a crash is the same link.
+/// One worker at a time owns a partition, so the chain has one writer. The link covers every
+/// `dlq.` header of the letter, so that a header which is added later is covered too:
+///
+/// - the contents: the identity (ID, stage, reason, class, source), the description (detail,
+///   chain, attempt and whatever else), and the parts that a redaction removes (value state,
+///   unverified fields). They follow from the source record and the refusal, and a copy repeats
+///   them;
+/// - the origin: worker, version and settings. The copy of another worker differs here, and in
+///   nothing else;
+/// - the link before.
+///
+/// A letter that the same worker writes again after a crash is the same link. The copy of another
+/// worker has the same contents and a link of its own. A forger who writes such a copy gains
+/// nothing: the chain goes on from one of the copies, and readers take the worker from the first.
 package struct DeadLetterLink: Hashable, Sendable {
     /// The digest of the link before it; nil for the first.
     package let previous: SHA256Digest?
-    /// SHA-256 of the text below, by which the next link names this one.
+    /// The digest of everything that copies of the letter have in common.
+    package let contents: SHA256Digest
+    /// The digest of contents, origin and the link before, by which the next link names this one.
     package let digest: SHA256Digest
 
-    /// - Parameters:
-    ///   - timestamp: the source record's, in milliseconds; nil where it has none.
-    ///   - sha256: of the source record's value.
-    ///   - headSHA256: of its key and headers; see `headDigest(key:headers:)`.
-    package init(
-        id: String,
-        stage: String,
-        reason: String,
-        source: RecordPosition,
-        timestamp: Int64?,
-        sha256: String,
-        headSHA256: String,
-        previous: SHA256Digest?
-    ) {
-        // None of the values can hold a line break where a worker has written them, so that a text
-        // can be read in one way only.
-        let lines = [
-            "entitlement-pipeline dead letter",
-            "id=\(id)",
-            "stage=\(stage)",
-            "reason=\(reason)",
-            "source.topic=\(source.topic)",
-            "source.partition=\(source.partition)",
-            "source.offset=\(source.offset)",
-            "source.timestamp=\(timestamp.map { String($0) } ?? "")",
-            "source.sha256=\(sha256)",
-            "source.head.sha256=\(headSHA256)",
-            "prev=\(Self.text(of: previous))",
-        ]
+    /// Computes the link of a letter.
+    ///
+    /// - Parameter headers: the letter's; those of the original, and the link that the headers
+    ///   state, do not count.
+    package init(_ headers: [KafkaHeader], after previous: SHA256Digest?) {
+        let headers = headers.filter { $0.movedBack == nil }
+        let parts = Dictionary(grouping: headers, by: Part.init)
+        func digest(_ part: Part) -> String {
+            Self.digest(parts[part] ?? []).hex
+        }
         self.previous = previous
-        digest = SHA256.digest(Array(lines.joined(separator: "\n").utf8))
+        contents = Self.digest([
+            "entitlement-pipeline dead letter 2", digest(.identity), digest(.description),
+            Self.removedByRedaction(headers) ?? digest(.removable),
+        ])
+        self.digest = Self.digest([contents.hex, digest(.origin), Self.text(of: previous)])
+    }
+
+    /// Computes the link of a letter that was read; nil if it does not name the link before.
+    package init?(reading headers: [KafkaHeader]) {
+        let named = headers.filter { $0.name == DeadLetterHeader.previous }
+        guard named.count == 1, let text = named[0].value,
+            let previous = Self.digest(of: String(decoding: text, as: UTF8.self))
+        else { return nil }
+        self.init(headers, after: previous)
+    }
+
+    /// The digest of what a redaction removes, which the redaction carries in its place.
+    static func removableDigest(_ headers: [KafkaHeader]) -> SHA256Digest {
+        digest(headers.filter { $0.movedBack == nil && Part($0) == .removable })
+    }
+
+    /// The digest that a redaction carries; nil for any other letter.
+    private static func removedByRedaction(_ headers: [KafkaHeader]) -> String? {
+        func text(_ name: String) -> String? {
+            let named = headers.filter { $0.name == name }
+            return named.count == 1
+                ? named[0].value.map { String(decoding: $0, as: UTF8.self) } : nil
+        }
+        guard text(DeadLetterHeader.value) == DeadLetterValue.redacted.rawValue else { return nil }
+        return text(DeadLetterHeader.redactedSHA256)
+    }
+
+    /// The parts of the headers that a letter adds.
+    private enum Part {
+        case identity, description, removable, origin
+        /// The link itself, the one before it, and what a redaction adds: its recorded action
+        /// vouches for that.
+        case apart
+
+        init(_ header: KafkaHeader) {
+            switch header.name {
+            case DeadLetterHeader.id, DeadLetterHeader.stage, DeadLetterHeader.reason,
+                DeadLetterHeader.deadLetterClass, DeadLetterHeader.sourceTopic,
+                DeadLetterHeader.sourcePartition, DeadLetterHeader.sourceOffset,
+                DeadLetterHeader.sourceTimestamp, DeadLetterHeader.sourceSHA256,
+                DeadLetterHeader.sourceHeadSHA256:
+                self = .identity
+            case DeadLetterHeader.value, DeadLetterHeader.omitted: self = .removable
+            case DeadLetterHeader.worker, DeadLetterHeader.verifierVersion,
+                DeadLetterHeader.configurationSHA256:
+                self = .origin
+            case DeadLetterHeader.previous, DeadLetterHeader.chainSHA256: self = .apart
+            default:
+                let name = header.name
+                self =
+                    name.hasPrefix(DeadLetterHeader.unverifiedPrefix)
+                    ? .removable
+                    : name.hasPrefix(DeadLetterHeader.redactedPrefix) ? .apart : .description
+            }
+        }
     }
 
     /// The digest as the headers have it: 64 hexadecimal digits, zeros where there is none.
@@ -64,11 +117,27 @@ package struct DeadLetterLink: Hashable, Sendable {
     package static func headDigest(key: [UInt8]?, headers: [KafkaHeader]) -> SHA256Digest {
         var bytes: [UInt8] = []
         append(key, to: &bytes)
+        append(headers, to: &bytes)
+        return SHA256.digest(bytes)
+    }
+
+    private static func digest(_ headers: [KafkaHeader]) -> SHA256Digest {
+        var bytes: [UInt8] = []
+        append(headers, to: &bytes)
+        return SHA256.digest(bytes)
+    }
+
+    private static func digest(_ texts: [String]) -> SHA256Digest {
+        var bytes: [UInt8] = []
+        for text in texts { append(Array(text.utf8), to: &bytes) }
+        return SHA256.digest(bytes)
+    }
+
+    private static func append(_ headers: [KafkaHeader], to bytes: inout [UInt8]) {
         for header in headers {
             append(header.nameBytes, to: &bytes)
             append(header.value, to: &bytes)
         }
-        return SHA256.digest(bytes)
     }
 
     /// A null is `-`, an empty text `0:`.

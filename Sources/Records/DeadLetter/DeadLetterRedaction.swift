@@ -1,12 +1,12 @@
 package import AppStore
 package import Kafka
+import OpenSSL
 
-/// Has the original removed from a dead letter: a later letter of the same ID, which counts from
-/// then on, with the same link and without the original.
+/// Removes the original from a dead letter: a later letter of the same ID with the same link and
+/// without the original, which counts once its action is recorded.
 ///
-/// The link still says what was there: it covers the SHA-256 of the value, and of key and headers.
-/// The earlier record stays in Kafka's log until the topic's retention removes it; no record of a
-/// log can be removed alone.
+/// The link still covers the SHA-256 of the value, and of key and headers. The earlier record stays
+/// in Kafka's log until the topic's retention removes it; no record of a log can be removed alone.
 package enum DeadLetterRedaction {
     /// - Parameters:
     ///   - record: the dead letter as it lies in its topic.
@@ -20,7 +20,8 @@ package enum DeadLetterRedaction {
     ) -> ProducerRecord {
         let kept = record.headers.filter { header in
             header.movedBack == nil && !removed.contains(header.name)
-                && !header.name.hasPrefix(unverifiedPrefix)
+                && !header.name.hasPrefix(DeadLetterHeader.unverifiedPrefix)
+                && !header.name.hasPrefix(DeadLetterHeader.redactedPrefix)
         }
         return ProducerRecord(
             topic: record.topicPartition.topic,
@@ -29,6 +30,10 @@ package enum DeadLetterRedaction {
                 KafkaHeader(
                     name: DeadLetterHeader.value,
                     text: DeadLetterValue.redacted.rawValue
+                ),
+                KafkaHeader(
+                    name: DeadLetterHeader.redactedSHA256,
+                    text: DeadLetterLink.removableDigest(record.headers).hex
                 ),
                 KafkaHeader(name: DeadLetterHeader.redactedBy, text: who),
                 KafkaHeader(
@@ -40,10 +45,5 @@ package enum DeadLetterRedaction {
         )
     }
 
-    /// What the original says of itself goes with it.
-    private static let unverifiedPrefix = "dlq.unverified."
-    private static let removed: Set = [
-        DeadLetterHeader.value, DeadLetterHeader.omitted, DeadLetterHeader.redactedBy,
-        DeadLetterHeader.redactedWhy, DeadLetterHeader.redactedAt,
-    ]
+    private static let removed: Set = [DeadLetterHeader.value, DeadLetterHeader.omitted]
 }

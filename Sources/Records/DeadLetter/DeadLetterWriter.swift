@@ -94,8 +94,8 @@ package struct DeadLetterWriter: DeadLetterWriting {
         value: DeadLetterValue,
         after previous: SHA256Digest?
     ) -> ChainedLetter {
-        let (added, link) = headers(for: original, refusal, after: previous)
-        var room = context.recordBytesMax - Self.bytes(of: added) - Self.sizeHeadersBytes
+        var added = headers(for: original, refusal, after: previous)
+        var room = context.recordBytesMax - Self.bytes(of: added) - Self.laterHeadersBytes
 
         var omitted: [String] = []
         func takes(_ bytes: Int, _ part: String) -> Bool {
@@ -111,29 +111,31 @@ package struct DeadLetterWriter: DeadLetterWriting {
         let keepsHeaders = takes(Self.bytes(of: moved), "headers")
         let keepsValue = (original.value?.count ?? 0) <= room && value == .original
 
-        var size = [
+        added.append(
             KafkaHeader(
                 name: DeadLetterHeader.value,
                 text: (keepsValue ? DeadLetterValue.original : .omitted).rawValue
             )
-        ]
+        )
         if !omitted.isEmpty {
             let parts = omitted.joined(separator: ",")
-            size.append(KafkaHeader(name: DeadLetterHeader.omitted, text: parts))
+            added.append(KafkaHeader(name: DeadLetterHeader.omitted, text: parts))
         }
+        let digest = DeadLetterLink(added, after: previous).digest
+        added.append(KafkaHeader(name: DeadLetterHeader.chainSHA256, text: digest.hex))
         return ChainedLetter(
             record: ProducerRecord(
                 topic: context.topic,
                 key: keepsKey ? original.key : nil,
                 value: keepsValue ? original.value : nil,
-                headers: (keepsHeaders ? moved : []) + added + size
+                headers: (keepsHeaders ? moved : []) + added
             ),
-            digest: link
+            digest: digest
         )
     }
 
-    /// `dlq.value` and `dlq.omitted`, at most.
-    private static let sizeHeadersBytes = 128
+    /// `dlq.value`, `dlq.omitted` and `dlq.chain.sha256`, at most.
+    private static let laterHeadersBytes = 256
 
     /// What a record spends on these headers, the lengths before names and values included.
     private static func bytes(of headers: [KafkaHeader]) -> Int {
@@ -144,7 +146,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         for original: ConsumerRecord,
         _ refusal: Refusal,
         after previous: SHA256Digest?
-    ) -> ([KafkaHeader], link: SHA256Digest) {
+    ) -> [KafkaHeader] {
         let source = RecordPosition(original)
         let observation = context.readsObservations ? try? Observation(original) : nil
         let sha256 = SHA256.digest(original.value ?? [])
@@ -155,16 +157,6 @@ package struct DeadLetterWriter: DeadLetterWriting {
             sha256: sha256
         )
         let headSHA256 = DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex
-        let link = DeadLetterLink(
-            id: id,
-            stage: context.stage,
-            reason: refusal.reason.rawValue,
-            source: source,
-            timestamp: original.timestampMilliseconds,
-            sha256: sha256.hex,
-            headSHA256: headSHA256,
-            previous: previous
-        )
         var pairs: [(name: String, text: String)] = [
             (DeadLetterHeader.id, id),
             (DeadLetterHeader.reason, refusal.reason.rawValue),
@@ -181,7 +173,6 @@ package struct DeadLetterWriter: DeadLetterWriting {
             (DeadLetterHeader.attempt, String(Self.attempt(original))),
             (DeadLetterHeader.worker, context.worker),
             (DeadLetterHeader.previous, DeadLetterLink.text(of: previous)),
-            (DeadLetterHeader.chainSHA256, link.digest.hex),
         ]
         if let timestamp = original.timestampMilliseconds {
             pairs.append((DeadLetterHeader.sourceTimestamp, String(timestamp)))
@@ -200,7 +191,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         pairs += (named?.headers ?? []).map {
             (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax))
         }
-        return (pairs.map { KafkaHeader(name: $0.name, text: $0.text) }, link.digest)
+        return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
     }
 
     /// One more than a replayed record says of itself, by the header that its dead letter had.

@@ -209,6 +209,25 @@ package enum DeadLetterActionTable {
         Array(try await client.run(ofAll, (number, limit)))
     }
 
+    static let redacted = Statement<Void, String>(
+        returning: RowReader("id"),
+        "SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions WHERE action = 'redacted'"
+    )
+
+    static let redactedAmong = Statement<[String], String>(
+        [.values("ids") { $0.map(StorableText.of) }],
+        returning: RowReader("id"),
+        """
+        SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions
+        WHERE action = 'redacted' AND dead_letter_id = ANY ($ids)
+        """
+    )
+
+    /// The letters that somebody had redacted.
+    package static func redacted(on client: PostgresClient) async throws -> Set<String> {
+        Set(try await client.run(redacted))
+    }
+
     static let standing = Statement<[String], DeadLetterStanding>(
         [.values("ids") { $0.map(StorableText.of) }],
         returning: RowReader { columns in

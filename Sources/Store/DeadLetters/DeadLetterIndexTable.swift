@@ -173,7 +173,7 @@ package enum DeadLetterIndexTable {
             let new = records.filter { record in
                 progress[record.partition].map { $0.nextOffset <= record.offset } ?? true
             }
-            try await write(folded(new), on: connection)
+            try await write(folded(checked(new, on: connection)), on: connection)
             for record in new where record.row == nil {
                 progress[record.partition]?.foreignCount += 1
             }
@@ -193,24 +193,37 @@ package enum DeadLetterIndexTable {
         guard !rows.isEmpty else { return }
         let written = try await connection.run(DeadLetterTable.upsert, rows)
         if written.affectedCount < rows.count {
-            _ = try await connection.run(DeadLetterTable.addOlder, rows)
+            _ = try await connection.run(DeadLetterTable.addOthers, rows)
         }
     }
 
-    /// One row for each ID, of its newest copy, with the number of copies.
+    /// Doubts redactions that are not recorded.
+    ///
+    /// Checked before the fold, so that one that does not count hides no letter.
+    static func checked(
+        _ records: [Record],
+        on connection: PostgresConnection
+    ) async throws -> [Record] {
+        let ids = Set(records.compactMap(\.row).filter(\.isRedaction).map(\.id))
+        guard !ids.isEmpty else { return records }
+        let recorded = Set(
+            try await connection.run(DeadLetterActionTable.redactedAmong, Array(ids))
+        )
+        return records.map { record in
+            var row = record.row
+            row?.checkRedaction(recorded)
+            return Record(partition: record.partition, offset: record.offset, row: row)
+        }
+    }
+
+    /// One row for each ID, of the copy that counts, with the number of copies.
     package static func folded(_ records: [Record]) -> [DeadLetterRow] {
-        var newest: [String: DeadLetterRow] = [:]
-        newest.reserveCapacity(records.count)
+        var rows: [String: DeadLetterRow] = [:]
+        rows.reserveCapacity(records.count)
         for case let row? in records.lazy.map(\.row) {
             let id = StorableText.of(row.id)
-            guard let known = newest[id] else {
-                newest[id] = row
-                continue
-            }
-            var counts = row.isNewer(than: known) ? row : known
-            counts.copies = known.copies + row.copies
-            newest[id] = counts
+            if rows[id]?.merge(row) == nil { rows[id] = row }
         }
-        return Array(newest.values)
+        return Array(rows.values)
     }
 }

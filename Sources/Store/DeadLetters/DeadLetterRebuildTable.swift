@@ -28,7 +28,8 @@ package enum DeadLetterRebuildTable {
         """
     )
 
-    /// Of several copies of an ID in different batches, the newest stays, with the number of all.
+    /// Of several copies of an ID in different batches the one that counts stays, with the number
+    /// of all.
     static let fold = Statement<Void, Void>(
         """
         WITH folded AS (
@@ -37,10 +38,19 @@ package enum DeadLetterRebuildTable {
             RETURNING *
         )
         INSERT INTO dead_letters_rebuilt (\(DeadLetterRow.columns.names()), state)
-        SELECT DISTINCT ON (id) id, sum(copies) OVER (PARTITION BY id)::int8,
+        SELECT DISTINCT ON (id) id, sum(copies) OVER of_id::int8,
+            bool_or(is_disputed) OVER of_id
+                OR (min(contents_sha256) FILTER (WHERE doubt IS NULL) OVER of_id)
+                    IS DISTINCT FROM
+                    (max(contents_sha256) FILTER (WHERE doubt IS NULL) OVER of_id)
+                OR (min(letter_partition) FILTER (WHERE doubt IS NULL) OVER of_id)
+                    IS DISTINCT FROM
+                    (max(letter_partition) FILTER (WHERE doubt IS NULL) OVER of_id),
             \(DeadLetterRow.content.names()), state
         FROM folded
-        ORDER BY id, failed_at DESC, letter_partition DESC, letter_offset DESC
+        WINDOW of_id AS (PARTITION BY id)
+        ORDER BY id, doubt IS NOT NULL, value_state <> '\(DeadLetterRow.redacted)',
+            letter_partition, letter_offset
         """
     )
 
@@ -80,11 +90,12 @@ package enum DeadLetterRebuildTable {
         [readEnds],
         """
         UPDATE dead_letters AS known SET
-            copies = new.copies, \(assignments)
+            copies = new.copies, is_disputed = new.is_disputed, \(assignments)
         FROM dead_letters_rebuilt AS new
         WHERE new.id = known.id AND \(isRead)
-          AND (known.copies, \(DeadLetterRow.content.names(of: "known")))
-              IS DISTINCT FROM (new.copies, \(DeadLetterRow.content.names(of: "new")))
+          AND (known.copies, known.is_disputed, \(DeadLetterRow.content.names(of: "known")))
+              IS DISTINCT FROM
+              (new.copies, new.is_disputed, \(DeadLetterRow.content.names(of: "new")))
         """
     )
 
@@ -106,10 +117,11 @@ package enum DeadLetterRebuildTable {
 
     /// Adds rows of what the topic holds.
     package static func add(
-        _ rows: [DeadLetterRow],
+        _ records: [DeadLetterIndexTable.Record],
         on connection: PostgresConnection
     ) async throws {
-        _ = try await connection.run(add, rows)
+        let checked = try await DeadLetterIndexTable.checked(records, on: connection)
+        _ = try await connection.run(add, DeadLetterIndexTable.folded(checked))
     }
 
     /// Forgets what an earlier rebuild has left.

@@ -5,9 +5,12 @@ import Records
 extension DeadLetterRow {
     /// All that is written of a letter but its state.
     static let columns: Columns<DeadLetterRow> =
-        [Column("id") { StorableText.of($0.id) }, Column("copies", \.copies)] + content
+        [
+            Column("id") { StorableText.of($0.id) }, Column("copies", \.copies),
+            Column("is_disputed", \.isDisputed),
+        ] + content
 
-    /// What a newer copy replaces.
+    /// What a copy that counts replaces.
     static let content: Columns<DeadLetterRow> =
         letter + [
             Column("source_topic") { StorableText.of($0.source.position.topic) },
@@ -56,6 +59,8 @@ extension DeadLetterRow {
         Column("replay_of") { $0.replayOf.map(StorableText.of) },
         Column("chain_sha256") { $0.chainSHA256.map(StorableText.of) },
         Column("chain_previous") { $0.chainPrevious.map(StorableText.of) },
+        Column("contents_sha256") { StorableText.of($0.contentsSHA256) },
+        Column("doubt") { $0.doubt.map(StorableText.of) },
         Column("group_id", \.groupID),
     ]
 }
@@ -182,6 +187,9 @@ extension DeadLetterRow {
         let replayOf = columns("replay_of", String?.self)
         let chainSHA256 = columns("chain_sha256", String?.self)
         let chainPrevious = columns("chain_previous", String?.self)
+        let contents = columns("contents_sha256", String.self)
+        let doubt = columns("doubt", String?.self)
+        let isDisputed = columns("is_disputed", Bool.self)
         let state = columns("state", DeadLetterState.self)
         return { row, letter in
             letter.copies = row[copies]
@@ -190,6 +198,9 @@ extension DeadLetterRow {
             letter.replayOf = row[replayOf]
             letter.chainSHA256 = row[chainSHA256]
             letter.chainPrevious = row[chainPrevious]
+            letter.contentsSHA256 = row[contents]
+            letter.doubt = row[doubt]
+            letter.isDisputed = row[isDisputed]
             letter.state = row[state]
         }
     }

@@ -35,7 +35,7 @@ package struct DeadLetterRow: Equatable, Sendable {
     }
 
     package var id: String
-    /// Where the newest copy lies in the dead-letter topic.
+    /// Where the copy that counts lies in the dead-letter topic.
     package var letterPartition: Int32
     package var letterOffset: Int64
     /// How often the letter was written.
@@ -62,6 +62,13 @@ package struct DeadLetterRow: Equatable, Sendable {
     package var replayOf: String?
     package var chainSHA256: String?
     package var chainPrevious: String?
+    /// The digest of everything that copies have in common; empty without a link.
+    package var contentsSHA256 = ""
+    /// Why the letter is not to be believed; nil if it is as its link says.
+    package var doubt: String?
+    /// Whether copies that are as their links say contradict each other, or lie in different
+    /// partitions, which copies by workers do not.
+    package var isDisputed = false
     /// As the database has it; follows from the actions and is not written with the row.
     package var state = DeadLetterState.open
 
@@ -115,11 +122,53 @@ package struct DeadLetterRow: Equatable, Sendable {
         return String(SHA256.digest(Array(text.utf8)).hex.prefix(16))
     }
 
-    /// Whether this copy counts and not the other of the same ID: by its time, then by where it
-    /// lies.
-    package func isNewer(than other: DeadLetterRow) -> Bool {
-        (failedAt.milliseconds, letterPartition, letterOffset)
-            > (other.failedAt.milliseconds, other.letterPartition, other.letterOffset)
+    /// The value state of a letter whose original somebody had removed.
+    package static let redacted = "redacted"
+
+    /// Whether this copy counts and not the other of the same ID: a letter that is as its link
+    /// says, then a redaction, then the first in the topic.
+    ///
+    /// Copies repeat the first one. A later one that says otherwise may be anybody's.
+    package func counts(before other: DeadLetterRow) -> Bool {
+        rank < other.rank
+    }
+
+    /// The order of the copies of one ID; the first counts.
+    package typealias Rank = (isDoubtful: Int, isWhole: Int, partition: Int32, offset: Int64)
+
+    package var rank: Rank {
+        (doubt == nil ? 0 : 1, isRedaction ? 0 : 1, letterPartition, letterOffset)
+    }
+
+    /// Counts another copy of the same ID.
+    package mutating func merge(_ other: DeadLetterRow) {
+        var merged = other.counts(before: self) ? other : self
+        merged.copies = copies + other.copies
+        let isContradiction =
+            contentsSHA256 != other.contentsSHA256 || letterPartition != other.letterPartition
+        merged.isDisputed =
+            isDisputed || other.isDisputed || doubt == nil && other.doubt == nil && isContradiction
+        self = merged
+    }
+
+    package var isRedaction: Bool { valueState == Self.redacted }
+
+    /// Doubts a redaction that is not among the recorded ones.
+    ///
+    /// - Parameter recorded: nil if no database was asked.
+    package mutating func checkRedaction(_ recorded: Set<String>?) {
+        guard isRedaction, doubt == nil, recorded?.contains(id) != true else { return }
+        doubt =
+            "it says that its original was redacted, and "
+            + (recorded == nil ? "no database was asked for" : "there is no") + " record of it"
+    }
+
+    /// Why an auditor should not believe it; nil if nothing is known against it.
+    package var warning: String? {
+        doubt
+            ?? (isDisputed
+                ? "other letters of this ID contradict it: 'dead-letter verify' tells which one "
+                    + "the chain holds" : nil)
     }
 }
 

@@ -28,7 +28,8 @@ package enum DeadLetterTable {
         "SELECT pg_advisory_xact_lock_shared(hashtextextended('dead letter states', 0))"
     )
 
-    /// The newest copy of an ID counts; each row stands for one ID alone.
+    /// Of the copies of an ID one counts, as `DeadLetterRow.counts(before:)` has it; each row
+    /// stands for one ID alone.
     static let upsert = Statement<[DeadLetterRow], Void>(
         [.rows("new", DeadLetterRow.columns)],
         """
@@ -38,23 +39,36 @@ package enum DeadLetterTable {
         LEFT JOIN dead_letter_states AS held ON held.id = new.id
         ORDER BY new.id
         ON CONFLICT (id) DO UPDATE SET
-            \(DeadLetterRow.content.excluded), copies = known.copies + excluded.copies
-        WHERE (excluded.failed_at, excluded.letter_partition, excluded.letter_offset)
-            > (known.failed_at, known.letter_partition, known.letter_offset)
+            \(DeadLetterRow.content.excluded), copies = known.copies + excluded.copies,
+            is_disputed = \(isDisputed(by: "excluded"))
+        WHERE \(rank("excluded")) < \(rank("known"))
         """
     )
 
-    /// Counts copies that are older than the one that is known.
-    static let addOlder = Statement<[DeadLetterRow], Void>(
-        [.rows("new", DeadLetterRow.identity)],
+    /// Counts copies that do not count themselves.
+    static let addOthers = Statement<[DeadLetterRow], Void>(
+        [.rows("new", DeadLetterRow.ranked)],
         """
-        UPDATE dead_letters AS known SET copies = known.copies + new.copies
+        UPDATE dead_letters AS known SET
+            copies = known.copies + new.copies, is_disputed = \(isDisputed(by: "new"))
         FROM $new
-        WHERE known.id = new.id
-          AND (known.failed_at, known.letter_partition, known.letter_offset)
-              > (new.failed_at, new.letter_partition, new.letter_offset)
+        WHERE known.id = new.id AND \(rank("known")) < \(rank("new"))
         """
     )
+
+    private static func rank(_ row: String) -> String {
+        "(\(row).doubt IS NOT NULL, \(row).value_state <> '\(DeadLetterRow.redacted)', "
+            + "\(row).letter_partition, \(row).letter_offset)"
+    }
+
+    private static func isDisputed(by other: String) -> String {
+        """
+        known.is_disputed OR \(other).is_disputed
+            OR known.doubt IS NULL AND \(other).doubt IS NULL
+            AND (known.contents_sha256, known.letter_partition)
+                <> (\(other).contents_sha256, \(other).letter_partition)
+        """
+    }
 
     /// The letters of these IDs, those that are known, in no order.
     package static func get(
@@ -69,12 +83,15 @@ package enum DeadLetterTable {
 }
 
 extension DeadLetterRow {
-    /// What tells which copy is meant, and how many there were.
-    fileprivate static let identity: Columns<DeadLetterRow> = [
+    /// What decides which copy counts, and how many there were.
+    fileprivate static let ranked: Columns<DeadLetterRow> = [
         Column("id") { StorableText.of($0.id) },
+        Column("copies", \.copies),
+        Column("is_disputed", \.isDisputed),
         Column("letter_partition", \.letterPartition),
         Column("letter_offset", \.letterOffset),
-        Column("failed_at") { StoredTime($0.failedAt) },
-        Column("copies", \.copies),
+        Column("value_state") { StorableText.of($0.valueState) },
+        Column("contents_sha256") { StorableText.of($0.contentsSHA256) },
+        Column("doubt") { $0.doubt.map(StorableText.of) },
     ]
 }

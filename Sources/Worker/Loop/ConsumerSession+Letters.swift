@@ -11,7 +11,7 @@ extension ConsumerSession {
         /// An index into the batch's records.
         let owner: Int
         let refusal: Refusal
-        let previous: SHA256Digest?
+        var previous: SHA256Digest?
         var value = DeadLetterValue.original
     }
 
@@ -27,7 +27,7 @@ extension ConsumerSession {
         var backoff = configuration.backoff
         while !letters.isEmpty {
             guard !mustAbort else { return false }
-            let rest = await deliver(letters, of: processed)
+            let rest = await deliver(letters, of: &processed)
             loop.metrics.outputs.increment(by: letters.count - rest.count)
             letters = rest.filter { isCurrent($0, of: processed) }
             if !letters.isEmpty {
@@ -90,7 +90,10 @@ extension ConsumerSession {
 
     /// Sends letters; returns those from the first on that was not acknowledged: what follows it
     /// is written again behind it, so that every chain stands in the topic in its order.
-    private func deliver(_ letters: [Letter], of processed: ProcessedBatch) async -> [Letter] {
+    private func deliver(
+        _ letters: [Letter],
+        of processed: inout ProcessedBatch
+    ) async -> [Letter] {
         let delivery = await loop.deliverer.enqueue(letters.map(\.record))
         let failures = await delivery.report().failures
         guard let first = failures.keys.min() else { return [] }
@@ -100,12 +103,15 @@ extension ConsumerSession {
             return rest
         }
         // A broker refuses whole batches for the size of one record.
-        return await deliverAlone(rest, of: processed)
+        return await deliverAlone(rest, of: &processed)
     }
 
-    private func deliverAlone(_ letters: [Letter], of processed: ProcessedBatch) async -> [Letter] {
+    private func deliverAlone(
+        _ letters: [Letter],
+        of processed: inout ProcessedBatch
+    ) async -> [Letter] {
         var rest = letters[...]
-        while var letter = rest.first {
+        while let letter = rest.first {
             guard let error = await loop.deliverer.send(alone: letter.record) else {
                 rest = rest.dropFirst()
                 continue
@@ -118,18 +124,35 @@ extension ConsumerSession {
             }
             loop.limitsSignal.send()
             reportTooLarge("dead letter too large for its topic, value omitted", letter.record)
-            letter.value = .omitted
-            letter.record =
-                self.letter(
-                    letter.refusal,
-                    of: letter.owner,
-                    in: processed,
-                    .omitted,
-                    after: letter.previous
-                ).record
-            rest[rest.startIndex] = letter
+            rest[rest.startIndex].value = .omitted
+            chainAgain(&rest, of: &processed)
         }
         return []
+    }
+
+    /// Makes the first letter again, and those behind it in its chain: its digest covers that its
+    /// value is omitted, and each letter names the digest before it.
+    private func chainAgain(
+        _ letters: inout ArraySlice<Letter>,
+        of processed: inout ProcessedBatch
+    ) {
+        guard let first = letters.first else { return }
+        let part = processed.batch.partOfRecord[first.owner]
+        var previous = first.previous
+        for index in letters.indices
+        where processed.batch.partOfRecord[letters[index].owner] == part {
+            let chained = letter(
+                letters[index].refusal,
+                of: letters[index].owner,
+                in: processed,
+                letters[index].value,
+                after: previous
+            )
+            letters[index].record = chained.record
+            letters[index].previous = previous
+            previous = chained.digest
+        }
+        processed.chainHeads[part] = previous
     }
 
     private func failed(_ record: ProducerRecord, _ error: KafkaError) {

@@ -8,6 +8,7 @@ import Records
 import Settings
 import Store
 import TestSupport
+import Worker
 
 @testable import AuditConsole
 
@@ -96,8 +97,14 @@ final class ConsoleFixture: Sendable {
         _ database: PostgresClient
     ) async throws -> [String] {
         let producer = try KafkaProducer(configuration: cluster.client)
-        let records = letters.map { $0.record(topic: topic.name) }
+        var head: SHA256Digest?
+        let records = letters.map { letter in
+            let chained = letter.letter(topic: topic.name, after: head)
+            head = chained.digest
+            return chained.record
+        }
         let report = await producer.send(records)
+        try await commit(head, count: letters.count, cluster)
         _ = await producer.close(deadline: .seconds(10))
         guard report.failures.isEmpty else { throw FixtureError(what: "\(report.failures)") }
         var rows: [DeadLetterRow] = []
@@ -115,6 +122,26 @@ final class ConsoleFixture: Sendable {
             on: database
         )
         return rows.map(\.id)
+    }
+
+    /// Commits the end of the chain as verify-worker does, at an offset that settles no replay.
+    private static func commit(
+        _ head: SHA256Digest?,
+        count: Int,
+        _ cluster: KafkaCluster
+    ) async throws {
+        let group = ["group.id": "entitlements.verify"]
+        let consumer = try KafkaConsumer(configuration: cluster.client.merging(group) { $1 })
+        let source = TopicPartition(topic: "storekit.raw", partition: 3)
+        try await consumer.assign(with: [source: 0])
+        let tally = StageTally(began: 0, counts: [.deadLettered: Int64(count)])
+        let metadata = CommitMetadata(tally: tally, chainHead: head).text
+        let outcome = await consumer.commit(
+            [source: OffsetCommit(offset: 0, metadata: metadata)],
+            deadline: .seconds(10)
+        )
+        await consumer.close(deadline: .seconds(5))
+        guard outcome.failures.isEmpty else { throw FixtureError(what: "\(outcome.failures)") }
     }
 
     func client(from source: UInt8 = 1) -> ConsoleClient {
@@ -148,7 +175,7 @@ struct SampleLetter: Sendable {
 
     static func plain(_ number: Int) -> SampleLetter { SampleLetter(number: number) }
 
-    func record(topic: String) -> ProducerRecord {
+    func letter(topic: String, after previous: SHA256Digest?) -> ChainedLetter {
         let context = DeadLetterContext(
             cluster: "cluster-1",
             topic: topic,
@@ -185,14 +212,14 @@ struct SampleLetter: Sendable {
             chain: certificates,
             unverified: unverified
         )
-        var record = DeadLetterWriter(context).letter(
+        var letter = DeadLetterWriter(context).letter(
             for: original,
             refusal,
             value: .original,
-            after: nil
-        ).record
+            after: previous
+        )
         // One partition, so that the letters lie in their order.
-        record.partition = 0
-        return record
+        letter.record.partition = 0
+        return letter
     }
 }

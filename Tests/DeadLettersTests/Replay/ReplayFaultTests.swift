@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import OpenSSL
 import Postgres
 import Records
 import Store
@@ -42,16 +43,15 @@ import Testing
         let rig = try await ReplayRig()
         let bodies = rig.bodies(2, "large")
         try await rig.refuse(bodies, value: .omitted)
-        var gone = DeadLetterWriter(rig.context()).letter(
+        let gone = rig.letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 0),
-                offset: 1_000_000,
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
+                offset: 100,
                 value: Array("removed by retention".utf8)
             ),
             Refusal(reason: .payloadTooLarge, detail: "too large"),
             value: .omitted
         )
-        gone.partition = 0
         try await rig.add([gone])
         let number = try await rig.begin()
         let read = try await ReplayStage.running(rig) { stage in
@@ -76,7 +76,6 @@ import Testing
         #expect(written.isComplete)
         let record = try #require(try await rig.records(of: verified).first)
         let refusal = Refusal(reason: .notStorable, detail: "refused by the database")
-        let writer = DeadLetterWriter(rig.context("dedupe"))
         // The second names a record that dedupe-worker never read; the third a topic of others.
         let forged = [(verified, "forged"), ("payments", "stolen")].map { topic, value in
             ConsumerRecord(
@@ -87,7 +86,7 @@ import Testing
             )
         }
         let ids = try await rig.add(
-            ([record] + forged).map { writer.letter(for: $0, refusal, value: .original) }
+            ([record] + forged).map { rig.letter(for: $0, refusal, stage: "dedupe") }
         )
         let plan = try await rig.replays.prepare(rig.selection())
         let verdicts = Dictionary(
@@ -95,7 +94,8 @@ import Testing
         )
         #expect(verdicts[ids[0]] == .worker("dedupe-worker"))
         #expect(verdicts[ids[1]]?.detail.contains("altered") == true)
-        #expect(verdicts[ids[2]]?.detail.contains("no stage reads payments") == true)
+        // Nobody has committed an end of a chain of its.
+        #expect(verdicts[ids[2]]?.detail.contains("no verified chain holds it") == true)
         await rig.close()
     }
 
@@ -207,13 +207,105 @@ import Testing
                 KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7")
             )
         }
-        // The index remembers a partition that the topic does not have any more.
+        // The index remembers a partition that the topic does not have any more: the chain tells
+        // where the letter lies.
         _ = try await rig.client.query(
             "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1",
             [.text(ids[0])]
         )
         let plan = try await rig.replays.prepare(rig.selection())
-        #expect(plan.verdicts == ["unasked": 2, "unsendable": 2])
+        // The strange ones cut their chains: nothing vouches for the letters before them.
+        #expect(plan.count == 2 && plan.onNoChainCount == 2)
+        await rig.close()
+    }
+
+    @Test func `a copy that takes a purchase over is not sent, whatever it says`() async throws {
+        let rig = try await ReplayRig()
+        let body = ProducerRecord(
+            topic: rig.rawTopic,
+            partition: 0,
+            value: Array("a purchase".utf8),
+            headers: [KafkaHeader(name: "user-id", text: "alice")]
+        )
+        let ids = try await rig.refuse([body])
+        let genuine = try #require(try await rig.records(of: rig.letterTopic).first)
+        let stolen = genuine.headers.map {
+            $0.name == "user-id" ? KafkaHeader(name: "user-id", text: "mallory") : $0
+        }
+        let digests = [
+            DeadLetterHeader.sourceHeadSHA256, DeadLetterHeader.sourceSHA256,
+            DeadLetterHeader.chainSHA256, DeadLetterHeader.previous,
+        ]
+        // Without its digests; and with digests and a link that fit.
+        var consistent = stolen.filter { !digests.prefix(1).contains($0.name) }
+        let own = DeadLetterLink.headDigest(
+            key: nil,
+            headers: [KafkaHeader(name: "user-id", text: "mallory")]
+        )
+        consistent.append(KafkaHeader(name: DeadLetterHeader.sourceHeadSHA256, text: own.hex))
+        consistent.removeAll { $0.name == DeadLetterHeader.chainSHA256 }
+        let link = DeadLetterLink(consistent, after: nil).digest.hex
+        consistent.append(KafkaHeader(name: DeadLetterHeader.chainSHA256, text: link))
+        for headers in [stolen.filter { !digests.contains($0.name) }, consistent] {
+            try await rig.add([
+                ProducerRecord(
+                    topic: rig.letterTopic,
+                    partition: 0,
+                    value: genuine.value,
+                    headers: headers
+                )
+            ])
+        }
+        // The index may have been made to believe a forgery.
+        _ = try await rig.client.query("UPDATE dead_letters SET letter_offset = 2")
+        let read = try await ReplayStage.running(rig) { stage in
+            let run = await ReplayToolTests.run(
+                rig,
+                "replay",
+                "--all",
+                "--send",
+                "--why",
+                "the attack"
+            )
+            #expect(run.result.contains("0 on no verified chain, 0 differ"), "\(run.result)")
+            return stage.read
+        }
+        let users = read.flatMap { $0.headers.filter { $0.name == "user-id" } }.map(\.value)
+        #expect(users == [Array("alice".utf8)])
+        #expect(try await rig.outcomes(1).map(\.letterID) == ids)
+        await rig.close()
+    }
+
+    @Test func `a letter that is on no chain, or differs from its source, is counted, not sent`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(2, "good"))
+        let forged = DeadLetterWriter(rig.context()).letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
+                offset: 77,
+                value: Array("invented".utf8)
+            ),
+            Refusal(reason: .bundleMismatch, detail: "no app"),
+            value: .original
+        )
+        let other = rig.letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
+                offset: 0,
+                value: Array("another body than its source".utf8)
+            ),
+            Refusal(reason: .bundleMismatch, detail: "no app")
+        )
+        try await rig.add([forged, other])
+        let plan = try await rig.replays.prepare(rig.selection())
+        #expect(plan.onNoChainCount == 1 && plan.differingCount == 1)
+        let preview = await ReplayToolTests.run(rig, "replay", "--all")
+        let text = "1 on no verified chain, 1 differ from their source: none of these is sent"
+        #expect(preview.result.contains(text), "\(preview.result)")
+        let json = await ReplayToolTests.run(rig, "replay", "--all", "--json")
+        #expect(json.result.contains(#""on_no_chain":1,"differ_from_source":1"#))
         await rig.close()
     }
 }

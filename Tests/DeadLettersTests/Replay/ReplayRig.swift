@@ -4,8 +4,11 @@ import OpenSSL
 import Postgres
 import Records
 import Store
+import Synchronization
 import TestSupport
 import Testing
+import Topology
+import Worker
 
 @testable import DeadLetters
 
@@ -20,6 +23,8 @@ final class ReplayRig: Sendable {
     let letterTopic: String
     let rawTopic: String
     let auditor: AuditorName
+    /// The last link of each chain.
+    private let heads = Mutex<[ChainName: ChainHead]>([:])
 
     /// - Parameter ownDatabase: instead of one of the server that all tests share.
     init(_ kind: KafkaCluster.Kind = .mock, ownDatabase: PostgresOptions? = nil) async throws {
@@ -95,21 +100,67 @@ final class ReplayRig: Sendable {
         #expect(added.count == bodies.count)
         let refusal = Refusal(reason: .bundleMismatch, detail: "the app is not configured")
         let letters = added.map { record in
-            var letter = DeadLetterWriter(context()).letter(for: record, refusal, value: value)
-            letter.partition = record.topicPartition.partition
+            var letter = letter(for: record, refusal, value: value)
             altered(&letter)
             return letter
         }
         return try await add(letters)
     }
 
-    /// Puts dead letters on the topic and into the index.
+    /// The next letter of the chain of a source partition.
+    func letter(
+        for record: ConsumerRecord,
+        _ refusal: Refusal,
+        value: DeadLetterValue = .original,
+        stage: String = "verify"
+    ) -> ProducerRecord {
+        let source = record.topicPartition
+        let name = ChainName(stage: stage, topic: source.topic, partition: source.partition)
+        var letter = heads.withLock { heads in
+            let former = heads[name]
+            let letter = DeadLetterWriter(context(stage)).letter(
+                for: record,
+                refusal,
+                value: value,
+                after: former?.digest
+            )
+            heads[name] = ChainHead(
+                digest: letter.digest,
+                counted: (former?.counted ?? 0) + 1,
+                offset: record.offset + 1,
+                records: record.offset + 1
+            )
+            return letter.record
+        }
+        letter.partition = source.partition
+        return letter
+    }
+
+    /// Puts dead letters on the topic and into the index, and commits the ends of the chains.
     @discardableResult
     func add(_ letters: [ProducerRecord]) async throws -> [String] {
         let report = await producer.send(letters)
         #expect(report.isComplete)
+        for (name, head) in heads.withLock(\.self)
+        where name.topic.hasPrefix(names.topicPrefix) {
+            let partition = TopicPartition(topic: name.topic, partition: name.partition)
+            let commit = OffsetCommit(offset: head.offset, metadata: metadata(of: name))
+            let group = ["group.id": names.groupPrefix + name.stage]
+            let consumer = try KafkaConsumer(configuration: cluster.client.merging(group) { $1 })
+            try await consumer.assign(with: [partition: 0])
+            let outcome = await consumer.commit([partition: commit], deadline: .seconds(10))
+            #expect(outcome.failures.isEmpty)
+            await consumer.close(deadline: .seconds(5))
+        }
         try await index()
         return letters.map { $0.text(DeadLetterHeader.id) ?? "" }
+    }
+
+    /// What the stage commits beside an offset of this partition.
+    func metadata(of name: ChainName) -> String {
+        guard let head = heads.withLock({ $0[name] }) else { return "" }
+        let tally = StageTally(began: 0, counts: [.deadLettered: head.counted])
+        return CommitMetadata(tally: tally, chainHead: head.digest).text
     }
 
     /// Indexes the topic as it is.
@@ -120,7 +171,7 @@ final class ReplayRig: Sendable {
             return DeadLetterIndexTable.Record(
                 partition: record.topicPartition.partition,
                 offset: record.offset,
-                row: DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+                row: DeadLetterRow(record)
             )
         }
         _ = try await DeadLetterIndexTable.add(

@@ -87,15 +87,16 @@ final class ReplayStage: Sendable {
             return state.refuses
         }
         let refusal = Refusal(reason: .bundleMismatch, detail: "still not configured")
-        let letters = records.filter(refuses).map { record in
-            var letter = DeadLetterWriter(rig.context())
-                .letter(for: record, refusal, value: .original)
-            letter.partition = record.topicPartition.partition
-            return letter
-        }
+        let letters = records.filter(refuses).map { rig.letter(for: $0, refusal) }
         if let failure = await rig.producer.send(letters).failures.values.first { throw failure }
         let commits = records.reduce(into: [TopicPartition: OffsetCommit]()) {
-            $0[$1.topicPartition] = OffsetCommit(offset: $1.offset + 1, metadata: "")
+            let source = $1.topicPartition
+            let name = ChainName(
+                stage: "verify",
+                topic: source.topic,
+                partition: source.partition
+            )
+            $0[source] = OffsetCommit(offset: $1.offset + 1, metadata: rig.metadata(of: name))
         }
         await commit(commits)
     }

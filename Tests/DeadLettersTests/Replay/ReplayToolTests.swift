@@ -11,16 +11,22 @@ import Testing
 
 /// What an engineer types at night.
 @Suite(.timeLimit(.minutes(10))) struct ReplayToolTests {
-    private static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun {
-        await ToolRun(
-            arguments,
-            environment: [
-                "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers,
-                "KAFKA_TOPIC_PREFIX": rig.names.topicPrefix,
-                "KAFKA_GROUP_PREFIX": rig.names.groupPrefix,
-                "DATABASE_URL": rig.database.connectionString, "USER": "kim",
-            ]
-        )
+    static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun {
+        await run(rig, arguments, [:])
+    }
+
+    private static func run(
+        _ rig: ReplayRig,
+        _ arguments: [String],
+        _ settings: [String: String]
+    ) async -> ToolRun {
+        let own = [
+            "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers,
+            "KAFKA_TOPIC_PREFIX": rig.names.topicPrefix,
+            "KAFKA_GROUP_PREFIX": rig.names.groupPrefix,
+            "DATABASE_URL": rig.database.connectionString, "USER": "kim",
+        ]
+        return await ToolRun(arguments, environment: own.merging(settings) { $1 })
     }
 
     @Test func `a dry run sends and writes nothing, and says what it would`() async throws {
@@ -84,6 +90,40 @@ import Testing
             environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none", "USER": "kim"]
         )
         #expect(run.exitCode == ExitCode.usage, "\(run.notes)")
+    }
+
+    @Test func `a trial sends the first few, and a later run goes on behind them`() async throws {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(40))
+        try await ReplayStage.running(rig) { stage in
+            let few = await Self.run(rig, "replay", "--all", "--first", "3", "--send", "--why", "x")
+            #expect(few.exitCode == ExitCode.success, "\(few.notes)")
+            #expect(few.result.contains("3 of 3 sent, 3 accepted"), "\(few.result)")
+            #expect(stage.read.count == 3)
+            let rest = await Self.run(rig, "replay", "--all", "--send", "--why", "x")
+            #expect(rest.result.contains("37 of 37 sent, 37 accepted"), "\(rest.result)")
+            #expect(Set(stage.read.map(\.value)).count == 40)
+        }
+        // What other commands call so is no bound on what is sent.
+        #expect(await Self.run(rig, "replay", "--all", "--limit", "3").exitCode == ExitCode.usage)
+        await rig.close()
+    }
+
+    @Test func `what today's verifier refuses whole is sent only if that is confirmed`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(2))
+        // No body of these is one of this app's.
+        let settings = ["APPS": #"[{"bundle_id":"com.example","environment":"Sandbox"}]"#]
+        let send = ["replay", "--all", "--send", "--why", "x", "--wait-max", "1s"]
+        let asked = await Self.run(rig, send, settings)
+        #expect(asked.exitCode == ExitCode.negative, "\(asked.notes)")
+        #expect(asked.notes.contains("add --yes"), "\(asked.notes)")
+        #expect(try await rig.replays.newest(limit: 1).isEmpty)
+        _ = await Self.run(rig, send + ["--yes"], settings)
+        #expect(try await rig.replays.newest(limit: 1).first?.counts.sent == 2)
+        await rig.close()
     }
 
     @Test func `without a database it says what is missing`() async {

@@ -129,7 +129,7 @@ struct ReplayNight {
             return DeadLetterIndexTable.Record(
                 partition: record.topicPartition.partition,
                 offset: record.offset,
-                row: DeadLetterRow(try DeadLetter(decoding: record), headers: record.headers)
+                row: DeadLetterRow(try DeadLetter(decoding: record), record)
             )
         }
         let client = PostgresClient(pipeline.database, connectionsMax: 1)

@@ -65,6 +65,13 @@ enum ReplayCommand: DeadLetterCommand {
         try show(plan, isSending: isSending, context)
         guard let who else { return plan.isClean && plan.count > 0 ? 0 : ExitCode.negative }
         guard plan.count > 0 else { return ExitCode.negative }
+        guard !plan.isHopeless || arguments.isSet("yes") else {
+            context.console.note(
+                "today's verifier refuses all that would be sent; nothing was sent: mend the "
+                    + "settings first (--config), or add --yes"
+            )
+            return ExitCode.negative
+        }
         let (number, taken) = try await replays.begin(
             plan,
             who: who,
@@ -82,11 +89,11 @@ enum ReplayCommand: DeadLetterCommand {
         isSending: Bool,
         _ context: ToolContext
     ) throws {
-        let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 20
+        let limit = try context.arguments.value("show", as: .int(0...100_000)) ?? 20
         if !context.isJSON {
-            ReplayText.plan(plan, limit: limit).forEach { context.console.print($0) }
+            ReplayText.plan(plan, shown: limit).forEach { context.console.print($0) }
         } else if !isSending {
-            context.console.print(json: ReplayJSON.plan(plan, limit: limit))
+            context.console.print(json: ReplayJSON.plan(plan, shown: limit))
         }
         if !isSending, plan.count > 0 {
             context.console.note("nothing is sent yet: add --send --why TEXT")

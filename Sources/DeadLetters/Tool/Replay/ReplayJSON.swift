@@ -6,11 +6,17 @@ import Store
 /// Replays as JSON, for other programs.
 enum ReplayJSON {
     /// The dry run, with at most so many letters.
-    static func plan(_ plan: ReplayPlan, limit: Int) -> [UInt8] {
+    static func plan(_ plan: ReplayPlan, shown limit: Int) -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.object { writer in
             DeadLetterJSON.member([("filter", plan.selection.text), ("note", plan.note)], &writer)
-            numbers([("letters", Int64(plan.count))], &writer)
+            numbers(
+                [
+                    ("letters", Int64(plan.count)), ("on_no_chain", Int64(plan.onNoChainCount)),
+                    ("differ_from_source", Int64(plan.differingCount)),
+                ],
+                &writer
+            )
             DeadLetterJSON.member(
                 [("oldest", plan.oldest?.description), ("newest", plan.newest?.description)],
                 &writer

@@ -10,11 +10,6 @@ extension ToolContext {
     ///
     /// - Throws: `SettingsError` where those are wrong.
     package func replays(on client: PostgresClient) throws(SettingsError) -> Replays {
-        let names = ReplayNames(
-            kafka: DeadLetterSettings.clientProperties(values),
-            topicPrefix: values[KafkaSettings.topicPrefix],
-            groupPrefix: values[WorkerSettings.groupPrefix]
-        )
         let verifier = try ReplayVerifier { schema throws(SettingsError) in
             try schema.read(arguments, environment: environment, overrides: [])
         }
@@ -69,8 +64,18 @@ enum ReplayOptions {
             "Give up what replay N has not sent; its letters may be replayed by another."
         ),
         CommandOption(
-            "limit",
-            short: "n",
+            "first",
+            argument: "N",
+            "Only the N oldest of those that can be sent, as a trial; the next replay goes on "
+                + "behind those that were accepted."
+        ),
+        CommandOption(
+            "yes",
+            short: "y",
+            "Send also where today's verifier refuses all of them, without asking."
+        ),
+        CommandOption(
+            "show",
             argument: "N",
             "Letters shown of those that the verifier does not accept; 20 by default."
         ),
@@ -107,6 +112,10 @@ enum ReplayOptions {
         var selection = ReplaySelection(query, text: text(query))
         selection.includesResolved = isResolved
         selection.again = arguments.isSet("again")
+        selection.first = try arguments.value("first", as: .int(1...ReplayPlan.lettersMax))
+        if let first = selection.first {
+            selection.text += ", the first \(first) that can be sent"
+        }
         return selection
     }
 

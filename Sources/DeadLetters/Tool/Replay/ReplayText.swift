@@ -4,7 +4,7 @@ import Store
 
 /// Replays for a terminal.
 enum ReplayText {
-    static func plan(_ plan: ReplayPlan, limit: Int) -> [String] {
+    static func plan(_ plan: ReplayPlan, shown limit: Int) -> [String] {
         var table = TextTable([.init(""), .init("")])
         table.add(["to be sent", "\(plan.count) dead letters: \(plan.selection.text)"])
         if let oldest = plan.oldest, let newest = plan.newest {
@@ -12,6 +12,11 @@ enum ReplayText {
             table.add(["reasons", counts(plan.reasons)])
             table.add(["failed", "\(oldest) to \(newest)"])
             table.add(["verifier", counts(plan.verdicts)])
+            table.add([
+                "evidence",
+                "\(plan.onNoChainCount) on no verified chain, \(plan.differingCount) differ from "
+                    + "their source: none of these is sent",
+            ])
         }
         if let note = plan.note {
             table.add(["note", note])
@@ -33,7 +38,7 @@ enum ReplayText {
         }
         lines += [""] + rows.lines()
         if doubtful.count > limit {
-            lines.append("and \(doubtful.count - limit) more: see --limit")
+            lines.append("and \(doubtful.count - limit) more: see --show")
         }
         return lines
     }

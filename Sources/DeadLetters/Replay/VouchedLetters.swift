@@ -1,0 +1,64 @@
+import Kafka
+import Postgres
+import Records
+import Store
+
+/// The dead letters that a verified chain holds: link by link behind the end that the workers have
+/// committed.
+///
+/// Whoever may write to the dead-letter topic can write a letter there. A group's commits are
+/// others' to write.
+struct VouchedLetters: Sendable {
+    private let letters: [String: ChainLetter]
+    private let redactions: Set<String>
+
+    /// Reads the headers of the whole dead-letter topic.
+    static func read(
+        _ names: ReplayNames,
+        redactions: Set<String>
+    ) async throws -> VouchedLetters {
+        var evidence = ChainEvidence()
+        // Before the topic, so that all letters are there that they name.
+        evidence.heads = try await StageCommits(names: names).heads()
+        var verifier = ChainVerifier(topic: names.deadLetterTopic)
+        let topic = DeadLetterTopic(name: names.deadLetterTopic, configuration: names.kafka)
+        _ = try await topic.visitRecords { records in
+            for record in records {
+                guard let letter = try? DeadLetter(decoding: record),
+                    let kept = ChainLetter(letter, record, hasOriginal: false)
+                else { continue }
+                verifier.add(kept)
+            }
+        }
+        return VouchedLetters(letters: verifier.vouchedFor(evidence), redactions: redactions)
+    }
+
+    private init(letters: [String: ChainLetter], redactions: Set<String>) {
+        // By the IDs as the database has them.
+        self.letters = Dictionary(
+            letters.map { (StorableText.of($0.key), $0.value) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.redactions = redactions
+    }
+
+    /// The letter of this ID.
+    ///
+    /// - Throws: `Unsendable` for a letter that is on no chain, and for a redacted one.
+    func letter(_ id: String) throws(Unsendable) -> ChainLetter {
+        guard !redactions.contains(id) else {
+            throw Unsendable(
+                .redacted,
+                "it was redacted: its content was removed on somebody's order"
+            )
+        }
+        guard let letter = letters[id] else {
+            throw Unsendable(
+                .onNoChain,
+                "no verified chain holds it: see 'dead-letter verify'; what its source topic still "
+                    + "holds can be published again"
+            )
+        }
+        return letter
+    }
+}
