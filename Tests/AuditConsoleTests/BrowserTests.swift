@@ -204,6 +204,8 @@ import Testing
         }
         try await browser.type("not ours", into: "#decision-note")
         try await browser.click("form[action='/decisions'] button")
+        try await eventually { try await browser.url == base + "/decisions" }
+        try await browser.click("form[action='/decisions'] button")
         try await eventually { try await browser.url.hasSuffix("&done=3") }
         await browser.close()
     }

@@ -104,8 +104,16 @@ import Testing
         let fields = [
             ("kind", "resolved"), ("note", "a test root"), ("filter", "reason=root_untrusted"),
         ]
+        // One click shows what would be done, and does nothing.
+        let asked = try await client.submit("/decisions", fields, from: "/help")
+        #expect(asked.status == 200 && asked.body.contains("3 dead letters would be resolved"))
+        #expect(asked.body.contains("a test root"))
+        let others = fields + [("confirmed", "2")]
+        #expect(try await client.submit("/decisions", others, from: "/help").status == 409)
+        #expect(try await client.get("/search?state=resolved").body.contains("No dead letter"))
         for expected in [3, 0] {
-            let answer = try await client.submit("/decisions", fields, from: "/help")
+            let confirmed = fields + [("confirmed", "3")]
+            let answer = try await client.submit("/decisions", confirmed, from: "/help")
             #expect(answer.location == "/search?reason=root_untrusted&done=\(expected)")
         }
         let everything = [("kind", "resolved"), ("note", "all"), ("filter", "")]

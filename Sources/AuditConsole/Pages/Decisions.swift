@@ -52,6 +52,44 @@ enum DecisionForms {
         }
     }
 
+    /// Shows what a decision about many would do, and asks.
+    static func confirmation(
+        _ kind: DeadLetterAction.Kind,
+        _ note: String,
+        _ filter: LetterFilter,
+        _ count: Int64,
+        token: String
+    ) -> Page {
+        Page("Confirm", section: .search) { html in
+            let letters = count == 1 ? "1 dead letter" : "\(Figure.count(count)) dead letters"
+            html.element("h1", text: "\(letters) would be \(kind.rawValue)")
+            html.element("p", [.class("lead")], text: "Nothing is changed yet.")
+            html.element("dl", [.class("facts")]) { html in
+                html.fact("Chosen") { html in
+                    html.element("a", [.href(filter.link)]) { html in
+                        html.foreign(filter.words, bytesMax: 500)
+                    }
+                }
+                html.fact("Note") { $0.foreign(note, bytesMax: 2000) }
+            }
+            guard count > 0 else { return }
+            html.form(LocalLink("decisions"), token) { html in
+                let fields = [
+                    ("filter", HTTPForm.encoded(filter.items)), ("kind", kind.rawValue),
+                    ("note", note), ("confirmed", String(count)),
+                ]
+                for (name, value) in fields {
+                    html.void("input", [.type("hidden"), .name(name), .value(value)])
+                }
+                html.element(
+                    "button",
+                    [.class("primary")],
+                    text: "Yes: \(letters) \(kind.rawValue)"
+                )
+            }
+        }
+    }
+
     private static func kindAndNote(
         _ html: inout HTML,
         _ kinds: [(kind: DeadLetterAction.Kind, label: String)],
@@ -118,13 +156,36 @@ struct Decisions: Sendable {
         return .redirect(LocalLink("letters", id, query: [HTTPItem("done", "1")]))
     }
 
-    /// About all that a filter lets through.
+    /// About all that a filter lets through: shows what would be done, and does it once that is
+    /// confirmed.
     func ofMany(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
         let filter = LetterFilter(items, now: sources.now())
         guard let decision = decision(request), filter.problems.isEmpty, filter.text == nil,
             !filter.items.isEmpty
         else { return .page(Self.incomplete) }
+        let found = try await DeadLetterCounts.count(filter.query, on: sources.database)
+        guard let confirmed = request.field("confirmed") else {
+            return .page(
+                DecisionForms.confirmation(
+                    decision.kind,
+                    decision.note,
+                    filter,
+                    found,
+                    token: request.formToken
+                )
+            )
+        }
+        guard Int64(confirmed) == found else {
+            return .page(
+                .notice(
+                    "Not the same any more",
+                    status: 409,
+                    "Now it would be \(Figure.count(found)) dead letters. Nothing was changed: "
+                        + "look at them again."
+                )
+            )
+        }
         let count = try await DeadLetterActionTable.decide(
             decision.kind,
             filter.query,
