@@ -109,6 +109,18 @@ struct PayloadTests {
         #expect(transaction.transactionID?.string == id)
     }
 
+    @Test(arguments: [
+        "00000000-0000-0000-0000-000000000000", #"\u00300000000-0000-0000-0000-00000000000\u0030"#,
+    ])
+    func `the nil UUID is no account token, and no fault`(text: String) throws {
+        let json = try Self.json(#"{"appAccountToken":"\#(text)"}"#)
+        let transaction = TransactionPayload(json)
+        #expect(transaction.appAccountToken == nil && transaction.malformedFields == 0)
+        let renewal = RenewalPayload(json)
+        #expect(renewal.appAccountToken == nil && renewal.malformedFields == 0)
+        #expect(AccountToken("00000000-0000-0000-0000-000000000000") == nil)
+    }
+
     @Test func `an identifier of 256 bytes is absent`() throws {
         let id = String(repeating: "7", count: 256)
         let transaction = TransactionPayload(try Self.json(#"{"transactionId":"\#(id)"}"#))

@@ -46,6 +46,17 @@ import Testing
         #expect(try parse("app_transaction_id,\"\u{301}7\",\"\u{301}u\"") == accented)
     }
 
+    @Test(arguments: ["account_token", "account-token"])
+    func `the nil UUID is no token that a link could name`(kind: String) throws {
+        let nilUUID = "00000000-0000-0000-0000-000000000000"
+        for isUserRequired in [true, false] {
+            #expect(throws: LinkLine.Fault.self) {
+                try parse("\(kind),\(nilUUID),u", isUserRequired: isUserRequired)
+            }
+        }
+        #expect(try parse("app_transaction_id,\(nilUUID),u") != nil)
+    }
+
     @Test func `headings and empty lines hold no link`() throws {
         #expect(try parse("kind,key,user", isFirst: true) == nil)
         #expect(try parse("  \r") == nil)

@@ -29,6 +29,25 @@ import Testing
         #expect(rows.map { $0.text(0) } == ["9f0c-ab", "AbC"])
     }
 
+    @Test func `no link of the nil UUID can stand as a token's`() async throws {
+        let nilUUID = "00000000-0000-0000-0000-000000000000"
+        let statements = [
+            "INSERT INTO account_links (kind, key, user_id) VALUES ('account_token', $1, 'anna')",
+            "UPDATE account_links SET kind = 'account_token' WHERE key = $1",
+        ]
+        try await connection.execute(
+            script: """
+                INSERT INTO account_links (kind, key, user_id)
+                VALUES ('app_transaction_id', '\(nilUUID)', 'bob')
+                """
+        )
+        for statement in statements {
+            await #expect(throws: PostgresError.self) {
+                _ = try await connection.query(statement, [.text(nilUUID)])
+            }
+        }
+    }
+
     @Test(arguments: [
         "account_links (kind, key, user_id) VALUES ('account_token', 'k', $1)",
         "account_links (kind, key, user_id) VALUES ('account_token', $1, 'anna')",

@@ -159,6 +159,10 @@ CREATE TABLE account_links (
         is_identifier(key) AND is_identifier(user_id)
         AND (environment = '' OR is_identifier(environment))
         AND (bundle_id = '' OR is_identifier(bundle_id))
+    ),
+    -- Some clients send the nil UUID where they have no token: it names nobody.
+    CONSTRAINT account_links_of_tokens CHECK (
+        kind <> 'account_token' OR key <> '00000000-0000-0000-0000-000000000000'
     )
 );
 

@@ -1,19 +1,22 @@
 import OpenSSL
 
 /// An `appAccountToken`: a UUID that the app chose, compared without case.
+///
+/// Never the nil UUID (RFC 9562 §5.9): some clients send it where they have no token, and as an
+/// identity it would make one user of all their customers.
 package struct AccountToken: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// Nil when the text is not a UUID of the form 8-4-4-4-12.
+    /// Nil when the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
     package init?(_ text: String) {
         let utf8 = text.utf8
         self.init(utf8.span)
     }
 
-    /// Nil when the text is not a UUID of the form 8-4-4-4-12.
+    /// Nil when the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
     package init?(_ text: Span<UInt8>) {
-        guard text.count == Self.length else { return nil }
+        guard text.count == Self.length, !Self.isPlaceholder(text) else { return nil }
         var digits = InlineArray<32, UInt8>(repeating: 0)
         var count = 0
         for index in 0..<Self.length {
@@ -34,6 +37,20 @@ package struct AccountToken: Hashable, Sendable {
         }
         high = words[0] << 32 | words[1]
         low = words[2] << 32 | words[3]
+    }
+
+    /// Whether the text is the nil UUID, which stands for no token.
+    package static func isPlaceholder(_ text: String) -> Bool {
+        let utf8 = text.utf8
+        return isPlaceholder(utf8.span)
+    }
+
+    /// Whether the text is the nil UUID, which stands for no token.
+    static func isPlaceholder(_ text: Span<UInt8>) -> Bool {
+        text.count == length
+            && text.indices.allSatisfy { index in
+                text[index] == (isHyphen(index) ? UInt8(ascii: "-") : UInt8(ascii: "0"))
+            }
     }
 
     /// The UUID in lower case.

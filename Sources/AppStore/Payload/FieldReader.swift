@@ -20,8 +20,11 @@ struct FieldReader {
         return accept(isBounded ? text : nil, value)
     }
 
+    /// The nil UUID is absent, as null is.
     mutating func token(_ value: JSONValue) -> AccountToken? {
-        accept(PayloadText(value)?.accountToken, value)
+        let text = PayloadText(value)
+        if let text, text.isPlaceholderToken { return nil }
+        return accept(text?.accountToken, value)
     }
 
     /// Fractions round down; a date outside the years 1 to 9999 is absent.

@@ -28,10 +28,17 @@ package struct PayloadText: Sendable {
         value.plainStringRange?.count ?? bytes.count
     }
 
-    /// The UUID that it is, in either case; nil for any other text.
+    /// The UUID that it is, in either case; nil for any other text and for the nil UUID.
     var accountToken: AccountToken? {
         guard let content = value.plainStringRange else { return AccountToken(bytes.span) }
         return AccountToken(value.documentBytes.span.extracting(content))
+    }
+
+    var isPlaceholderToken: Bool {
+        guard let content = value.plainStringRange else {
+            return AccountToken.isPlaceholder(bytes.span)
+        }
+        return AccountToken.isPlaceholder(value.documentBytes.span.extracting(content))
     }
 
     var productType: ProductType {

@@ -62,6 +62,9 @@ enum LinkLine {
             }
             return identifier
         }
+        guard kind != .accountToken || !AccountToken.isPlaceholder(key) else {
+            throw Fault(expected: "an account token; the nil UUID stands for none")
+        }
         return AccountLink(
             kind: kind,
             key: try identifier(key, "key", isRequired: true),

@@ -65,6 +65,15 @@ class Facts:
             self.graces.setdefault(key, set()).add(grace)
 
 
+NIL_UUID = "00000000-0000-0000-0000-000000000000"
+
+
+def account_token(payload):
+    """Some clients send the nil UUID where they have no token."""
+    token = (payload.get("appAccountToken") or "").lower()
+    return token if token not in ("", NIL_UUID) else None
+
+
 class Transaction:
     """One transaction, made of what a JWS and what a receipt says of it."""
 
@@ -87,7 +96,7 @@ class Transaction:
         self.is_upgraded = bool(payload.get("isUpgraded"))
         self.items = (payload.get("advancedCommerceInfo") or {}).get("items") or []
         # A receipt carries neither.
-        self.token = (payload.get("appAccountToken") or "").lower() or None if jws else None
+        self.token = account_token(payload) if jws else None
         self.app_transaction = payload.get("appTransactionId") if jws else None
         if jws and receipt:
             self.take_up(receipt[1].transaction, receipt[0][0] > signed)

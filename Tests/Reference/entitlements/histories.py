@@ -3,7 +3,7 @@
 import json
 
 import times
-from facts import RECEIPT
+from facts import NIL_UUID, RECEIPT
 
 START = times.instant("2026-01-01")
 TOKENS = {user: f"{user[0] * 8}-0000-4000-8000-000000000001" for user in ("anna", "ben", "carl")}
@@ -143,7 +143,7 @@ class History:
         if self.chance(3):
             payload["isUpgraded"] = True
         if not self.chance(3):
-            payload["appAccountToken"] = self.random.choice(list(TOKENS.values()))
+            payload["appAccountToken"] = self.random.choice([*TOKENS.values(), NIL_UUID])
         if self.chance(2):
             payload["appTransactionId"] = self.random.choice(["701", "702"])
         if self.chance(5):
@@ -178,7 +178,7 @@ class History:
             if not self.chance(3):
                 info["renewalDate"] = ended
         if self.chance(3):
-            info["appAccountToken"] = self.random.choice(list(TOKENS.values())).upper()
+            info["appAccountToken"] = self.random.choice([*TOKENS.values(), NIL_UUID]).upper()
         if self.chance(4):
             info["appTransactionId"] = "701"
         return info

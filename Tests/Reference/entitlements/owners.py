@@ -1,5 +1,7 @@
 """Whose a purchase is (Sources/ARCHITECTURE.md, The rules of ownership)."""
 
+from facts import account_token
+
 ENDED_AT_ONCE = "Consumable"
 SUBSCRIPTION = "Auto-Renewable Subscription"
 
@@ -16,7 +18,7 @@ class Purchase:
         self.graces = set().union(*(facts.graces.get(key, set()) for key in keys))
         infos = [facts.renewals[key] for key in keys if key in facts.renewals]
         newest = max(infos, key=lambda info: info[0])[1].renewal if infos else {}
-        self.renewal_token = (newest.get("appAccountToken") or "").lower() or None
+        self.renewal_token = account_token(newest)
         named = [one.app_transaction for one in self.transactions if one.app_transaction]
         self.app_transaction = named[-1] if named else newest.get("appTransactionId")
         self.claims = facts.claims.get(key, set())

@@ -56,6 +56,16 @@ extension Rule {
             ]
         ),
         Rule(
+            "Payload 2.3",
+            "the nil UUID is no account token",
+            [
+                "the nil UUID is no account token, and no fault",
+                "no link of the nil UUID can stand as a token's",
+                "the nil UUID is no token that a link could name",
+            ],
+            without: ["placeholderToken", "placeholderIsNoFault"]
+        ),
+        Rule(
             "Payload 3.1",
             "configured environments and no other",
             [
