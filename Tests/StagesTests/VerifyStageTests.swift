@@ -102,6 +102,51 @@ import Worker
         #expect(text.contains("verify_ignored_ingest_users_total 9"), "\(text)")
     }
 
+    @Test func `new kinds are counted by what became of them, and delay nothing`() async throws {
+        let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
+        let app = #""bundleId":"com.example.pro","environment":"Production""#
+        let bodies: [(name: String, members: String)] = [
+            ("unclaimInfo", app), ("unclaimInfo", ""), ("pledgeInfo", app), ("pledgeInfo", ""),
+        ]
+        let jws = try bodies.map { name, members in
+            var fields = NotificationFields()
+            fields.overrides[name] = "{\(members)}"
+            return try traffic.authority.sign(fields.json)
+        }
+        let registry = MetricsRegistry()
+        let stage = try Self.stage(for: traffic, threadsMax: 1, registry: registry)
+        let counts = {
+            String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n")
+                .filter { $0.contains("verify_unknown_kinds_total{") }.map(String.init).sorted()
+        }
+        // What begins at 1 has not risen, and no alert would fire.
+        #expect(
+            counts() == [
+                #"entitlements_verify_unknown_kinds_total{result="ignored"} 0"#,
+                #"entitlements_verify_unknown_kinds_total{result="recorded"} 0"#,
+            ]
+        )
+        let records = (jws.map(Body.notification) + [Body.notificationHistory(jws)])
+            .enumerated().map { index, body in
+                ConsumerRecord(
+                    topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
+                    offset: Int64(index),
+                    key: nil,
+                    value: body
+                )
+            }
+        let verdicts = try await stage.process(records)
+        let expected: [Disposition] = [.forwarded, .ignored, .forwarded, .ignored, .forwarded]
+        #expect(verdicts.map(\.disposition) == expected)
+        #expect(verdicts.map(\.outputs.count) == [1, 0, 1, 0, 2])
+        #expect(
+            counts() == [
+                #"entitlements_verify_unknown_kinds_total{result="ignored"} 4"#,
+                #"entitlements_verify_unknown_kinds_total{result="recorded"} 2"#,
+            ]
+        )
+    }
+
     @Test func `an observation says where its body lies and travels under its purchase's key`()
         async throws
     {

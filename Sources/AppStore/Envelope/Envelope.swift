@@ -10,6 +10,8 @@ struct Envelope {
     let claims: UnsignedClaims?
     /// What the app claims beside a signed transaction.
     let clientClaims: ObservationClaims
+    /// Whether Apple's API answered with it, so that its items are independent of each other.
+    var isResponse = false
 
     init(
         items: [EnvelopeItem],

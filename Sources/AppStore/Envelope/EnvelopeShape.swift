@@ -29,10 +29,21 @@ enum EnvelopeShape: CaseIterable {
         guard shapes.count < 2 else {
             throw Fault(.bodyUnrecognized, "the body has the fields of two shapes")
         }
-        guard let shape = shapes.first, let envelope = try shape.envelope(body, root) else {
+        guard let shape = shapes.first, var envelope = try shape.envelope(body, root) else {
             throw Fault(.bodyUnrecognized, "the body has no known shape")
         }
+        envelope.isResponse = shape.isResponse
         return envelope
+    }
+
+    /// Whether Apple's API answers in this shape.
+    private var isResponse: Bool {
+        switch self {
+        case .signedPayload, .signedTransaction, .receipt: false
+        case .signedTransactions, .transactionInfo, .appTransactionInfo, .statuses,
+            .notificationHistory:
+            true
+        }
     }
 
     private typealias Members = KnownMembers<Field>

@@ -2,7 +2,8 @@ package import JSON
 
 /// A server notification (`ResponseBodyV2DecodedPayload`), read leniently in one pass.
 ///
-/// Apple sends exactly one of `data`, `summary`, `externalPurchaseToken` and `appData`.
+/// Apple sends exactly one of `data`, `summary`, `externalPurchaseToken`, `appData` and
+/// `unclaimInfo`, or an object that was introduced after this version.
 package struct NotificationPayload: Sendable {
     package private(set) var type: PayloadText?
     package private(set) var subtype: PayloadText?
@@ -13,19 +14,36 @@ package struct NotificationPayload: Sendable {
     package private(set) var summary: NotificationSubject?
     package private(set) var externalPurchaseToken: NotificationSubject?
     package private(set) var appData: NotificationSubject?
+    package private(set) var unclaimInfo: NotificationSubject?
+    /// Where none of the objects above names an app: the first other one that does.
+    package private(set) var newBody: NotificationSubject?
+    /// Whether `data` or `appData`, which may hold purchases, is neither an object nor null.
+    package private(set) var hasUnreadableBody = false
     /// Includes those of the nested objects.
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the object that Apple signed; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
+        if documentedSubject == nil, unclaimInfo?.bundleID == nil {
+            newBody = Self.newBody(in: payload)
+        }
     }
 
     private static let fields = FieldTable<Field>()
 
     private enum Field: String, PayloadField {
         case notificationType, subtype, notificationUUID, version, signedDate
-        case data, summary, externalPurchaseToken, appData
+        case data, summary, externalPurchaseToken, appData, unclaimInfo
+    }
+
+    private static func newBody(in payload: JSONValue) -> NotificationSubject? {
+        for (key, value) in payload.members
+        where value.kind == .object && fields.field(named: key) == nil {
+            let subject = NotificationSubject(value)
+            if subject.bundleID != nil { return subject }
+        }
+        return nil
     }
 
     private mutating func read(
@@ -39,11 +57,21 @@ package struct NotificationPayload: Sendable {
         case .notificationUUID: uuid = reader.identifier(value)
         case .version: version = reader.text(value)
         case .signedDate: signedDate = reader.date(value)
-        case .data: data = subject(value, &reader)
+        case .data: data = purchases(value, &reader)
         case .summary: summary = subject(value, &reader)
         case .externalPurchaseToken: externalPurchaseToken = subject(value, &reader)
-        case .appData: appData = subject(value, &reader)
+        case .appData: appData = purchases(value, &reader)
+        case .unclaimInfo: unclaimInfo = subject(value, &reader)
         }
+    }
+
+    private mutating func purchases(
+        _ value: JSONValue,
+        _ reader: inout FieldReader
+    ) -> NotificationSubject? {
+        let subject = subject(value, &reader)
+        hasUnreadableBody = hasUnreadableBody || subject == nil && !value.isNull
+        return subject
     }
 
     private func subject(
@@ -57,9 +85,21 @@ package struct NotificationPayload: Sendable {
     }
 }
 
-/// The subject of a notification: its `data`, `summary`, `externalPurchaseToken` or `appData`.
+extension NotificationPayload {
+    /// The object by which Apple's documentation says which app the notification is for.
+    package var documentedSubject: NotificationSubject? {
+        data ?? summary ?? externalPurchaseToken ?? appData
+    }
+
+    /// The object that says which app the notification is for.
+    package var subject: NotificationSubject? {
+        documentedSubject ?? newBody ?? unclaimInfo
+    }
+}
+
+/// The subject of a notification: its `data`, `summary` or whichever object names the app.
 ///
-/// One type for the four, since each names the app and a field's name means the same in each; a
+/// One type for all of them, since each names the app and a field's name means the same in each; a
 /// field that the object does not have is nil.
 package struct NotificationSubject: Sendable {
     /// The object as signed, with the fields that have no property here.

@@ -8,7 +8,9 @@ enum SignedFields {
     case notification(NotificationPayload)
 
     /// Tells the kinds apart by members that only one kind has; null counts as absent.
-    init(_ payload: JSONValue) throws(Fault) {
+    ///
+    /// Nil for a kind that Apple introduced after this version.
+    init?(_ payload: JSONValue) throws(Fault) {
         guard payload.kind == .object else {
             throw Fault(.payloadMalformed, "the payload is not a JSON object")
         }
@@ -27,7 +29,13 @@ enum SignedFields {
         case (false, false, false, true):
             self = .notification(NotificationPayload(payload))
         case (false, false, false, false):
-            throw Fault(.payloadMalformed, Self.unknownKind(payload))
+            guard !Self.isRetentionRequest(payload) else {
+                throw Fault(
+                    .payloadMalformed,
+                    "a Retention Messaging request, which the app's server answers at once"
+                )
+            }
+            return nil
         default:
             throw Fault(.payloadMalformed, "the payload has the fields of two kinds")
         }
@@ -37,10 +45,8 @@ enum SignedFields {
         payload[key].map { !$0.isNull } ?? false
     }
 
-    private static func unknownKind(_ payload: JSONValue) -> String {
+    private static func isRetentionRequest(_ payload: JSONValue) -> Bool {
         has("requestIdentifier", payload) && has("userLocale", payload)
-            ? "a Retention Messaging request, which the app's server answers at once"
-            : "the payload is of no known kind"
     }
 
     var kind: PayloadKind {
@@ -59,6 +65,14 @@ enum SignedFields {
         case .appTransaction(let fields): fields.signedDate
         case .notification(let fields): fields.signedDate
         }
+    }
+}
+
+extension SignedFields {
+    /// The JWS inside, which only a notification has.
+    var signedItems: [(token: Token, kind: PayloadKind)] {
+        guard case .notification(let fields) = self else { return [] }
+        return fields.signedItems
     }
 }
 
@@ -93,6 +107,9 @@ extension SignedFields {
             guard !fields.hasUnreadableItem else {
                 throw Fault(.payloadMalformed, "an item inside the notification is not a string")
             }
+            guard !fields.hasUnreadableBody else {
+                throw Fault(.payloadMalformed, "the body of the notification is not an object")
+            }
         }
     }
 
@@ -108,11 +125,6 @@ extension SignedFields {
 }
 
 extension NotificationPayload {
-    /// The notification's subject; Apple sends exactly one of the four.
-    var subject: NotificationSubject? {
-        data ?? summary ?? externalPurchaseToken ?? appData
-    }
-
     /// Whether a member that should be a JWS is neither a string nor null: it may be a purchase.
     var hasUnreadableItem: Bool {
         [
@@ -121,11 +133,13 @@ extension NotificationPayload {
         ].contains { $0.map { $0.kind != .string && !$0.isNull } ?? false }
     }
 
-    /// The JWS inside, in the order of the text; null is none, an empty string is one.
+    /// The JWS inside, in the order of the text; null is absent, an empty string is a JWS.
+    ///
+    /// An object of a new name may hold purchases too, under the names that they have everywhere.
     var signedItems: [(token: Token, kind: PayloadKind)] {
         var items: [(token: Token, kind: PayloadKind)] = []
-        if let data {
-            for (key, value) in data.json.members {
+        if let body = data ?? newBody {
+            for (key, value) in body.json.members {
                 guard let token = Token(value) else { continue }
                 if key.isString("signedTransactionInfo") {
                     items.append((token, .transaction))
@@ -134,7 +148,8 @@ extension NotificationPayload {
                 }
             }
         }
-        if let token = (appData?.json["signedAppTransactionInfo"]).flatMap(Token.init) {
+        let app = (appData ?? newBody)?.json["signedAppTransactionInfo"]
+        if let token = app.flatMap(Token.init) {
             items.append((token, .appTransaction))
         }
         return items

@@ -15,6 +15,9 @@ package enum VerifiedBody: Sendable {
         case emptyResponse = "empty_response"
         /// A genuine receipt without in-app purchases.
         case emptyReceipt = "empty_receipt"
+        /// Genuine, but of a kind that this version does not know, or for an app that nothing in it
+        /// names: there is nothing to record it under.
+        case unknownKind = "unknown_kind"
     }
 }
 

@@ -4,10 +4,12 @@ import OpenSSL
 extension Verifier {
     /// Checks that the payload is meant for a configured app, and that one of the chain's anchors
     /// may vouch for that app.
+    ///
+    /// Nil for a notification that names no app.
     func vouching(
         for fields: SignedFields,
         _ anchors: [Anchor]
-    ) throws(Fault) -> Vouching {
+    ) throws(Fault) -> Vouching? {
         switch fields {
         case .transaction(let fields):
             return try vouching(fields.bundleID, environment(fields.environment), anchors)
@@ -21,14 +23,29 @@ extension Verifier {
                 appAppleID: .some(fields.appAppleID)
             )
         case .notification(let fields):
-            let subject = fields.subject
-            return try vouching(
-                subject?.bundleID,
-                environment(subject?.environment) ?? subject?.externalPurchaseEnvironment,
-                anchors,
-                appAppleID: .some(subject?.appAppleID)
-            )
+            return try vouching(forNotification: fields, anchors)
         }
+    }
+
+    /// The same check for a notification, or for a payload of an unknown kind.
+    ///
+    /// Which members an object has that Apple has not documented is not known: its app's number is
+    /// compared where it is there, and without an environment it names no app.
+    func vouching(
+        forNotification fields: NotificationPayload,
+        _ anchors: [Anchor]
+    ) throws(Fault) -> Vouching? {
+        guard let subject = fields.subject, let bundleID = subject.bundleID else { return nil }
+        let isDocumented = fields.documentedSubject != nil
+        let namesEnvironment = subject.environment != nil || subject.externalPurchaseID != nil
+        if !isDocumented, !namesEnvironment, configuration.hasBundle(bundleID) { return nil }
+        let appAppleID = subject.appAppleID
+        return try vouching(
+            bundleID,
+            environment(subject.environment) ?? subject.externalPurchaseEnvironment,
+            anchors,
+            appAppleID: isDocumented ? .some(appAppleID) : appAppleID.map { .some($0) }
+        )
     }
 
     /// The same check for a receipt, whose app number is zero where there is none.

@@ -3,10 +3,14 @@ import OpenSSL
 
 extension Verifier {
     /// Verifies one JWS: every rule that concerns it alone, in their order.
+    ///
+    /// - Parameter isPart: whether it is one of several in a response, where an unknown kind must
+    ///   not cost the others.
     func verify(
         _ token: Token,
-        expecting kind: PayloadKind?
-    ) throws(Fault) -> SignedStatement {
+        expecting kind: PayloadKind?,
+        isPart: Bool
+    ) throws(Fault) -> GenuineJWS {
         trail.begin(token)
         let known = chains.chain(beginning: token)
         let jws = try CompactJWS(token, headerEnd: known?.headerEnd)
@@ -36,11 +40,27 @@ extension Verifier {
         // From here on the payload is signed by a trusted key.
         let json = try parse(payload)
         trail.note(payload: json)
-        let fields = try SignedFields(json)
-        guard let signedDate = fields.signedDate else {
-            throw Fault(.payloadMalformed, "the payload has no signed date")
+        return try interpret(json, of: token, chain, expecting: kind, isPart: isPart)
+    }
+
+    private func interpret(
+        _ json: JSONValue,
+        of token: Token,
+        _ chain: VerifiedChain,
+        expecting kind: PayloadKind?,
+        isPart: Bool
+    ) throws(Fault) -> GenuineJWS {
+        guard let fields = try SignedFields(json) else {
+            guard isPart else {
+                throw Fault(.payloadMalformed, "the payload is of no known kind")
+            }
+            // Its date and its app stand where those of a notification do.
+            let fields = NotificationPayload(json)
+            let anchors = try anchors(of: chain, at: fields.signedDate).anchors
+            _ = try vouching(forNotification: fields, anchors)
+            return .unknown(holding: [])
         }
-        let anchors = try anchors(of: chain, at: signedDate)
+        let (signedDate, anchors) = try anchors(of: chain, at: fields.signedDate)
         if let kind, kind != fields.kind {
             throw Fault(
                 .payloadMalformed,
@@ -48,14 +68,29 @@ extension Verifier {
             )
         }
         try fields.checkRequired(json)
-        return SignedStatement(
-            token: token,
-            json: json,
-            fields: fields,
-            signedDate: signedDate,
-            chain: chain,
-            vouching: try vouching(for: fields, anchors)
+        guard let vouching = try vouching(for: fields, anchors) else {
+            return .unknown(holding: fields.signedItems)
+        }
+        return .statement(
+            SignedStatement(
+                token: token,
+                json: json,
+                fields: fields,
+                signedDate: signedDate,
+                chain: chain,
+                vouching: vouching
+            )
         )
+    }
+
+    private func anchors(
+        of chain: VerifiedChain,
+        at date: Timestamp?
+    ) throws(Fault) -> (signedDate: Timestamp, anchors: [Anchor]) {
+        guard let signedDate = date else {
+            throw Fault(.payloadMalformed, "the payload has no signed date")
+        }
+        return (signedDate, try anchors(of: chain, at: signedDate))
     }
 
     /// Refuses a chain whose certificates are not meant for App Store data.
@@ -126,6 +161,21 @@ extension Verifier {
 }
 
 /// One JWS that has passed every rule that concerns it alone.
+enum GenuineJWS {
+    case statement(SignedStatement)
+    /// Of a kind that is new to this version, or a notification that names no app: nothing of it is
+    /// recorded but the JWS that it holds, each of which names its own app.
+    case unknown(holding: [(token: Token, kind: PayloadKind)])
+
+    var signedItems: [(token: Token, kind: PayloadKind)] {
+        switch self {
+        case .statement(let statement): statement.fields.signedItems
+        case .unknown(let items): items
+        }
+    }
+}
+
+/// A genuine JWS of a known kind, for a configured app.
 ///
 /// A class, because copying the dozens of fields of a payload costs more than handing on one
 /// reference.

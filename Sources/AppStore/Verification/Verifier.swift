@@ -8,7 +8,7 @@ import OpenSSL
 /// the chains verified so far: each thread has a verifier of its own with the same configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
-    package static let version = "1.1.0"
+    package static let version = "1.2.0"
 
     package let configuration: VerifierConfiguration
     var chains: VerifiedChainCache
@@ -20,6 +20,11 @@ package final class Verifier {
     var awaited: Set<SHA256Digest> = []
     /// How many bodies passed although a status was unknown.
     package private(set) var passedUnknown = 0
+    /// How many JWS of accepted bodies were left out because they are of an unknown kind or name no
+    /// app.
+    package private(set) var unknownKinds = 0
+    /// The same, of the current body.
+    private var unknownKindsInBody = 0
 
     package init(configuration: VerifierConfiguration) {
         self.configuration = configuration
@@ -42,14 +47,17 @@ package final class Verifier {
         defer {
             trail = VerificationTrail()
             awaited.removeAll()
+            unknownKindsInBody = 0
         }
         do throws(Fault) {
             let verified = try verified(body)
-            guard !awaited.isEmpty else { return .success(verified) }
-            if revocations?.isHard == true {
-                return .success(.undetermined(awaited))
+            if !awaited.isEmpty {
+                if revocations?.isHard == true {
+                    return .success(.undetermined(awaited))
+                }
+                passedUnknown += 1
             }
-            passedUnknown += 1
+            unknownKinds += unknownKindsInBody
             return .success(verified)
         } catch {
             return .failure(trail.refusal(for: error))
@@ -66,18 +74,19 @@ package final class Verifier {
         items.reserveCapacity(envelope.items.count)
         for item in envelope.items {
             trail.beginItem()
-            items.append(try statements(of: item))
+            items.append(try statements(of: item, isPart: envelope.isResponse))
         }
         for statements in items where statements.count > 1 {
             trail.resume(statements)
             try ItemAgreement(statements).check()
         }
-        for (item, statements) in zip(envelope.items, items) {
+        for (item, statements) in zip(envelope.items, items) where !statements.isEmpty {
             guard envelope.claims != nil || item.claims != nil else { continue }
             trail.resume(statements)
             try ClaimCheck(statements).check([envelope.claims, item.claims])
         }
-        return .items(items.flatMap { VerifiedItem.items($0, claims: envelope.clientClaims) })
+        let verified = items.flatMap { VerifiedItem.items($0, claims: envelope.clientClaims) }
+        return verified.isEmpty ? .ignored(.unknownKind) : .items(verified)
     }
 
     private func verified(
@@ -92,17 +101,27 @@ package final class Verifier {
         return .items(receipt.items(claims: envelope.clientClaims))
     }
 
-    /// The item's JWS in the order of the body, a notification before what it holds.
-    private func statements(of item: EnvelopeItem) throws(Fault) -> [SignedStatement] {
+    /// The item's JWS in the order of the body, a notification before what it holds; empty where
+    /// all of them are left out.
+    private func statements(
+        of item: EnvelopeItem,
+        isPart: Bool
+    ) throws(Fault) -> [SignedStatement] {
         var statements: [SignedStatement] = []
         for (token, kind) in item.tokens {
-            let statement = try verify(token, expecting: kind)
-            statements.append(statement)
-            guard case .notification(let notification) = statement.fields else { continue }
-            for (inner, kind) in notification.signedItems {
-                statements.append(try verify(inner, expecting: kind))
+            let outer = try verify(token, expecting: kind, isPart: isPart)
+            add(outer, to: &statements)
+            for (token, kind) in outer.signedItems {
+                add(try verify(token, expecting: kind, isPart: isPart), to: &statements)
             }
         }
         return statements
+    }
+
+    private func add(_ jws: GenuineJWS, to statements: inout [SignedStatement]) {
+        switch jws {
+        case .statement(let statement): statements.append(statement)
+        case .unknown: unknownKindsInBody += 1
+        }
     }
 }

@@ -48,6 +48,10 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case consentRescinded = "consent_rescinded"
     case metadataUpdated = "metadata_updated"
     case migrated
+    case seatsUnclaimed = "seats_unclaimed"
+    case seatsRefunded = "seats_refunded"
+    case seatsIncreased = "seats_increased"
+    case seatsDecreased = "seats_decreased"
     /// A known type with a known subtype that Apple does not document for it.
     case unexpectedSubtype = "unexpected_subtype"
     case unknownSubtype = "unknown_subtype"
@@ -110,6 +114,7 @@ extension NotificationMeaning {
         case .metadataUpdate: .metadataUpdated
         case .migration: .migrated
         case .priceChange: .priceChanged
+        case .unclaimSeats: .seatsUnclaimed
         }
     }
 
@@ -137,6 +142,9 @@ extension NotificationMeaning {
         case .unreported: .externalPurchaseTokenUnreported
         case .activeTokenReminder: .externalPurchaseTokenReminder
         case .created: .externalPurchaseTokenCreated
+        case .seats: .seatsRefunded
+        case .increaseQuantity: .seatsIncreased
+        case .decreaseQuantity: .seatsDecreased
         }
     }
 }

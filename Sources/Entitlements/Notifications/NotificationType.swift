@@ -23,6 +23,7 @@ package enum NotificationType: String, CaseIterable, Sendable {
     case metadataUpdate = "METADATA_UPDATE"
     case migration = "MIGRATION"
     case priceChange = "PRICE_CHANGE"
+    case unclaimSeats = "UNCLAIM_SEATS"
 
     /// Apple's documentation names the migration `MIGRATE`, its libraries `MIGRATION`.
     package init?(name: String) {
@@ -51,6 +52,9 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
     case unreported = "UNREPORTED"
     case activeTokenReminder = "ACTIVE_TOKEN_REMINDER"
     case created = "CREATED"
+    case seats = "SEATS"
+    case increaseQuantity = "INCREASE_QUANTITY"
+    case decreaseQuantity = "DECREASE_QUANTITY"
 
     /// The types that Apple documents it for.
     ///
@@ -66,6 +70,9 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
         case .billingRecovery: [.didRenew]
         case .summary, .failure: [.renewalExtension]
         case .unreported, .activeTokenReminder, .created: [.externalPurchaseToken]
+        case .seats: [.refund]
+        // Apple has not published with which types it sends them.
+        case .increaseQuantity, .decreaseQuantity: NotificationType.allCases
         }
     }
 }

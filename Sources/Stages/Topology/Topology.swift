@@ -52,8 +52,8 @@ extension StageDescription {
 extension Disposition {
     /// In verify with the number of its observations, in dedupe because it says something new.
     package static let forwarded = Disposition("forwarded", "say something new")
-    /// A response without items.
-    package static let ignored = Disposition("ignored", "responses without items")
+    /// A response without items, or signed data of a kind that cannot be recorded.
+    package static let ignored = Disposition("ignored", "nothing in them to record")
 
     package static let refreshed = Disposition(
         "refreshed",

@@ -5,6 +5,8 @@ package import Worker
 package final class VerifyMetrics: Sendable {
     private let observations: MetricFamily<Counter>
     private let ignoredBodies: MetricFamily<Counter>
+    private let recordedKinds: Counter
+    private let ignoredKinds: Counter
     private let malformedFields: MetricFamily<Counter>
     private let futureDates: MetricFamily<Counter>
     private let ignoredIngestUsers: Counter
@@ -29,6 +31,12 @@ package final class VerifyMetrics: Sendable {
             "Genuine bodies without a purchase, by reason.",
             labels: ["reason"]
         )
+        let unknownKinds = registry.counter(
+            "verify_unknown_kinds",
+            "Genuine JWS of a kind unknown to this version, recorded under their app or ignored.",
+            labels: ["result"]
+        )
+        (recordedKinds, ignoredKinds) = (unknownKinds["recorded"], unknownKinds["ignored"])
         malformedFields = registry.counter(
             "verify_malformed_fields",
             "Optional fields of a wrong type or value, carried as signed and otherwise ignored."
@@ -83,6 +91,11 @@ package final class VerifyMetrics: Sendable {
         ignoredBodies[reason.rawValue].increment()
     }
 
+    /// Counts JWS that were left out of accepted bodies.
+    func ignoredKinds(_ count: Int) {
+        ignoredKinds.increment(by: count)
+    }
+
     func refusedHeaders(_ count: Int) {
         guard count > 0 else { return }
         refusedHeaders[].increment(by: count)
@@ -92,6 +105,9 @@ package final class VerifyMetrics: Sendable {
         let now = now()
         for item in items {
             observations[item.kind].increment()
+            if item.notification?.fields.newBody != nil {
+                recordedKinds.increment()
+            }
             if item.malformedFields > 0 {
                 malformedFields.increment(by: item.malformedFields)
             }

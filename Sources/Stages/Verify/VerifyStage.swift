@@ -98,6 +98,7 @@ package final class VerifyStage: Stage {
     ) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
+            let unknownBefore = verifier.unknownKinds
             let lookupsBefore = verifier.chainLookups
             var part = Part()
             while let index = queue.next() {
@@ -106,6 +107,7 @@ package final class VerifyStage: Stage {
                 part.verdicts.append((index, verdict))
             }
             metrics.revocations.passedUnknown(verifier.passedUnknown - passedBefore)
+            metrics.ignoredKinds(verifier.unknownKinds - unknownBefore)
             metrics.lookedUp(
                 found: verifier.chainLookups.found - lookupsBefore.found,
                 missed: verifier.chainLookups.missed - lookupsBefore.missed,

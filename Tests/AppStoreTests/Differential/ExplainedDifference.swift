@@ -94,6 +94,16 @@ struct ExplainedDifference: Sendable {
             "is missing or malformed",
             "a purchase without its IDs, product or date cannot be recorded"
         ),
+        ExplainedDifference(
+            why: "a notification that names no app is new or Apple's own, and nothing is recorded"
+        ) { difference in
+            difference.isIgnored && difference.theirs.hasPrefix("INVALID_APP_IDENTIFIER")
+        },
+        accepted(
+            "INVALID_APP_IDENTIFIER",
+            ["payload rewritten"],
+            "with another name than data, an object says as well whose a notification is"
+        ),
         accepted(
             "EXCEPTION",
             [""],

@@ -28,10 +28,10 @@ extension AlertFault {
     )
 
     private static let newFromApple = AlertFault(
-        name: "a notification, a product and a type that nobody has told of",
+        name: "a notification, its body, a product and a type that are new",
         alerts: [
-            "EntitlementsUnknownNotification", "EntitlementsUnknownProduct",
-            "EntitlementsUnknownProductType",
+            "EntitlementsNewKind", "EntitlementsUnknownNotification",
+            "EntitlementsUnknownProduct", "EntitlementsUnknownProductType",
         ],
         make: { rig in
             try await rig.post(rig.purchase { $0.productID = "com.example.pro.unlisted" })
@@ -42,6 +42,10 @@ extension AlertFault {
             }
             try await rig.post(purchase)
             try await rig.post(try rig.notification("SOMETHING_NEW"))
+            var fields = NotificationFields()
+            fields.overrides["somethingNew"] = "{}"
+            let jws = try rig.pipeline.traffic.authority.sign(fields.json)
+            try await rig.post(Body.notification(jws))
         },
         mend: { _ in }
     )

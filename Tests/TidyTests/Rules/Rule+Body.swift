@@ -223,8 +223,9 @@ extension Rule {
             [
                 "a null inside a notification is absent, an empty text is not",
                 "an item inside a notification that is no text refuses it",
+                "a body that cannot be read may hold a purchase",
             ],
-            without: ["innerItems", "innerAppTransaction"]
+            without: ["innerItems", "innerAppTransaction", "unreadableBody"]
         ),
         Rule(
             "Envelope 6.5",

@@ -90,6 +90,56 @@ extension Rule {
             ],
             without: ["renewalAnchor"]
         ),
+        Rule(
+            "Payload 5.1",
+            "a notification is of the app that one of its objects names",
+            [
+                "a notification with a body of another name is of the app that the body names",
+                "a new kind of another app, number or environment is misrouted as any other",
+                "a documented body decides before any other object",
+                "a purchase in a body of another name is a purchase",
+                "no genuine body of next year is refused, and each item becomes facts",
+            ],
+            without: [
+                "newBody", "newBodyNumber", "newBodyForeign", "newBodyPurchases",
+                "documentedBodyFirst",
+            ]
+        ),
+        Rule(
+            "Payload 5.2",
+            "without a named app it is ignored, and costs nothing inside it",
+            [
+                "a notification that names no app is ignored by a reason of its own",
+                "the purchases inside go on where their notification names no app",
+                "what names no app costs no other notification of its page",
+            ],
+            without: ["newBodyEnvironment"]
+        ),
+        Rule(
+            "Payload 5.3",
+            "an unknown kind costs no other item",
+            [
+                "an item of an unknown kind costs no other item of its response",
+                "an unknown kind is left out of a notification in a page, and refused in one alone",
+                "no genuine body of next year is refused, and each item becomes facts",
+            ],
+            without: ["unknownKindOfPage", "unknownKindOfHistory", "unknownKindForeign"]
+        ),
+        Rule(
+            "Payload 5.4",
+            "alone it waits as a dead letter",
+            ["an unknown kind that stands alone waits as a dead letter"],
+            without: ["unknownKindAlone"]
+        ),
+        Rule(
+            "Payload 5.5",
+            "new kinds are counted",
+            [
+                "what names no app costs no other notification of its page",
+                "new kinds are counted by what became of them, and delay nothing",
+            ],
+            without: ["unknownKindCount"]
+        ),
     ]
 
     static let local: [Rule] = [
