@@ -56,7 +56,6 @@ package final class PostgresClient: Sendable {
     /// Runs `body` in a transaction, and again from its start when another transaction was in the
     /// way (a deadlock or a serialization failure), up to `attemptsMax` times in all.
     package func transaction<T>(
-        isolation: PostgresIsolation = .readCommitted,
         deadline: Duration? = nil,
         attemptsMax: Int = 5,
         _ body: (PostgresConnection) async throws -> T
@@ -65,11 +64,7 @@ package final class PostgresClient: Sendable {
             var attempt = 1
             while true {
                 do {
-                    return try await connection.transaction(
-                        isolation: isolation,
-                        deadline: deadline,
-                        body
-                    )
+                    return try await connection.transaction(deadline: deadline, body)
                 } catch let error as PostgresError where error.isContention {
                     if attempt == attemptsMax { throw error }
                     attempt += 1

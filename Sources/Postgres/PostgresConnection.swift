@@ -307,23 +307,35 @@ extension PostgresConnection {
     }
 }
 
-/// How much a transaction sees of those beside it (manual, "Transaction Isolation").
-package enum PostgresIsolation: String, Sendable {
-    case readCommitted = "READ COMMITTED"
-    case repeatableRead = "REPEATABLE READ"
-    case serializable = "SERIALIZABLE"
-}
-
 extension PostgresConnection {
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
+    /// READ COMMITTED: each statement sees what was committed before it, also while the one before
+    /// it waited for a lock.
+    ///
     /// - Parameter deadline: for the whole transaction, beside that of each call.
     package nonisolated func transaction<T>(
-        isolation: PostgresIsolation = .readCommitted,
         deadline: Duration? = nil,
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
-        let begin = PostgresStatement("BEGIN ISOLATION LEVEL \(isolation.rawValue)")
+        try await transaction("READ COMMITTED", deadline: deadline, body)
+    }
+
+    /// Runs statements that all read one state of the database.
+    ///
+    /// Locks are refused in it: what is read would be older than they are.
+    package nonisolated func snapshot<T>(
+        _ body: (PostgresConnection) async throws -> T
+    ) async throws -> T {
+        try await transaction("REPEATABLE READ READ ONLY", deadline: nil, body)
+    }
+
+    private nonisolated func transaction<T>(
+        _ mode: String,
+        deadline: Duration?,
+        _ body: (PostgresConnection) async throws -> T
+    ) async throws -> T {
+        let begin = PostgresStatement("BEGIN ISOLATION LEVEL \(mode)")
         try await self.begin(begin, deadline: deadline)
         do {
             let value = try await body(self)

@@ -63,8 +63,8 @@ package enum Locks {
         )
     }
 
-    private static func shared(_ name: String) -> Statement<Void, Void> {
-        Statement("SELECT pg_advisory_xact_lock_shared(hashtextextended('\(name)', 0))")
+    static func shared(_ name: String) -> Statement<Void, Void> {
+        Statement("SELECT lock_shared('\(name)')")
     }
 
     private static func wait(for name: String) -> Statement<Void, Void> {

@@ -115,11 +115,22 @@ import Testing
         #expect(try await count() == 0)
     }
 
-    @Test func `the isolation level is the one asked for`() async throws {
-        let level = try await connection.transaction(isolation: .serializable) { transaction in
+    @Test func `a transaction sees what others commit while it runs`() async throws {
+        let level = try await connection.transaction { transaction in
             try await transaction.query("SHOW transaction_isolation")[0].text(0)
         }
-        #expect(level == "serializable")
+        #expect(level == "read committed")
+    }
+
+    @Test func `a snapshot stays as it is and writes nothing`() async throws {
+        let level = try await connection.snapshot { snapshot in
+            try await snapshot.query("SHOW transaction_isolation")[0].text(0)
+        }
+        #expect(level == "repeatable read")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.snapshot { _ = try await $0.query("INSERT INTO facts VALUES (1)") }
+        }
+        #expect(error?.sqlState == SQLState("25006"))
     }
 
     @Test func `a transaction has a deadline over all its calls`() async throws {

@@ -132,14 +132,45 @@ import Testing
         #expect(try await balance() == 90)
     }
 
-    @Test func `a snapshot that may be too old is refused`() async throws {
+    /// A snapshot is taken before the lock is waited for, so that it lacks the debit that held it.
+    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func `a debit by a snapshot that waits for another debit never overdraws`(
+        level: String
+    ) async throws {
         try await credit(100)
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.transaction(isolation: .repeatableRead) { transaction in
-                _ = try await transaction.query("SELECT ledger_debit('anna', 'gold', 1, 'x')")
+        let other = try await PostgresConnection.connect(options)
+        let refusal = try await connection.transaction { transaction in
+            _ = try await transaction.query("SELECT ledger_debit('anna', 'gold', 80, 'sword')")
+            async let refusal = #expect(throws: PostgresError.self) {
+                try await other.execute(
+                    script: """
+                        BEGIN ISOLATION LEVEL \(level);
+                        SELECT ledger_debit('anna', 'gold', 80, 'shield');
+                        COMMIT
+                        """
+                )
             }
+            let observer = try await PostgresConnection.connect(options)
+            try await eventually {
+                let waiting = try await observer.query(
+                    """
+                    SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
+                    WHERE locktype = 'advisory' AND datname = current_database() AND NOT granted
+                    """
+                )
+                let failed = try await observer.query(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database()
+                      AND state = 'idle in transaction (aborted)'
+                    """
+                )
+                return waiting[0].int8(0) + failed[0].int8(0) > 0
+            }
+            return await refusal
         }
-        #expect(error?.sqlState == SQLState("0A000"))
+        #expect(refusal?.sqlState == SQLState("IL001"))
+        #expect(try await balance() == 20)
     }
 
     @Test func `the view shows each balance of Production`() async throws {

@@ -92,6 +92,60 @@ import Testing
         }
     }
 
+    /// Whatever waits for a lock and then reads would read by a snapshot from before the wait.
+    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func `no lock is waited for by a snapshot`(level: String) async throws {
+        let calls = [
+            "lock_in_order('{a}')", "lock_shared('links')", "wait_for_sharers('links')",
+            "lock_accounts('{P}', '{b}', '{1}')", "lock_ownership('{P}', '{1}')",
+            "lock_projection('{P}', '{1}')", "lock_users('{anna}')",
+            "ledger_debit('anna', 'gold', 1, 'x')",
+            "grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')",
+        ]
+        for call in calls {
+            let error = await #expect(throws: PostgresError.self) {
+                try await client.transaction { transaction in
+                    try await transaction.execute(
+                        script: "SET TRANSACTION ISOLATION LEVEL \(level); SELECT \(call)"
+                    )
+                }
+            }
+            #expect(error?.sqlState == SQLState("IL001"), "\(call)")
+            #expect(error?.message.contains(level) == true, "\(call): \(error?.message ?? "")")
+        }
+    }
+
+    /// A session that stays on SERIALIZABLE by its settings, as a database may prescribe.
+    @Test func `a decision about dead letters is refused in a snapshot`() async throws {
+        let error = await #expect(throws: PostgresError.self) {
+            try await client.withConnection { connection in
+                try await connection.execute(
+                    script: """
+                        SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+                        INSERT INTO dead_letter_actions (dead_letter_id, who, action, why)
+                        VALUES ('1', 'auditor', 'resolved', 'seen')
+                        """
+                )
+            }
+        }
+        #expect(error?.sqlState == SQLState("IL001"))
+    }
+
+    @Test func `every function that locks requires READ COMMITTED first`() async throws {
+        let functions = try await client.query(
+            """
+            SELECT proname::text, position('PERFORM require_read_committed()' IN prosrc) > 0
+            FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+              AND prosrc ~* 'advisory|lock table|for (no key )?update|for (key )?share'
+            ORDER BY 1
+            """
+        )
+        #expect(
+            functions.map { $0.text(0) } == ["lock_in_order", "lock_shared", "wait_for_sharers"]
+        )
+        #expect(functions.allSatisfy { $0.bool(1) })
+    }
+
     @Test func `deduplication forgets what was marked before an instant`() async throws {
         let rows = try await client.withConnection { connection in
             try await connection.execute(

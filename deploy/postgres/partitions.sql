@@ -63,6 +63,8 @@ BEGIN
             'policies, an identity or rights on columns', table_name;
     END IF;
 
+    -- A snapshot from before the lock would leave out what was written in between.
+    PERFORM require_read_committed();
     EXECUTE format('LOCK TABLE %s IN SHARE MODE', whole);
     EXECUTE format(
         'CREATE TABLE %I (LIKE %s INCLUDING ALL EXCLUDING INDEXES) PARTITION BY HASH (%I)',

@@ -277,17 +277,45 @@ $$;
 -- which costs a wait and nothing else. Who changes owners locks accounts, then the ownership of
 -- purchases; who projects locks the projection of purchases, then users. Neither waits for the other.
 
--- Takes the locks of these names. One statement, which has sorted them all before it asks for the
+-- Raises IL001 unless the transaction is READ COMMITTED, in which each statement sees all that was
+-- committed before it began. Every other level reads by a snapshot that may be older than a lock that
+-- was waited for: a balance that was spent in between would be spent again.
+CREATE FUNCTION require_read_committed() RETURNS void
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'a lock is waited for in READ COMMITTED alone, this transaction is %',
+            upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'IL001',
+                HINT = 'Call the function in a transaction of its own, after '
+                    'BEGIN ISOLATION LEVEL READ COMMITTED.';
+    END IF;
+END
+$$;
+
+-- Takes the locks of these names. One statement, which has sorted them all before it requests the
 -- first.
 CREATE FUNCTION lock_in_order(names text[]) RETURNS void
     LANGUAGE plpgsql AS
 $$
 BEGIN
+    PERFORM require_read_committed();
     PERFORM pg_advisory_xact_lock(number) FROM (
         SELECT DISTINCT hashtextextended(name, 0) AS number
         FROM unnest(names) AS name WHERE name IS NOT NULL
         ORDER BY 1 OFFSET 0
     ) AS ordered;
+END
+$$;
+
+-- Takes the lock of that name beside others who share it.
+CREATE FUNCTION lock_shared(name text) RETURNS void
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    PERFORM require_read_committed();
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended(name, 0));
 END
 $$;
 
@@ -334,6 +362,7 @@ DECLARE
     pause double precision := 0.002;
     sharers text[];
 BEGIN
+    PERFORM require_read_committed();
     LOOP
         SELECT array_agg(virtualtransaction) INTO sharers FROM pg_locks
         WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND objsubid = 1

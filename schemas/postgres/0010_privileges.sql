@@ -14,9 +14,11 @@ ALTER FUNCTION lock_accounts SET search_path FROM CURRENT;
 ALTER FUNCTION lock_in_order SET search_path FROM CURRENT;
 ALTER FUNCTION lock_ownership SET search_path FROM CURRENT;
 ALTER FUNCTION lock_projection SET search_path FROM CURRENT;
+ALTER FUNCTION lock_shared SET search_path FROM CURRENT;
 ALTER FUNCTION lock_users SET search_path FROM CURRENT;
 ALTER FUNCTION record_grant_change SET search_path FROM CURRENT;
 ALTER FUNCTION refuse_change_of_actions SET search_path FROM CURRENT;
+ALTER FUNCTION require_read_committed SET search_path FROM CURRENT;
 ALTER FUNCTION wait_for_sharers SET search_path FROM CURRENT;
 
 -- Triggers: who may write the one table need not write what follows from it.

@@ -24,9 +24,7 @@ package enum DeadLetterTable {
     }
 
     /// Shared by who indexes, until the transaction's end: states do not change meanwhile.
-    static let shareStates = Statement<Void, Void>(
-        "SELECT pg_advisory_xact_lock_shared(hashtextextended('dead letter states', 0))"
-    )
+    static let shareStates = Locks.shared("dead letter states")
 
     /// Of the copies of an ID one counts, as `DeadLetterRow.counts(before:)` has it; each row
     /// stands for one ID alone.

@@ -41,8 +41,8 @@ package enum OutboxTable {
         let changes = pipeline.add(changes)
         let versions = pipeline.add(versions)
         let held = pipeline.add(held)
-        let answers = try await connection.transaction(isolation: .repeatableRead) {
-            [pipeline] in try await $0.run(pipeline)
+        let answers = try await connection.snapshot { [pipeline] in
+            try await $0.run(pipeline)
         }
         return Batch(
             changes: Array(answers[changes]),
