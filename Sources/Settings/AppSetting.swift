@@ -29,6 +29,18 @@ package struct AppSetting: Hashable, Sendable {
     }
 }
 
+/// The environments that Apple has today, spelt as in its data.
+///
+/// The function `is_environment` of the database knows the same.
+package enum AppleEnvironment: String, CaseIterable, Sendable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+    case xcode = "Xcode"
+    case localTesting = "LocalTesting"
+
+    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+}
+
 /// The members of an entry of `apps`, as they are read and documented.
 enum AppMember: String, CaseIterable {
     case bundleID = "bundle_id"
@@ -39,15 +51,12 @@ enum AppMember: String, CaseIterable {
 
     static let names = allCases.map(\.rawValue)
 
-    /// The environments that Apple has today; others are taken as they come.
-    static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
-
     /// The expected form of a value.
     var expected: String {
         switch self {
         case .bundleID: "a text of 1 to 255 bytes"
         case .environment:
-            "a text of 1 to 255 bytes, such as \(Self.environments.joined(separator: ", "))"
+            "a text of 1 to 255 bytes, such as \(AppleEnvironment.names)"
         case .appAppleID: "a positive integer"
         case .roots: "a list of one or more paths of PEM or DER files"
         case .isTestRootInProduction: "true or false"

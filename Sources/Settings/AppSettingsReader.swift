@@ -99,7 +99,7 @@ struct AppSettingsReader {
     /// One that Apple adds later is taken as it comes, a slip in one that is known is not.
     private mutating func environment(of app: JSONValue, at path: String) -> String? {
         guard let text = text(.environment, of: app, at: path) else { return nil }
-        let known = AppMember.environments
+        let known = AppleEnvironment.allCases.map(\.rawValue)
         if !known.contains(text), let meant = Spelling.suggestion(for: text, among: known) {
             report(
                 "\(path).environment",

@@ -15,10 +15,6 @@ import Testing
         INSERT INTO account_links (kind, key, user_id)
         VALUES ('original_transaction_id', $1, 'anna')
         """,
-        """
-        INSERT INTO account_links (kind, environment, key, user_id)
-        VALUES ('original_transaction_id', $1, '1', 'anna')
-        """,
         "SELECT grant_entitlement($1, 'pro', NULL, 'sorry', 'support')",
         "SELECT grant_entitlement('anna', $1, NULL, 'sorry', 'support')",
         """

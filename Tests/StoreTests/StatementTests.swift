@@ -64,7 +64,7 @@ import Testing
 
     private static func sample(_ type: PostgresType) -> PostgresValue {
         switch type {
-        case .text: .text("sample")
+        case .text: .text("Sandbox")
         case .int8: .int8(1)
         case .bool: .bool(true)
         case .float8: .float8(1)

@@ -26,6 +26,26 @@ CREATE FUNCTION is_identifier(value text) RETURNS boolean
 COMMENT ON FUNCTION is_identifier IS
     '1 to 255 bytes without control characters, bidirectional controls, and blanks at an end.';
 
+-- Apple's environments, spelt as Apple spells them. A link or a grant of another one would concern no
+-- purchase, and a question about it would be answered with "nothing": both are refused.
+CREATE FUNCTION is_environment(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN value IN ('Production', 'Sandbox', 'Xcode', 'LocalTesting');
+
+-- True for an environment; raises UE001 for any other text and for null, so that a misspelt question
+-- is never answered "no" to a customer who has paid.
+CREATE FUNCTION require_environment(environment text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+$$
+BEGIN
+    IF is_environment(environment) THEN
+        RETURN true;
+    END IF;
+    RAISE EXCEPTION 'unknown environment %, known are Production, Sandbox, Xcode, LocalTesting',
+        quote_nullable(left(environment, 64)) USING ERRCODE = 'UE001';
+END
+$$;
+
 -- What a JWS says and what a receipt says stand side by side and are made one when they are read.
 CREATE TABLE transactions (
     environment text COLLATE "C" NOT NULL,

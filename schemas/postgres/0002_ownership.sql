@@ -157,7 +157,7 @@ CREATE TABLE account_links (
     PRIMARY KEY (key, kind, environment, bundle_id),
     CONSTRAINT account_links_of_identifiers CHECK (
         is_identifier(key) AND is_identifier(user_id)
-        AND (environment = '' OR is_identifier(environment))
+        AND (environment = '' OR is_environment(environment))
         AND (bundle_id = '' OR is_identifier(bundle_id))
     ),
     -- Some clients send the nil UUID where they have no token: it names nobody.

@@ -132,7 +132,7 @@ CREATE TABLE ledger_debits (
     debited_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, reference),
     CONSTRAINT ledger_debits_of_identifiers CHECK (
-        is_identifier(user_id) AND is_identifier(reference) AND is_identifier(environment)
+        is_identifier(user_id) AND is_identifier(reference) AND is_environment(environment)
         AND is_identifier(currency)
     )
 );
@@ -145,7 +145,7 @@ COMMENT ON TABLE ledger_debits IS
 -- neither is ever taken for the other. An environment of their own, as all that grants.
 CREATE TABLE grants (
     grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    environment text COLLATE "C" NOT NULL CHECK (environment <> ''),
+    environment text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL CHECK (user_id <> ''),
     entitlement_key text COLLATE "C" NOT NULL CHECK (entitlement_key <> ''),
     -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked.
@@ -157,7 +157,7 @@ CREATE TABLE grants (
     revoked_by text CHECK (revoked_by <> ''),
     revocation_reason text CHECK (revocation_reason <> ''),
     CONSTRAINT grants_of_identifiers CHECK (
-        is_identifier(user_id) AND is_identifier(entitlement_key) AND is_identifier(environment)
+        is_identifier(user_id) AND is_identifier(entitlement_key) AND is_environment(environment)
     )
 );
 
@@ -193,7 +193,8 @@ END
 $$;
 
 -- Whether a user may use something at an instant, by today's knowledge of that instant. Bought or
--- granted: for the user it is the same.
+-- granted: for the user it is the same. Raises UE001 for an unknown environment, as every function
+-- that takes one.
 CREATE FUNCTION has_entitlement(
     user_id text,
     entitlement_key text,
@@ -202,18 +203,20 @@ CREATE FUNCTION has_entitlement(
 ) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT EXISTS (
-        SELECT FROM entitlements AS held
-        WHERE held.user_id = has_entitlement.user_id
-            AND held.entitlement_key = has_entitlement.entitlement_key
-            AND held.environment = has_entitlement.environment
-            AND held.periods @> has_entitlement.at
-    ) OR EXISTS (
-        SELECT FROM grants AS held
-        WHERE held.user_id = has_entitlement.user_id
-            AND held.entitlement_key = has_entitlement.entitlement_key
-            AND held.environment = has_entitlement.environment
-            AND held.periods @> has_entitlement.at
+    SELECT require_environment(has_entitlement.environment) AND (
+        EXISTS (
+            SELECT FROM entitlements AS held
+            WHERE held.user_id = has_entitlement.user_id
+                AND held.entitlement_key = has_entitlement.entitlement_key
+                AND held.environment = has_entitlement.environment
+                AND held.periods @> has_entitlement.at
+        ) OR EXISTS (
+            SELECT FROM grants AS held
+            WHERE held.user_id = has_entitlement.user_id
+                AND held.entitlement_key = has_entitlement.entitlement_key
+                AND held.environment = has_entitlement.environment
+                AND held.periods @> has_entitlement.at
+        )
     );
 END;
 
@@ -235,12 +238,14 @@ BEGIN ATOMIC
         NULL::bigint, lower(span), upper(span)
     FROM entitlements AS held
     CROSS JOIN LATERAL unnest(held.periods) AS span
-    WHERE held.environment = active_entitlements_in.environment AND span @> now()
+    WHERE require_environment(active_entitlements_in.environment)
+        AND held.environment = active_entitlements_in.environment AND span @> now()
     UNION ALL
     SELECT held.user_id, held.entitlement_key, NULL, NULL, held.grant_id, lower(span), upper(span)
     FROM grants AS held
     CROSS JOIN LATERAL unnest(held.periods) AS span
-    WHERE held.environment = active_entitlements_in.environment AND span @> now();
+    WHERE require_environment(active_entitlements_in.environment)
+        AND held.environment = active_entitlements_in.environment AND span @> now();
 END;
 
 CREATE VIEW active_entitlements AS
@@ -323,7 +328,8 @@ BEGIN ATOMIC
                 AND debit.currency = ledger_balance.currency
                 AND debit.environment = ledger_balance.environment
         ), 0)
-    )::bigint;
+    )::bigint
+    WHERE require_environment(ledger_balance.environment);
 END;
 
 CREATE VIEW ledger_balances AS
@@ -359,6 +365,7 @@ DECLARE
     known ledger_debits%ROWTYPE;
     balance bigint;
 BEGIN
+    PERFORM require_environment(ledger_debit.environment);
     IF amount IS NULL OR amount <= 0 THEN
         RAISE EXCEPTION 'a debit is more than zero' USING ERRCODE = 'invalid_parameter_value';
     END IF;

@@ -137,6 +137,7 @@ $$
 DECLARE
     added grants;
 BEGIN
+    PERFORM require_environment(environment);
     IF until <= now() THEN
         RAISE EXCEPTION 'a grant ends after it begins' USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -215,7 +216,8 @@ BEGIN ATOMIC
         ORDER BY change.bundle_id, change.original_transaction_id, change.grant_id,
             change.entitlement_key, change.version DESC
     ) AS newest
-    WHERE NOT isempty(newest.new_periods);
+    WHERE require_environment(entitlements_as_known.environment)
+        AND NOT isempty(newest.new_periods);
 END;
 
 -- Whether a user could use something at an instant, by what was known at another.

@@ -67,7 +67,8 @@ BEGIN ATOMIC
         ORDER BY change.bundle_id, change.original_transaction_id, change.grant_id,
             change.entitlement_key, change.version DESC
     ) AS newest
-    WHERE require_history(entitlements_as_known.known_at) AND NOT isempty(newest.new_periods);
+    WHERE require_environment(entitlements_as_known.environment)
+        AND require_history(entitlements_as_known.known_at) AND NOT isempty(newest.new_periods);
 END;
 
 COMMENT ON TABLE revisions IS

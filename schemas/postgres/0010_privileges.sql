@@ -18,6 +18,7 @@ ALTER FUNCTION lock_shared SET search_path FROM CURRENT;
 ALTER FUNCTION lock_users SET search_path FROM CURRENT;
 ALTER FUNCTION record_grant_change SET search_path FROM CURRENT;
 ALTER FUNCTION refuse_change_of_actions SET search_path FROM CURRENT;
+ALTER FUNCTION require_environment SET search_path FROM CURRENT;
 ALTER FUNCTION require_read_committed SET search_path FROM CURRENT;
 ALTER FUNCTION wait_for_sharers SET search_path FROM CURRENT;
 

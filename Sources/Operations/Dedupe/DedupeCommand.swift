@@ -98,7 +98,8 @@ struct DedupeSelection: Hashable {
             before = try Instant.parse(text, option: "before")
         }
         bundleID = arguments.value("bundle-id").map { Identifier($0) }
-        environment = arguments.value("environment")
+        let named: AppleEnvironment? = try arguments.value("environment", as: .choice)
+        environment = named?.rawValue
         guard arguments.isSet("all") == (self == DedupeSelection()) else {
             throw UsageError(
                 "expected --since, --before, --bundle-id or --environment, or --all by itself"

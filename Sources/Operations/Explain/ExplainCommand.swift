@@ -46,7 +46,7 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let environment = arguments.value("environment") ?? "Production"
+        let environment = try environment(arguments)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let at = try arguments.value("at").map { text throws(UsageError) in
             try Instant.parse(text, option: "at")

@@ -51,6 +51,12 @@ extension ToolCommand {
         "Production unless given."
     )
 
+    /// The environment that is named, or Production; a misspelt one would find nothing.
+    static func environment(_ arguments: CommandArguments) throws(UsageError) -> String {
+        let named: AppleEnvironment? = try arguments.value("environment", as: .choice)
+        return (named ?? .production).rawValue
+    }
+
     private static func grant(
         _ arguments: CommandArguments,
         _ context: CommandContext
@@ -66,7 +72,7 @@ extension ToolCommand {
             until: end.map { StoredTime(milliseconds: $0) },
             reason: try required("reason", in: arguments),
             grantedBy: try required("by", in: arguments),
-            environment: arguments.value("environment") ?? "Production"
+            environment: try environment(arguments)
         )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let number = try await settings.withDatabase { connection in
