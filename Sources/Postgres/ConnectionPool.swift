@@ -48,7 +48,7 @@ actor ConnectionPool {
                 if let replacement = await replacement(of: connection) {
                     return replacement
                 }
-                if await connection.isUsable(), await connection.renewPlans(deadline: left) {
+                if await connection.isUsable(), await connection.renewIfDue(deadline: left) {
                     return connection
                 }
                 await connection.close()

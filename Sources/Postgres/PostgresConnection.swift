@@ -14,9 +14,13 @@ package actor PostgresConnection {
     private var session: Session?
     private var transactionStart: PostgresStatement?
     private var transactionDeadline: ContinuousClock.Instant?
-    private var plansRenewedAt = ContinuousClock.now
-    /// Shows the server that this process lives, while the session is held.
-    private var signs: Task<Void, Never>?
+    private var renewedAt = ContinuousClock.now
+    /// Whether the server took writes when the session began.
+    private var isWritable = false
+    /// Whether the session was closed because the server takes no writes any more.
+    private var isDemoted = false
+    /// Renews the session while it is held.
+    private var renewals: Task<Void, Never>?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -30,7 +34,7 @@ package actor PostgresConnection {
     }
 
     isolated deinit {
-        signs?.cancel()
+        renewals?.cancel()
         session?.close()
         executor.stop()
     }
@@ -59,7 +63,7 @@ package actor PostgresConnection {
             session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
                 let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
                 try session.requireServerProcessOfItsOwn(options, until: deadline)
-                try session.apply(SessionSettings.values(options), until: deadline)
+                isWritable = try session.apply(SessionSettings.values(options), until: deadline)
                 return session
             }
         } catch {
@@ -70,28 +74,34 @@ package actor PostgresConnection {
                 message: "no answer to a new connection within the deadline"
             )
         }
-        if options.isHeld {
-            showSigns()
+        guard options.isHeld else { return }
+        guard isWritable else {
+            close()
+            throw PostgresError(
+                code: .connectionFailed,
+                message: "the server is read-only: a standby, or a primary that was replaced",
+                sqlState: .readOnlyTransaction
+            )
         }
+        renewWhileHeld()
     }
 
-    private func showSigns() {
+    /// Also shows the server that this process lives.
+    private func renewWhileHeld() {
         let interval = options.silenceMax / 4
-        signs = Task { [weak self] in
+        renewals = Task { [weak self] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: interval)
-                guard let self, await self.showSign() else { return }
+                guard let self, await self.renewBetweenCalls() else { return }
             }
         }
     }
 
     /// - Returns: false where the connection is closed.
-    private func showSign() async -> Bool {
+    private func renewBetweenCalls() async -> Bool {
         guard let session, session.isOpen else { return false }
-        if transactionStart == nil, !session.isInTransaction {
-            _ = try? await pipeline([PostgresStatement("")])
-        }
-        return true
+        guard transactionStart == nil, !session.isInTransaction else { return true }
+        return await renew(deadline: options.statementDeadline)
     }
 
     /// Runs one statement.
@@ -176,7 +186,7 @@ package actor PostgresConnection {
     }
 
     package func close() {
-        signs?.cancel()
+        renewals?.cancel()
         session?.close()
         session = nil
     }
@@ -187,16 +197,29 @@ package actor PostgresConnection {
         return session.isAlive() && !session.isInTransaction
     }
 
-    /// Makes the server plan the prepared statements again if their plans may be too old.
+    /// Renews the session where that is due, see `PostgresOptions.renewalInterval`.
     ///
-    /// - Returns: false where that failed, which closes the connection.
-    func renewPlans(deadline: Duration) async -> Bool {
-        let now = ContinuousClock.now
-        guard plansRenewedAt + options.planAgeMax <= now else { return true }
-        plansRenewedAt = now
+    /// - Returns: false where the connection is closed.
+    func renewIfDue(deadline: Duration) async -> Bool {
+        guard renewedAt + options.renewalInterval <= .now else { return true }
+        return await renew(deadline: deadline)
+    }
+
+    /// Lets the server plan the prepared statements again, and closes the connection where the
+    /// server has become read-only or does not answer.
+    ///
+    /// After a failover the former primary may keep the sessions that it has. One that only reads
+    /// and listens would never notice that all writes go to another server.
+    private func renew(deadline: Duration) async -> Bool {
+        renewedAt = .now
         do throws(PostgresError) {
-            _ = try await pipeline([PostgresStatement("DISCARD PLANS")], deadline: deadline)
-            return true
+            let rows = try await pipeline(
+                [PostgresStatement("DISCARD PLANS"), .isWritable],
+                deadline: deadline
+            )
+            isDemoted = isWritable && !rows[1][0].bool(0)
+            if isDemoted { close() }
+            return !isDemoted
         } catch {
             close()
             return false
@@ -271,7 +294,10 @@ extension PostgresConnection {
         guard let session, session.isOpen else {
             throw PostgresError(
                 code: .connectionClosed,
-                message: "the connection is closed, take a new one"
+                message: isDemoted
+                    ? "the server has become read-only, connect to the one that takes writes"
+                    : "the connection is closed, take a new one",
+                sqlState: isDemoted ? .readOnlyTransaction : nil
             )
         }
         return session

@@ -30,8 +30,9 @@ package struct PostgresOptions: Sendable {
 
     /// Whether the session itself holds something: a lock until its end, a channel listened to.
     ///
-    /// The server then ends it after `silenceMax` outside of a transaction too, and the connection
-    /// shows it now and then that this process lives.
+    /// The server has to take writes. It ends the session after `silenceMax` outside of a
+    /// transaction too; four times in that time the connection shows it that this process lives,
+    /// and asks whether it still takes writes.
     package var isHeld = false
 
     /// The server's parameters for this session, over those of `SessionSettings`.
@@ -40,11 +41,13 @@ package struct PostgresOptions: Sendable {
     /// Prepared statements kept per connection.
     package var preparedStatementsMax = 256
 
-    /// How long a client's connections keep the plans of their prepared statements.
+    /// How long a client's connections are used before they are renewed.
     ///
     /// The server keeps a plan for as long as the connection lasts, also one that was made when a
     /// table was empty and any index as good as another; only new statistics of that table end it.
-    package var planAgeMax: Duration = .seconds(10)
+    /// And it may have become read-only after a failover, which a connection that only reads does
+    /// not notice.
+    package var renewalInterval: Duration = .seconds(10)
 
     package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
 

@@ -17,6 +17,11 @@ package struct PostgresStatement: Sendable {
         self.parameters = parameters
         self.types = types
     }
+
+    /// Whether the server takes writes: it is no standby, and nobody has made it read-only.
+    static let isWritable = PostgresStatement(
+        "SELECT current_setting('transaction_read_only') = 'off'"
+    )
 }
 
 /// Which statements one connection has prepared, under which names.

@@ -43,10 +43,12 @@ extension Session {
     }
 
     /// Closes the session where the server refuses a setting: it is not what was asked for.
+    ///
+    /// - Returns: whether the server takes writes.
     func apply(
         _ settings: [String: String],
         until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) {
+    ) throws(PostgresError) -> Bool {
         let sorted = settings.sorted { $0.key < $1.key }
         let statement = PostgresStatement(
             """
@@ -56,7 +58,7 @@ extension Session {
             [.textArray(sorted.map(\.key)), .textArray(sorted.map(\.value))]
         )
         do throws(PostgresError) {
-            _ = try run([statement], until: deadline)
+            return try run([statement, .isWritable], until: deadline)[1][0].bool(0)
         } catch {
             close()
             throw error

@@ -4,9 +4,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PlanAgeTests {
     /// The plan of a look-up that was first made on an empty table, once that has many rows.
-    private func plan(atMost planAgeMax: Duration) async throws -> String {
+    private func plan(atMost age: Duration) async throws -> String {
         var options = try await PostgresServer.shared.emptyDatabase()
-        options.planAgeMax = planAgeMax
+        options.renewalInterval = age
         let client = PostgresClient(options, connectionsMax: 1)
         let lookup = "SELECT count(*) FROM things WHERE name = $1"
         _ = try await client.query(
