@@ -4,8 +4,9 @@ import Entitlements
 import Kafka
 import Postgres
 import Records
-import Testing
 import Simulation
+import TestSupport
+import Testing
 import Worker
 
 @testable import Store
@@ -150,14 +151,33 @@ import Worker
         let sent = OwnerChangeTable.Due(
             key: Self.purchase,
             owner: ObservedOwner(userID: "anna", rule: "unlinked"),
-            change: first,
-            sends: 0
+            change: first
         )
-        // Neither is it noted as sent.
-        _ = try await path.client.run(OwnerChangeTable.sent, [sent])
+        // Neither does it make the later one due.
+        _ = try await path.client.run(OwnerChangeTable.putBack, [sent])
         let row = try await path.client.query("SELECT change_id, sends::int8 FROM owner_changes")[0]
         #expect(row.int8(0) > first)
         #expect(row.int8(1) == 0)
+        #expect(try await path.emptyOutboxInVain() == 0)
+    }
+
+    @Test func `the first projection beside the outbox uses every change of a bulk link up`()
+        async throws
+    {
+        let path = try await LinkedPath()
+        let ids = (0..<3_000).map(String.init)
+        try await path.post(ids.map { .purchase($0, until: 9_000_000_000_000) })
+        try await path.project()
+        try await path.write("original_transaction_id", ids.map { ($0, "user-\($0)") })
+        async let sending: Void = path.emptyOutbox()
+        let areHeld = try await becomesTrue(within: .seconds(60)) {
+            try await path.project()
+            return try await path.held().count == ids.count
+        }
+        try await sending
+        #expect(areHeld)
+        let left = try await Self.changeCount(path)
+        #expect(left == 0, "\(left) wait for their repetition")
     }
 
     @Test func `no more is on its way than the bound, however much waits`() async throws {

@@ -154,10 +154,15 @@ extension LinkOutbox {
         _ connection: PostgresConnection,
         _ deliver: OutboxDelivery
     ) async throws -> Bool {
-        let due = Array(try await connection.run(OwnerChangeTable.due))
+        let due = Array(try await connection.run(OwnerChangeTable.take))
         guard !due.isEmpty else { return false }
-        try await deliver(due.map { $0.record(for: topic) })
-        _ = try await connection.run(OwnerChangeTable.sent, due)
+        do {
+            try await deliver(due.map { $0.record(for: topic) })
+        } catch {
+            // Also for a task that was cancelled. Where this fails they are sent after a while.
+            await Task { _ = try? await connection.run(OwnerChangeTable.putBack, due) }.value
+            throw error
+        }
         return true
     }
 

@@ -29,10 +29,6 @@ package enum OwnerChangeTable {
         package let owner: ObservedOwner
         /// Which change of its owner this is.
         package let change: Int64
-        /// How many link observations have been sent of it.
-        package let sends: Int
-
-        fileprivate var delay: Int64 { resendDelay(afterSends: sends + 1).wholeMilliseconds }
     }
 
     /// A change that a projection has followed.
@@ -88,32 +84,34 @@ package enum OwnerChangeTable {
 
     static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
 
-    /// Purchases for which a link observation is due, those that wait longest first.
-    package static let due = Statement<Void, Due>(
+    /// Takes the purchases for which a link observation is due, those that wait longest first, and
+    /// records it as sent: where the purchase is not projected, the next one is due after a while.
+    ///
+    /// Committed before anything is sent, so that no projection that follows finds the row locked
+    /// and leaves it. A purchase that a transaction is at is left for the next time.
+    package static let take = Statement<Void, Due>(
         [
             .value("on_its_way_ms") { _ in onItsWayMax.wholeMilliseconds },
             .value("unlinked") { _ in OwnershipRule.unlinked },
+            .values("delays_ms") { _ in resendDelaysMilliseconds },
         ],
         returning: RowReader { columns in
             let key = PurchaseKey.declare(&columns)
             let userID = columns("user_id", Identifier?.self)
             let rule = columns("rule", String.self)
             let change = columns("change_id", Int64.self)
-            let sends = columns("sends", Int.self)
             return { row in
                 Due(
                     key: key(row),
                     owner: ObservedOwner(userID: row[userID], rule: row[rule]),
-                    change: row[change],
-                    sends: row[sends]
+                    change: row[change]
                 )
             }
         },
         """
-        SELECT \(PurchaseKey.columns.names(of: "change")), owner.user_id,
-               coalesce(owner.rule, $unlinked) AS rule, change.change_id, change.sends
-        FROM (
-            SELECT * FROM owner_changes WHERE send_due_at <= now() ORDER BY send_due_at
+        WITH due AS (
+            SELECT \(PurchaseKey.columns.names()) FROM owner_changes
+            WHERE send_due_at <= now() ORDER BY send_due_at
             LIMIT least(500, \(onItsWayCountMax) - (
                 SELECT count(*) FROM (
                     SELECT FROM owner_changes
@@ -121,40 +119,55 @@ package enum OwnerChangeTable {
                     LIMIT \(onItsWayCountMax)
                 ) AS sent
             ))
-        ) AS change
+            FOR NO KEY UPDATE SKIP LOCKED
+        ), taken AS (
+            UPDATE owner_changes AS change SET
+                sends = change.sends + 1,
+                sent_at = now(),
+                send_due_at = now() + interval '1 millisecond'
+                    * ($delays_ms)[least(change.sends + 1, \(resendDelaysMilliseconds.count))]
+            FROM due
+            WHERE \(PurchaseKey.columns.equal("change", "due"))
+            RETURNING \(PurchaseKey.columns.names(of: "change")), change.change_id
+        )
+        SELECT \(PurchaseKey.columns.names(of: "taken")), owner.user_id,
+               coalesce(owner.rule, $unlinked) AS rule, taken.change_id
+        FROM taken
         LEFT JOIN LATERAL (
             SELECT known.user_id, known.rule FROM owners AS known
-            WHERE \(PurchaseKey.columns.equal("known", "change"))
+            WHERE \(PurchaseKey.columns.equal("known", "taken"))
             OFFSET 0
         ) AS owner ON true
         """
     )
 
-    /// Notes that link observations were acknowledged: where the purchase is not projected, each
-    /// is sent again after a while.
+    private static let resendDelaysMilliseconds = (1...5).map {
+        resendDelay(afterSends: $0).wholeMilliseconds
+    }
+
+    /// Makes link observations due again that could not be sent.
     ///
-    /// What was projected or has another owner meanwhile is left as it is, and so is what somebody
-    /// is at: that is sent once more, which costs a record and changes nothing.
-    package static let sent = Statement<[Due], Void>(
+    /// A purchase that is projected or has another owner since is left as it is, and so is one that
+    /// a transaction is at: its next link observation is due after a while anyway.
+    package static let putBack = Statement<[Due], Void>(
         [
             .rows(
                 "asked",
-                PurchaseKey.columns.of(\.key)
-                    + [Column("change_id", \.change), Column("delay_ms", \.delay)]
+                PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)]
             )
         ],
         """
-        WITH sent AS (
-            SELECT known.*, asked.delay_ms
+        WITH unsent AS (
+            SELECT known.*
             FROM $asked
             CROSS JOIN LATERAL (\(lock("FOR NO KEY UPDATE SKIP LOCKED"))) AS known
         )
         UPDATE owner_changes AS change SET
-            sends = change.sends + 1,
-            sent_at = now(),
-            send_due_at = now() + sent.delay_ms * interval '1 millisecond'
-        FROM sent
-        WHERE \(PurchaseKey.columns.equal("change", "sent"))
+            sends = greatest(change.sends - 1, 0),
+            sent_at = NULL,
+            send_due_at = now()
+        FROM unsent
+        WHERE \(PurchaseKey.columns.equal("change", "unsent"))
         """
     )
 
