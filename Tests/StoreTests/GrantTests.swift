@@ -72,6 +72,45 @@ import Testing
         #expect(try await client.query("SELECT count(*) FROM user_versions")[0].int8(0) == 0)
     }
 
+    @Test func `a grant until infinity has no end, and no row holds an infinite instant`()
+        async throws
+    {
+        let client = try await Self.database()
+        for until in ["NULL", "'infinity'"] {
+            _ = try await client.query(
+                "SELECT grant_entitlement('anna', 'pro', \(until), 'sorry', 'support')"
+            )
+        }
+        let endless = try await client.query(
+            """
+            SELECT count(*) FROM held_entitlements('anna')
+            WHERE upper_inf(periods) AND upper(periods) IS NULL
+            """
+        )
+        #expect(endless[0].int8(0) == 2)
+        for (table, columns) in [
+            ("grants", "(environment, user_id, entitlement_key, granted_by, reason, periods)"),
+            (
+                "entitlements",
+                "(environment, user_id, entitlement_key, bundle_id, original_transaction_id, "
+                    + "periods)"
+            ),
+        ] {
+            for span in ["now(), 'infinity'", "'-infinity', now()"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    _ = try await client.query(
+                        """
+                        INSERT INTO \(table) \(columns) VALUES
+                            ('Production', 'anna', 'pro', 'a', 'b',
+                            tstzmultirange(tstzrange(\(span))))
+                        """
+                    )
+                }
+                #expect(error?.sqlState == SQLState("23514"), "\(table): \(span)")
+            }
+        }
+    }
+
     @Test func `what held is answered by what was known at an instant`() async throws {
         let client = try await Self.database()
         // Bought in January; in March Apple takes it back from the beginning of February on.

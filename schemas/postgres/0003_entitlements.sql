@@ -48,8 +48,9 @@ CREATE TABLE entitlements (
     original_transaction_id text COLLATE "C" NOT NULL,
     entitlement_key text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
-    -- Start included, end excluded; no end is for ever.
-    periods tstzmultirange NOT NULL CHECK (NOT isempty(periods)),
+    -- Start included, end excluded; no end is for ever, and never one that is infinite.
+    periods tstzmultirange NOT NULL CHECK (
+        NOT isempty(periods) AND isfinite(lower(periods)) AND isfinite(upper(periods))),
     PRIMARY KEY (original_transaction_id, environment, bundle_id, entitlement_key, user_id)
 ) WITH (fillfactor = 80);
 
@@ -148,8 +149,10 @@ CREATE TABLE grants (
     environment text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL CHECK (user_id <> ''),
     entitlement_key text COLLATE "C" NOT NULL CHECK (entitlement_key <> ''),
-    -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked.
-    periods tstzmultirange NOT NULL,
+    -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked. An end
+    -- 'infinity' would be one more word for none, which readers of the feed take for a date.
+    periods tstzmultirange NOT NULL
+        CHECK (isfinite(lower(periods)) AND isfinite(upper(periods))),
     granted_at timestamptz NOT NULL DEFAULT now(),
     granted_by text NOT NULL CHECK (granted_by <> ''),
     reason text NOT NULL CHECK (reason <> ''),

@@ -120,7 +120,7 @@ BEGIN
 END
 $$;
 
--- Lets a user use something from now on, until an instant or, for null, for ever.
+-- Lets a user use something from now on, until an instant or, for null and for 'infinity', for ever.
 --
 -- Returns the grant's number, by which it is revoked.
 CREATE FUNCTION grant_entitlement(
@@ -138,6 +138,7 @@ DECLARE
     added grants;
 BEGIN
     PERFORM require_environment(environment);
+    until := nullif(until, 'infinity');
     IF until <= now() THEN
         RAISE EXCEPTION 'a grant ends after it begins' USING ERRCODE = 'invalid_parameter_value';
     END IF;
