@@ -38,7 +38,7 @@ package enum AppleEnvironment: String, CaseIterable, Sendable {
     case xcode = "Xcode"
     case localTesting = "LocalTesting"
 
-    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }
 
 /// The members of an entry of `apps`, as they are read and documented.

@@ -13,13 +13,13 @@ import Testing
         try LinkLine.parse(Array(text.utf8), isFirst: isFirst, isUserRequired: isUserRequired)
     }
 
-    private let link = AccountLink(kind: .accountToken, key: "t", userID: "u")
+    private let link = AccountLink(kind: .appTransactionID, key: "7", userID: "u")
 
     @Test(arguments: [
-        "account_token,t,u", "account-token,t,u", " account_token , t , u \r",
-        "account_token,t,u,,", #""account_token","t","u""#,
-        #"{"kind":"account_token","key":"t","user":"u"}"#,
-        #"{"user":"u","key":"t","kind":"account-token","bundle":null}"#,
+        "app_transaction_id,7,u", "app-transaction-id,7,u", " app_transaction_id , 7 , u \r",
+        "app_transaction_id,7,u,,", #""app_transaction_id","7","u""#,
+        #"{"kind":"app_transaction_id","key":"7","user":"u"}"#,
+        #"{"user":"u","key":"7","kind":"app-transaction-id","bundle":null}"#,
     ])
     func `the same link in every spelling`(line: String) throws {
         #expect(try parse(line) == link)
@@ -29,8 +29,8 @@ import Testing
         var narrow = link
         narrow.environment = "Sandbox"
         narrow.bundleID = "com.example"
-        #expect(try parse("account_token,t,u,Sandbox,com.example") == narrow)
-        let json = #"{"kind":"account_token","key":"t","user":"u","environment":"Sandbox","#
+        #expect(try parse("app_transaction_id,7,u,Sandbox,com.example") == narrow)
+        let json = #"{"kind":"app_transaction_id","key":"7","user":"u","environment":"Sandbox","#
         #expect(try parse(json + #""bundle":"com.example"}"#) == narrow)
     }
 
@@ -41,9 +41,9 @@ import Testing
 
     /// To RFC 4180 a comma or a quotation mark is one with an accent on it too.
     @Test func `an accent at the edge of a field belongs to the field`() throws {
-        let accented = AccountLink(kind: .appTransactionID, key: "\u{301}7", userID: "\u{301}u")
-        #expect(try parse("app_transaction_id,\u{301}7,\u{301}u") == accented)
-        #expect(try parse("app_transaction_id,\"\u{301}7\",\"\u{301}u\"") == accented)
+        let accented = AccountLink(kind: .appTransactionID, key: "7", userID: "\u{301}u")
+        #expect(try parse("app_transaction_id,7,\u{301}u") == accented)
+        #expect(try parse("app_transaction_id,\"7\",\"\u{301}u\"") == accented)
     }
 
     @Test(arguments: ["account_token", "account-token"])
@@ -73,7 +73,33 @@ import Testing
             expected: "for the user \(Identifier.entryRule)"
         )
         #expect(throws: fault) {
-            try parse("account_token,t")
+            try parse("app_transaction_id,7")
+        }
+    }
+
+    @Test func `a byte order mark before the first line belongs to no field`() throws {
+        #expect(try parse("\u{FEFF}app_transaction_id,7,u", isFirst: true) == link)
+        #expect(try parse("\u{FEFF}kind,key,user", isFirst: true) == nil)
+        #expect(throws: LinkLine.Fault.self) { try parse("\u{FEFF}app_transaction_id,7,u") }
+    }
+
+    @Test(arguments: [
+        "account_token,{11111111-aaaa-4aaa-8aaa-111111111111},u",
+        "account_token,11111111aaaa4aaa8aaa111111111111,u", "account_token,7,u",
+        "account_token,11111111-aaaa-4aaa-8aaa-11111111111g,u",
+        "original_transaction_id,2.00000E+15,u", "original_transaction_id,2E+15,u",
+        "original_transaction_id,\"2 000 000\",u", "app_transaction_id,7.0,u",
+        "app_transaction_id,{7},u", "app_transaction_id,'7,u", "app_transaction_id,\u{301}7,u",
+        "app_transaction_id,7,u,production", "app_transaction_id,7,u,Prod",
+    ])
+    func `what no purchase can match is refused`(line: String) throws {
+        #expect(throws: LinkLine.Fault.self) { try parse(line) }
+    }
+
+    @Test func `a token of the form that Apple signs is taken in either case`() throws {
+        let token = "11111111-AAAA-4aaa-8AAA-111111111111"
+        for spelling in [token, token.lowercased(), token.uppercased()] {
+            #expect(try parse("account_token,\(spelling),u")?.key.text == spelling)
         }
     }
 

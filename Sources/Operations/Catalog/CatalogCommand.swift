@@ -1,3 +1,4 @@
+import Entitlements
 import Settings
 import Store
 
@@ -14,6 +15,11 @@ extension ToolCommand {
         "A catalog that completes the first one."
     )
 
+    private static let allowEmptyOption = CommandOption(
+        "allow-empty",
+        "Take a catalog without products, which ends what products grant by name."
+    )
+
     /// `pipeline catalog check`.
     static let catalogCheck = ToolCommand(
         syntax: CommandSyntax(
@@ -22,7 +28,7 @@ extension ToolCommand {
                 + "\(formats)\n\nExit code 65 when there is one.",
             operands: "FILE",
             operandCount: 1...1,
-            options: [withOption]
+            options: [withOption, allowEmptyOption]
         ),
         run: { arguments, context in
             let file = try readFile(arguments, context)
@@ -41,7 +47,9 @@ extension ToolCommand {
                 + "catalog_versions.\n\n\(formats)",
             operands: "FILE",
             operandCount: 1...1,
-            options: [withOption, ToolSettings.postgresOption, CommandOption.config]
+            options: [
+                withOption, allowEmptyOption, ToolSettings.postgresOption, CommandOption.config,
+            ]
         ),
         run: runApply
     )
@@ -59,7 +67,11 @@ extension ToolCommand {
         context.console.print("\(file.summary); \(state) version \(outcome.version)")
         return ExitCode.success
     }
-    /// The file with what completes it; what may not be meant so is said.
+
+    /// Reads the file with the one that completes it, and prints remarks about its entries.
+    ///
+    /// - Throws: for a file that is no catalog; and for one without products unless that is meant,
+    ///   since a file that was cut or exported with a filter would take every product's keys.
     private static func readFile(
         _ arguments: CommandArguments,
         _ context: CommandContext
@@ -67,6 +79,12 @@ extension ToolCommand {
         var file = try CatalogFile(path: arguments.operands[0])
         if let path = arguments.value("with") {
             file = CatalogFile(file, completedBy: try CatalogFile(path: path))
+        }
+        guard !file.catalog.products.isEmpty || arguments.isSet("allow-empty") else {
+            throw CommandError(
+                ExitCode.data,
+                "\(arguments.operands[0]) names no product; --allow-empty if that is meant"
+            )
         }
         for remark in file.remarks {
             context.console.note(remark)

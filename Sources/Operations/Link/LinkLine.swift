@@ -1,5 +1,6 @@
 import AppStore
 import JSON
+import Settings
 import Store
 
 /// One line of a file of links.
@@ -21,7 +22,8 @@ enum LinkLine {
         isFirst: Bool,
         isUserRequired: Bool
     ) throws(Fault) -> AccountLink? {
-        guard let text = String(validating: line, as: UTF8.self) else {
+        let mark = isFirst && line.starts(with: byteOrderMark) ? byteOrderMark.count : 0
+        guard let text = String(validating: line.dropFirst(mark), as: UTF8.self) else {
             throw Fault(expected: "UTF-8")
         }
         let trimmed = text.trimmingBlanks
@@ -42,7 +44,10 @@ enum LinkLine {
         )
     }
 
-    /// Makes a link of texts that may enter the table, as its constraint says.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Makes a link of texts that may enter the table, as its constraint says, and that some
+    /// purchase could match.
     static func link(
         _ kind: LinkKind,
         key: String,
@@ -62,16 +67,48 @@ enum LinkLine {
             }
             return identifier
         }
+        guard environment.isEmpty || AppleEnvironment(rawValue: environment) != nil else {
+            throw Fault(expected: "one of \(AppleEnvironment.names) as environment")
+        }
+        let known = try identifier(key, "key", isRequired: true)
         guard kind != .accountToken || !AccountToken.isPlaceholder(key) else {
             throw Fault(expected: "an account token; the nil UUID stands for none")
         }
+        // One that is to be removed may have come into the table otherwise.
+        if isUserRequired { try check(key, of: kind) }
         return AccountLink(
             kind: kind,
-            key: try identifier(key, "key", isRequired: true),
-            environment: try identifier(environment, "environment", isRequired: false).text,
+            key: known,
+            environment: environment,
             bundleID: try identifier(bundle, "bundle", isRequired: false),
             userID: try identifier(user, "user", isRequired: isUserRequired)
         )
+    }
+
+    /// Refuses a key that is in no purchase.
+    ///
+    /// A spreadsheet turns a long number into 2.00000E+15, and some databases print a UUID in
+    /// braces or without hyphens.
+    private static func check(_ key: String, of kind: LinkKind) throws(Fault) {
+        switch kind {
+        case .accountToken:
+            guard AccountToken(key) != nil else {
+                throw Fault(expected: "a UUID of the form 8-4-4-4-12 as account token")
+            }
+        case .appTransactionID, .originalTransactionID:
+            guard key.utf8.allSatisfy(isOfTransactionID) else {
+                throw Fault(expected: "an ID of digits, letters, hyphens and underscores")
+            }
+        }
+    }
+
+    private static func isOfTransactionID(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 
     private typealias Fields = (
