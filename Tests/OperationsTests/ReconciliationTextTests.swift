@@ -83,9 +83,33 @@ import Worker
         #expect(
             text.contains(
                 "verify: 1,781 offsets of t.raw held no record: removed by retention before they "
-                    + "were read, or control records of transactions."
+                    + "were read, or control records of transactions"
             )
         )
+        #expect(text.contains("It does NOT add up:"))
+    }
+
+    @Test(arguments: [(Int64(0), false), (7, false), (8, true), (9, true)])
+    func `offsets skipped unread are a problem until they are dealt with`(
+        skippedMax: Int64,
+        isBalanced: Bool
+    ) {
+        let tally = StageTally(began: 0, counts: [.skipped: 8, .ignored: 2])
+        let partition = PartitionAccount(
+            partition: 0,
+            held: 8..<10,
+            standing: .counted(committed: 10, tally: tally)
+        )
+        var reconciliation = Reconciliation(
+            stages: [
+                StageAccount(stage: .verify, group: "g", topic: "t.raw", partitions: [partition])
+            ],
+            flows: []
+        )
+        reconciliation.skippedMax = skippedMax
+        #expect(reconciliation.isBalanced == isBalanced)
+        let text = reconciliation.lines(showingPartitions: false).joined(separator: "\n")
+        #expect(text.contains("8 offsets of t.raw held no record"))
     }
 
     @Test func `tools get the numbers of each partition`() {

@@ -81,7 +81,9 @@ extension ExactCounter {
             }
             flows.append(flow)
         }
-        return Reconciliation(stages: quick.stages, flows: flows)
+        var exact = Reconciliation(stages: quick.stages, flows: flows)
+        exact.skippedMax = quick.skippedMax
+        return exact
     }
 
     /// Where the record stands that an observation was made of; nil for one of none, and for what

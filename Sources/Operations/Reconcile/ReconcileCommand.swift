@@ -12,7 +12,8 @@ extension ToolCommand {
                 + "disposition. In each partition of each stage the committed offset minus the "
                 + "offset at which the counts began has to equal the sum of the dispositions, and "
                 + "the next topic has to hold what was forwarded. May be run at any time, also "
-                + "while the workers run. Exit code 1 when it does not add up.\n\n"
+                + "while the workers run. Exit code 1 when it does not add up, and when a stage "
+                + "skipped offsets that held no record: retention may have removed them unread.\n\n"
                 + "After a crash records are written again, so that a topic holds more than was "
                 + "counted, which could hide as many losses. With --exact the topics themselves "
                 + "are read, some hundred thousand records a second, and each output is counted "
@@ -24,6 +25,11 @@ extension ToolCommand {
                 + [
                     ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
                     CommandOption("exact", "Read the topics and count each output once."),
+                    CommandOption(
+                        "skipped-max",
+                        argument: "N",
+                        "Skipped offsets of all stages that are dealt with; 0 unless given."
+                    ),
                     CommandOption(
                         "metrics",
                         argument: "FILE",
@@ -46,9 +52,11 @@ extension ToolCommand {
                 "--metrics: \(metricsPath) does not end in .prom, so it would not be collected"
             )
         }
+        let skippedMax = try arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
         var reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
         }
+        reconciliation.skippedMax = Int64(skippedMax)
         if arguments.isSet("exact") {
             let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
             reconciliation = try await counter.count(reconciliation)
