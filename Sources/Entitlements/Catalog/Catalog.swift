@@ -36,11 +36,11 @@ package struct Catalog: Hashable, Sendable {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type to go by: Apple's word where it is known, else the catalog's; where Apple says
-    /// nothing, as in receipts, what says until when it was paid for is a subscription.
+    /// The type that decides: Apple's value if it is known, else the catalog's.
     ///
-    /// A word that nobody knows yet grants nothing, whatever else is said: what it sells may be for
-    /// others than the buyer. With the catalog's entry its purchases are projected anew.
+    /// Without either, as in receipts or where Apple has a new value, a transaction with an end is
+    /// a subscription: the customer has paid until then. Without an end it has no type and grants
+    /// nothing until a catalog names its product.
     package func type(of transaction: MergedTransaction) -> ProductType? {
         if let type = transaction.type, !type.isUnknown {
             return type
@@ -48,12 +48,12 @@ package struct Catalog: Hashable, Sendable {
         if let product = products[transaction.productID] {
             return product.type
         }
-        return transaction.type ?? (transaction.expiresDate == nil ? nil : .autoRenewable)
+        return transaction.expiresDate == nil ? transaction.type : .autoRenewable
     }
 }
 
 extension ProductType {
-    /// Whether it is a word that Apple has begun to use since this was written.
+    /// Whether Apple began to use the value after this was written.
     package var isUnknown: Bool {
         if case .other = self { true } else { false }
     }

@@ -32,7 +32,7 @@ package final class EntitleMetrics: Sendable {
         unknownTypes =
             registry.counter(
                 "entitle_unknown_product_types",
-                "Transactions of an unknown type; they grant nothing until this program knows it."
+                "Transactions of an unknown type and without an end; they grant nothing."
             )[]
         changes =
             registry.counter(

@@ -19,13 +19,11 @@ class Projection:
     # -- the catalog
 
     def type(self, transaction):
-        """Apple's word where it is known, else the catalog's; a period's end where it is silent."""
+        """Apple's value if it is known, else the catalog's; else what has an end is a period."""
         if transaction.type in TYPES:
             return TYPES[transaction.type]
         if transaction.product in self.products:
             return self.products[transaction.product]["type"]
-        if transaction.type is not None:
-            return None
         return "auto-renewable" if transaction.expires is not None else None
 
     def keys(self, product):
