@@ -72,6 +72,9 @@ struct ClosedPeriodsTests {
         #expect(PurchaseFacts(transactions: withItem).closed(keeping: 2) == nil)
         let atOnce = (0..<6).map { Self.transaction($0, day: 1, days: 5) }
         #expect(PurchaseFacts(transactions: atOnce).closed(keeping: 2) == nil)
+        var running = transactions
+        running[0].expiresDate = Self.day(40)
+        #expect(PurchaseFacts(transactions: running).closed(keeping: 2) == nil)
         #expect(PurchaseFacts(transactions: transactions).closed(keeping: 6) == nil)
         #expect(PurchaseFacts(transactions: []).closed(keeping: 0) == nil)
     }
@@ -102,24 +105,55 @@ struct ClosedPeriodsTests {
         )
     }
 
-    /// By purchase date, as they are bought: the later ones come after the seals.
+    /// Random transactions by purchase date: those after the sixth come when others are closed.
+    ///
+    /// Some are copies of earlier ones, or add seats to them.
     private static func transactions(using random: inout SeededRandom) -> [MergedTransaction] {
         var start = 0
-        return (0..<12).map { number in
+        var transactions: [MergedTransaction] = []
+        for number in 0..<12 {
             start += Int.random(in: 0...6, using: &random)
             var transaction = transaction(
                 number,
                 day: start,
-                days: Int.random(in: -1...12, using: &random),
+                days: Int.random(in: -1...8, using: &random),
                 product: ["basic", "pro"].randomElement(using: &random) ?? "pro"
             )
+            if Bool.random(using: &random) {
+                transaction.webOrderLineItemID = ["71", "72"].randomElement(using: &random)
+            }
+            if let known = transactions.last, Int.random(in: 0..<3, using: &random) == 0 {
+                again(known, in: &transaction, using: &random)
+            }
             transaction.isUpgraded = Int.random(in: 0..<4, using: &random) == 0
             if Int.random(in: 0..<4, using: &random) == 0 {
                 transaction.revocation = Revocation(
                     date: day(start + Int.random(in: -2...10, using: &random))
                 )
             }
-            return transaction
+            transactions.append(transaction)
+        }
+        return transactions.sorted { $0.precedes($1) }
+    }
+
+    /// Makes a transaction a copy of another, or of seats that were added to it.
+    private static func again(
+        _ known: MergedTransaction,
+        in transaction: inout MergedTransaction,
+        using random: inout SeededRandom
+    ) {
+        transaction.productID = known.productID
+        transaction.expiresDate = known.expiresDate
+        transaction.webOrderLineItemID = known.webOrderLineItemID
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: break
+        case 1:
+            let milliseconds = known.purchaseDate.milliseconds + 250
+            transaction.purchaseDate = Timestamp(milliseconds: milliseconds)
+        case 2:
+            transaction.additionalTransactionReason = "SEAT_ADDITION"
+        default:
+            transaction.purchaseDate = known.purchaseDate
         }
     }
 

@@ -1,8 +1,8 @@
 import AppStore
 import Entitlements
 
-/// Facts that Apple might sign about a few purchases, and some links; small numbers, so that dates,
-/// tokens and revisions meet often.
+/// Facts that Apple might sign about a few purchases, with copies and added seats, and some links;
+/// small numbers, so that dates, tokens and revisions meet often.
 struct RandomHistory {
     enum Fact {
         case transaction(TransactionFact)
@@ -23,8 +23,18 @@ struct RandomHistory {
     init(using random: inout SeededRandom) {
         var facts: [Fact] = []
         for original in 1...Int.random(in: 1...3, using: &random) {
+            var known: [TransactionFact] = []
             for number in 1...Int.random(in: 1...5, using: &random) {
-                let first = Self.transaction(original, number, using: &random)
+                var first = Self.transaction(original, number, using: &random)
+                if let other = known.randomElement(using: &random), Bool.random(using: &random) {
+                    first.identity = other.identity
+                    first.expiresDate = other.expiresDate
+                    first.webOrderLineItemID = other.webOrderLineItemID
+                    if Bool.random(using: &random) {
+                        first.additionalTransactionReason = "SEAT_ADDITION"
+                    }
+                }
+                known.append(first)
                 for _ in 1...Int.random(in: 1...4, using: &random) {
                     facts.append(.transaction(Self.revised(first, using: &random)))
                 }
@@ -55,6 +65,8 @@ struct RandomHistory {
         using random: inout SeededRandom
     ) -> TransactionFact {
         let (product, type) = products.randomElement(using: &random) ?? ("basic", .autoRenewable)
+        let purchaseDate = day(Int.random(in: 0...60, using: &random))
+        let length = Int64.random(in: 1...20, using: &random)
         return TransactionFact(
             key: TransactionKey(
                 environment: .production,
@@ -67,10 +79,14 @@ struct RandomHistory {
             identity: TransactionIdentity(
                 originalTransactionID: "\(original)",
                 productID: product,
-                purchaseDate: day(Int.random(in: 0...60, using: &random)),
+                purchaseDate: purchaseDate,
                 type: type,
                 quantity: Int32.random(in: 1...2, using: &random)
-            )
+            ),
+            expiresDate: Timestamp(
+                milliseconds: purchaseDate.milliseconds + length * 86_400_000
+            ),
+            webOrderLineItemID: ["71", "72", nil].randomElement(using: &random) ?? nil
         )
     }
 
@@ -79,9 +95,9 @@ struct RandomHistory {
         using random: inout SeededRandom
     ) -> TransactionFact {
         var fact = fact
-        let purchased = fact.identity.purchaseDate
-        let length = Int64.random(in: 1...20, using: &random)
-        fact.expiresDate = Timestamp(milliseconds: purchased.milliseconds + length * 86_400_000)
+        if Int.random(in: 0..<5, using: &random) == 0, let end = fact.expiresDate {
+            fact.expiresDate = Timestamp(milliseconds: end.milliseconds + 86_400_000)
+        }
         fact.isUpgraded = Int.random(in: 0..<3, using: &random) == 0
         if Int.random(in: 0..<3, using: &random) == 0 {
             fact.revocation = Revocation(
@@ -97,6 +113,7 @@ struct RandomHistory {
         }
         fact.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
         if fact.track == .receipt {
+            fact.additionalTransactionReason = nil
             fact.appAccountToken = nil
             fact.appTransactionID = nil
         }

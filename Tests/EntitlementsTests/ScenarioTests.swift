@@ -69,7 +69,7 @@ struct ScenarioTests {
     }
 
     @Test func `there are scenarios, and one for each defect found in other systems`() throws {
-        #expect(Scenario.names.count >= 80)
+        #expect(Scenario.names.count >= 150)
         let defects = try Scenario.names.flatMap { try Scenario.load($0).defects }
         #expect(Set(defects) == Set(KnownDefect.allCases))
     }

@@ -78,13 +78,41 @@ struct EntitleStageClosedPeriodsTests {
         #expect((1...9).contains(open))
     }
 
-    /// Renewals mostly in order, late ones, refunds and reversals of old ones, graces and upgrades.
+    @Test func `a refund that names a copy of a closed period ends it`() async throws {
+        let worker = try await EntitleWorker()
+        try await worker.own([Signed.key("1"): Self.anna])
+        for number in 0..<30 {
+            _ = try await worker.process([try Self.renewal(number, signed: 1)])
+        }
+        #expect(try await worker.count("closed_periods") > 0)
+        let copy = try Signed.transaction(
+            "1-4-copy",
+            signed: 9,
+            original: "1",
+            purchased: 4 * Self.step + 300,
+            expires: 5 * Self.step,
+            revoked: 4 * Self.step + 500,
+            members: #","webOrderLineItemId":"5""#
+        )
+        _ = try await worker.process([copy])
+        let rows = try await worker.rows()[Signed.key("1")] ?? []
+        let held = rows.first { $0.key == "pro" }?.periods
+        #expect(held?.contains(Timestamp(milliseconds: 4 * Self.step + 499)) == true)
+        #expect(held?.contains(Timestamp(milliseconds: 4 * Self.step + 500)) == false)
+        #expect(try await worker.rowsByHistory() == worker.rows())
+    }
+
+    /// Renewals mostly in order, late ones, refunds and reversals of old ones, graces, copies under
+    /// other IDs and added seats.
     private static func history() throws -> [Observation] {
         var history: [Observation] = []
         for number in 0..<40 {
             history.append(try renewal(number, signed: 1))
             let old = Int.random(in: 0...number)
-            switch Int.random(in: 0..<8) {
+            switch Int.random(in: 0..<12) {
+            case 8: history.append(try copy(of: old, signed: Int64.random(in: 1...9)))
+            case 9: history.append(try seats(addedTo: number, signed: Int64.random(in: 1...9)))
+            case 10: history.append(try seats(addedTo: old, signed: Int64.random(in: 1...9)))
             case 0:
                 history.append(try renewal(old, signed: 5, revoked: Int64(old) * step + 300))
             case 1:
@@ -133,7 +161,38 @@ struct EntitleStageClosedPeriodsTests {
             product: number % 7 == 3 ? "basic" : "pro",
             purchased: purchased,
             expires: purchased + (number % 5 == 2 ? step - 100 : step),
-            revoked: revoked
+            revoked: revoked,
+            members: #","webOrderLineItemId":"\#(number + 1)""#
+        )
+    }
+
+    /// The period of a renewal under another ID, as its line item or its dates show.
+    private static func copy(of number: Int, signed: Int64) throws -> Observation {
+        let purchased = Int64(number) * step
+        let isDated = Bool.random()
+        return try Signed.transaction(
+            "1-\(number)-\(isDated ? "dated" : "listed")",
+            signed: signed,
+            original: "1",
+            product: number % 7 == 3 ? "basic" : "pro",
+            purchased: isDated ? purchased : purchased + 300,
+            expires: purchased + (number % 5 == 2 ? step - 100 : step),
+            revoked: Bool.random() ? purchased + 500 : nil,
+            members: isDated ? "" : #","webOrderLineItemId":"\#(number + 1)""#
+        )
+    }
+
+    private static func seats(addedTo number: Int, signed: Int64) throws -> Observation {
+        let purchased = Int64(number) * step
+        return try Signed.transaction(
+            "1-\(number)-seats",
+            signed: signed,
+            original: "1",
+            product: number % 7 == 3 ? "basic" : "pro",
+            purchased: purchased + 400,
+            expires: purchased + (number % 5 == 2 ? step - 100 : step),
+            revoked: Bool.random() ? purchased + 600 : nil,
+            members: #","additionalTransactionReason":"SEAT_ADDITION""#
         )
     }
 }

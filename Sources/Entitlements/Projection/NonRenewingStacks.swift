@@ -97,7 +97,7 @@ extension Projection {
         spans: [OwnershipSpan]
     ) -> [StackedPurchase] {
         let users = Set(spans.map(\.userID))
-        return facts.transactions
+        return bought(facts.transactions)
             .filter { catalog.type(of: $0) == .nonRenewing && $0.revocation == nil }
             .flatMap { transaction in
                 users.map { user in

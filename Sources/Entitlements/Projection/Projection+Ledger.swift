@@ -1,11 +1,11 @@
 package import AppStore
 
 extension Projection {
-    /// A credit for each consumable product and currency of a transaction, to whom the purchase
-    /// belonged then; by transaction, product and currency.
-    func credits(of facts: PurchaseFacts, _ ownership: Ownership) -> [LedgerCredit] {
+    /// A credit for each consumable product and currency of a transaction, to the owner of that
+    /// time; by transaction, product and currency.
+    func credits(of bought: [MergedTransaction], _ ownership: Ownership) -> [LedgerCredit] {
         var credits: [LedgerCredit] = []
-        for transaction in facts.transactions {
+        for transaction in bought {
             guard let user = ownership.userID(at: transaction.purchaseDate) else { continue }
             credits += CreditedTransaction(transaction, user, catalog).credits
         }

@@ -24,24 +24,39 @@ package struct Projection: Sendable {
         stacks: NonRenewingStacks = NonRenewingStacks()
     ) -> ProjectedPurchase {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
-        let contributions = contributions(of: facts, key, ownership: ownership, stacks: stacks)
+        let bought = bought(facts.transactions)
+        let contributions = contributions(of: bought, facts, key, ownership, stacks)
         return ProjectedPurchase(
             rows: rows(contributions, closed: facts.closed, ownership),
-            credits: credits(of: facts, ownership)
+            credits: credits(of: bought, ownership)
         )
     }
 
-    /// What each transaction adds, and by which rule; in no particular order.
+    /// The contribution of each transaction, and its rule; in no particular order.
     package func contributions(
         of facts: PurchaseFacts,
         _ key: PurchaseKey,
         ownership: Ownership,
         stacks: NonRenewingStacks
     ) -> [Contribution] {
+        let bought = bought(facts.transactions)
+        let originals = Set(bought.map(\.transactionID))
+        let copies = facts.transactions.filter { !originals.contains($0.transactionID) }
+        return contributions(of: bought, facts, key, ownership, stacks)
+            + copies.map { nothing(from: $0, by: .copy) }
+    }
+
+    private func contributions(
+        of bought: [MergedTransaction],
+        _ facts: PurchaseFacts,
+        _ key: PurchaseKey,
+        _ ownership: Ownership,
+        _ stacks: NonRenewingStacks
+    ) -> [Contribution] {
         var contributions: [Contribution] = []
-        contributions.reserveCapacity(facts.transactions.count + facts.graces.count)
+        contributions.reserveCapacity(bought.count + facts.graces.count)
         var subscription: [MergedTransaction] = []
-        for transaction in facts.transactions {
+        for transaction in bought {
             switch catalog.type(of: transaction) {
             case .autoRenewable:
                 subscription.append(transaction)
@@ -56,13 +71,14 @@ package struct Projection: Sendable {
                 }
             case .consumable:
                 contributions.append(nothing(from: transaction, by: .consumable))
-                contributions += oneTimePurchase(transaction).items(of: transaction, catalog)
+                let granted = oneTimePurchase(transaction)
+                contributions += granted.items(of: transaction, catalog)
             case .other, nil:
                 contributions.append(nothing(from: transaction, by: .unknownType))
             }
         }
         if !subscription.isEmpty {
-            contributions += SubscriptionPeriods(transactions: subscription, catalog: catalog)
+            contributions += SubscriptionPeriods(subscription, catalog)
                 .contributions(graces: facts.openGraces)
         }
         return contributions
@@ -121,8 +137,12 @@ package struct Projection: Sendable {
 package enum ProjectionRule: String, CaseIterable, Sendable {
     /// From the purchase to the end of the billed period.
     case billedPeriod = "billed_period"
-    /// Until Apple took the transaction back.
+    /// Until Apple revoked the transaction.
     case revoked
+    /// Apple revoked the transaction, and another one still represents its period.
+    case sharedPeriod = "shared_period"
+    /// Counts as another transaction does: both are one that was bought once.
+    case copy
     /// Until the purchase of the transaction that replaced it by an upgrade.
     case upgraded
     /// After the end of a period that could not be billed, until the recovering purchase.
@@ -139,7 +159,7 @@ package enum ProjectionRule: String, CaseIterable, Sendable {
     case neverBought = "never_bought"
     /// Credits the ledger, grants no entitlement.
     case consumable
-    /// Neither Apple nor the catalog says what kind of product this is.
+    /// Neither Apple nor the catalog says what kind of product this is, or when it ends.
     case unknownType = "unknown_type"
 }
 

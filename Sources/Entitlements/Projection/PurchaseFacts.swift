@@ -1,6 +1,6 @@
 package import AppStore
 
-/// All facts of one purchase that its entitlements follow from.
+/// The facts of one purchase from which its entitlements follow.
 package struct PurchaseFacts: Hashable, Sendable {
     /// By purchase date, then by ID.
     package let transactions: [MergedTransaction]
@@ -54,22 +54,17 @@ extension PurchaseFacts {
     /// - Parameter count: how many transactions stay outside at least; one always does.
     package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
-            graces.allSatisfy({ $0.anchor != nil })
+            graces.allSatisfy({ $0.anchor != nil }),
+            let before = boundary(keeping: max(1, count))
         else { return nil }
-        var boundary = max(0, transactions.count - max(1, count))
-        while boundary > 0,
-            transactions[boundary - 1].purchaseDate == transactions[boundary].purchaseDate
-        {
-            boundary -= 1
-        }
-        guard boundary > 0 else { return nil }
-        let before = transactions[boundary].purchaseDate
         var periods = closed?.periodsByProduct ?? [:]
-        let subscription = SubscriptionPeriods(transactions: transactions, catalog: Catalog())
+        let bought = Projection(catalog: Catalog()).bought(transactions)
+        let subscription = SubscriptionPeriods(bought, Catalog())
         let concerned = openGraces.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
-            (0..<boundary).map { subscription.billed($0) }
-            + concerned.compactMap { subscription.extended(by: $0) }
+            bought.indices.filter { bought[$0].purchaseDate < before }
+            .map { subscription.billed($0) }
+            + concerned.flatMap { subscription.extended(by: $0).map(\.contribution) }
         for contribution in contributions {
             var set = periods[contribution.productID] ?? PeriodSet()
             if let period = contribution.period {
@@ -78,6 +73,23 @@ extension PurchaseFacts {
             periods[contribution.productID] = set
         }
         return ClosedPeriods(before: before, periodsByProduct: periods)
+    }
+
+    /// The purchase date of the first transaction that stays open.
+    ///
+    /// All before it have ended by then, and none was bought in the same second: nothing bought
+    /// later is a copy of one of them, or adds seats to its period.
+    private func boundary(keeping count: Int) -> Timestamp? {
+        var end = Timestamp.earliest
+        var boundary: Timestamp?
+        for index in transactions.indices.dropLast(count) {
+            let (closed, open) = (transactions[index], transactions[index + 1].purchaseDate)
+            end = max(end, closed.expiresDate ?? closed.purchaseDate)
+            if end <= open, closed.purchaseDate.wholeSeconds < open.wholeSeconds {
+                boundary = open
+            }
+        }
+        return boundary
     }
 
     /// The graces that extend no closed transaction.

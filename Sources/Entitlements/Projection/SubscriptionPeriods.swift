@@ -1,10 +1,22 @@
 package import AppStore
 
 /// The periods of the auto-renewable transactions of one purchase.
+///
+/// A period is mostly one transaction. Where seats were added to it, each addition is a transaction
+/// with money of its own, and the period ends early only when all of them are revoked.
 struct SubscriptionPeriods {
-    /// By purchase date, then by ID; never empty.
-    let transactions: [MergedTransaction]
-    let catalog: Catalog
+    /// By purchase date, then by ID; never empty, without copies.
+    private let transactions: [MergedTransaction]
+    private let catalog: Catalog
+    /// The indexes of all transactions of a period, ascending, by each of them; of periods with
+    /// added seats alone.
+    private let shared: [Int: [Int]]
+
+    init(_ transactions: [MergedTransaction], _ catalog: Catalog) {
+        self.transactions = transactions
+        self.catalog = catalog
+        shared = Self.shared(transactions)
+    }
 
     func contributions(graces: [GracePeriod]) -> [Contribution] {
         var contributions: [Contribution] = []
@@ -15,17 +27,18 @@ struct SubscriptionPeriods {
             contributions += billed.items(of: transactions[index], catalog)
         }
         for grace in graces {
-            guard let base = base(of: grace) else { continue }
-            let extended = extended(base, by: grace)
-            contributions.append(extended)
-            contributions += extended.items(of: transactions[base], catalog)
+            for (index, extended) in extended(by: grace) {
+                contributions.append(extended)
+                contributions += extended.items(of: transactions[index], catalog)
+            }
         }
         return contributions
     }
 
-    /// What a grace adds; nil where there is no transaction that it might extend.
-    func extended(by grace: GracePeriod) -> Contribution? {
-        base(of: grace).map { extended($0, by: grace) }
+    /// What a grace adds to each transaction of the period that it extends, which may be unknown.
+    func extended(by grace: GracePeriod) -> [(index: Int, contribution: Contribution)] {
+        guard let base = base(of: grace) else { return [] }
+        return members(of: base).map { ($0, extended($0, by: grace)) }
     }
 
     /// From the purchase to the end of the billed period, or to what ended it before.
@@ -37,11 +50,13 @@ struct SubscriptionPeriods {
         var rule = ProjectionRule.billedPeriod
         // Until the transaction that replaced it is known, an upgraded one runs on: the customer
         // has paid for more, not less.
-        if transaction.isUpgraded, let replaced = nextPurchaseDate(after: index), replaced < end {
+        if isUpgraded(index), let replaced = nextPurchaseDate(after: index), replaced < end {
             (end, rule) = (replaced, .upgraded)
         }
-        if let revoked = transaction.revocation?.date, revoked < end {
-            (end, rule) = (revoked, .revoked)
+        if let revoked = revocationDate(index) {
+            if revoked < end { (end, rule) = (revoked, .revoked) }
+        } else if transaction.revocation != nil {
+            rule = .sharedPeriod
         }
         return contribution(transaction, rule, Period(start: transaction.purchaseDate, end: end))
     }
@@ -61,34 +76,40 @@ struct SubscriptionPeriods {
         if let ended = grace.anchor, expires.wholeSeconds < ended.wholeSeconds {
             return contribution(transaction, rule, Period(start: ended, end: end))
         }
-        let start = expires
-        if let revoked = transaction.revocation?.date, revoked < end {
+        if let revoked = revocationDate(index), revoked < end {
             (end, rule) = (revoked, .graceAfterRefund)
         }
-        return contribution(transaction, rule, Period(start: start, end: end))
+        return contribution(transaction, rule, Period(start: expires, end: end))
     }
 
-    /// The transaction that a grace extends; nil when none can be it.
+    /// The first transaction of the period that a grace extends; nil when none can be it.
     ///
-    /// It is the last one bought before the period ended that could not be renewed. Where Apple
+    /// It is the last period that began before the one ended that could not be renewed. Where Apple
     /// does not say when that was (or names a date that is none), it is the end of the last bought
     /// period that had ended before the grace does.
     private func base(of grace: GracePeriod) -> Int? {
         var ended = grace.anchor
         if ended == nil {
-            let index = transactions.lastIndex { transaction in
-                transaction.expiresDate.map { $0 < grace.expiresDate } ?? false
+            let index = transactions.indices.last { index in
+                isFirst(index)
+                    && transactions[index].expiresDate.map { $0 < grace.expiresDate } ?? false
             }
             ended = index.flatMap { transactions[$0].expiresDate }
         }
         guard let ended else { return nil }
-        return transactions.lastIndex { $0.purchaseDate < ended }
+        return transactions.indices.last {
+            isFirst($0) && transactions[$0].purchaseDate < ended
+        }
     }
 
-    /// The date of the first purchase that is later than this one.
+    /// The date of the first purchase after this period's that is not one of the period itself.
     private func nextPurchaseDate(after index: Int) -> Timestamp? {
-        let date = transactions[index].purchaseDate
-        return transactions[(index + 1)...].first { $0.purchaseDate > date }?.purchaseDate
+        let members = shared[index]
+        let first = members?.first ?? index
+        let date = transactions[first].purchaseDate
+        return transactions.indices[(first + 1)...].first { next in
+            transactions[next].purchaseDate > date && !(members?.contains(next) ?? false)
+        }.map { transactions[$0].purchaseDate }
     }
 
     private func contribution(
@@ -102,6 +123,61 @@ struct SubscriptionPeriods {
             rule: rule,
             period: period
         )
+    }
+}
+
+extension SubscriptionPeriods {
+    /// Transactions of one product that end at once represent one period, where at least one of
+    /// them says that seats were added.
+    ///
+    /// The first of them says so only after Apple has signed it again.
+    private static func shared(_ transactions: [MergedTransaction]) -> [Int: [Int]] {
+        guard transactions.contains(where: { $0.additionalTransactionReason != nil }) else {
+            return [:]
+        }
+        var shared: [Int: [Int]] = [:]
+        for index in transactions.indices {
+            let first = transactions[..<index].indices.first {
+                transactions[$0].endsAtOnce(with: transactions[index])
+            }
+            let members = (shared[first ?? index] ?? []) + [index]
+            for member in members {
+                shared[member] = members
+            }
+        }
+        return shared.filter { _, members in
+            members.contains { transactions[$0].additionalTransactionReason != nil }
+        }
+    }
+
+    private func members(of index: Int) -> [Int] {
+        shared[index] ?? [index]
+    }
+
+    private func isFirst(_ index: Int) -> Bool {
+        shared[index].map { $0[0] == index } ?? true
+    }
+
+    private func isUpgraded(_ index: Int) -> Bool {
+        guard let members = shared[index] else { return transactions[index].isUpgraded }
+        return members.contains { transactions[$0].isUpgraded }
+    }
+
+    /// When nobody's money held the period any more; nil while some of it does.
+    private func revocationDate(_ index: Int) -> Timestamp? {
+        guard let members = shared[index] else { return transactions[index].revocation?.date }
+        let dates = members.compactMap { transactions[$0].revocation?.date }
+        return dates.count == members.count ? dates.max() : nil
+    }
+}
+
+extension MergedTransaction {
+    fileprivate func endsAtOnce(with other: MergedTransaction) -> Bool {
+        guard let end = expiresDate?.wholeSeconds, end == other.expiresDate?.wholeSeconds else {
+            return false
+        }
+        return productID == other.productID && isOwned(like: other)
+            && purchaseDate.wholeSeconds < end && other.purchaseDate.wholeSeconds < end
     }
 }
 

@@ -81,22 +81,24 @@ class EarlierRefundIgnored(Reference):
     """Only the newest transaction of a purchase can be refunded."""
 
     class projection(Projection):
-        def billed(self, subscription, index):
+        def billed(self, subscription, index, periods):
             one = copy.copy(subscription[index])
             if index + 1 < len(subscription):
                 one.revoked = None
-            return super().billed(subscription[:index] + [one] + subscription[index + 1 :], index)
+            changed = subscription[:index] + [one] + subscription[index + 1 :]
+            return super().billed(changed, index, self.periods_of(changed))
 
 
 class EarlierRefundEndsAll(Reference):
     """A refund of any period ends the current one."""
 
     class projection(Projection):
-        def billed(self, subscription, index):
+        def billed(self, subscription, index, periods):
             one = copy.copy(subscription[index])
             dates = [other.revoked for other in subscription if other.revoked is not None]
             one.revoked = min(dates, default=None)
-            return super().billed(subscription[:index] + [one] + subscription[index + 1 :], index)
+            changed = subscription[:index] + [one] + subscription[index + 1 :]
+            return super().billed(changed, index, self.periods_of(changed))
 
 
 class SandboxCounts(Reference):

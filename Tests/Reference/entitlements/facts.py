@@ -95,6 +95,9 @@ class Transaction:
         self.percentage = percentage(stated)
         self.is_upgraded = bool(payload.get("isUpgraded"))
         self.items = (payload.get("advancedCommerceInfo") or {}).get("items") or []
+        self.line = line_item(payload)
+        self.added = bool(payload.get("additionalTransactionReason"))
+        self.ownership = payload.get("inAppOwnershipType") or "PURCHASED"
         # A receipt carries neither.
         self.token = account_token(payload) if jws else None
         self.app_transaction = payload.get("appTransactionId") if jws else None
@@ -106,6 +109,8 @@ class Transaction:
     def take_up(self, receipt, is_newer):
         """Where both know a field the newer decides."""
         self.type = self.type or receipt.get("type")
+        if line_item(receipt) is not None and (is_newer or self.line is None):
+            self.line = line_item(receipt)
         if receipt.get("expiresDate") is not None and (is_newer or self.expires is None):
             self.expires = finer(receipt["expiresDate"], self.expires)
 
@@ -123,6 +128,12 @@ class Transaction:
 def finer(date, signed):
     """A receipt knows whole seconds: within the same one the JWS's date is the finer."""
     return signed if signed is not None and signed // 1000 == date // 1000 else date
+
+
+def line_item(payload):
+    """Xcode writes 0 for every transaction."""
+    value = payload.get("webOrderLineItemId")
+    return None if value == "0" else value
 
 
 def percentage(payload):

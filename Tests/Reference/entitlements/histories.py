@@ -91,10 +91,22 @@ class History:
         if self.chance(8):
             place["environment"] = "Sandbox"
         bundle = "com.example.other" if self.chance(10) else "com.example.app"
-        events = []
+        events, known = [], []
         is_subscription = not self.chance(3)
-        for number in range(1, self.random.randint(1, 5 if is_subscription else 2) + 1):
-            events += self.transaction(original, number, bundle, is_subscription, place)
+        for number in range(1, self.random.randint(1, 5 if is_subscription else 3) + 1):
+            first = {
+                "transactionId": original if number == 1 else f"{original}-{number}",
+                "originalTransactionId": original,
+                "bundleId": bundle,
+            }
+            if known and self.chance(2):
+                first = {**self.again(self.random.choice(known)), **first}
+            else:
+                first = {**self.bought(is_subscription), **first}
+            known.append(first)
+            # Nobody signs the same content at the same instant for two trusts.
+            signed = {**place, "trust": "test"} if self.chance(12) else place
+            events += [self.revision(first, signed) for _ in range(self.random.randint(1, 4))]
         for _ in range(self.random.randint(0, 3)):
             event = self.signed(place)
             if self.chance(12):
@@ -102,34 +114,46 @@ class History:
             events.append({**event, "renewalInfo": self.renewal(original)})
         return events
 
-    def transaction(self, original, number, bundle, is_subscription, place):
+    def bought(self, is_subscription):
         products = ["basic", "pro", "unknown", "novelty"] if is_subscription else list(PRODUCTS)
         product = self.random.choice(products)
         first = {
-            "transactionId": original if number == 1 else f"{original}-{number}",
-            "originalTransactionId": original,
-            "bundleId": bundle,
             "productId": product,
             "type": PRODUCTS[product],
             "purchaseDate": self.day(0, 60),
             "quantity": self.random.randint(1, 2),
         }
-        # Nobody signs the same content at the same instant for two trusts.
-        place = {**place, "trust": "test"} if self.chance(12) else place
-        return [self.revision(first, place) for _ in range(self.random.randint(1, 4))]
+        if product == "novelty" or first["type"].startswith("Auto"):
+            first["expiresDate"] = first["purchaseDate"] + self.random.randint(-1, 20) * times.DAY
+        if not self.chance(3):
+            first["webOrderLineItemId"] = self.random.choice(["0", "71", "72"])
+        return first
+
+    def again(self, known):
+        """A copy of what is known, or what was added to it: nearly the same, now and then."""
+        first = dict(known)
+        if self.chance(3):
+            first["purchaseDate"] += self.random.choice([250, 999, times.DAY, 5 * times.DAY])
+        if "expiresDate" in first and self.chance(2):
+            first["additionalTransactionReason"] = "SEAT_ADDITION"
+        if self.chance(3):
+            first.pop("webOrderLineItemId", None)
+        return first
 
     def revision(self, first, place):
         event = self.signed(place)
         payload = dict(first)
-        ends = payload["productId"] == "novelty" or payload["type"].startswith("Auto")
-        if ends and not self.chance(15):
-            payload["expiresDate"] = payload["purchaseDate"] + self.random.randint(-1, 20) * times.DAY
+        if "expiresDate" in payload and self.chance(6):
+            payload["expiresDate"] += self.random.choice([400, times.DAY, 3 * times.DAY])
+        if self.chance(20):
+            payload.pop("expiresDate", None)
         if self.chance(3):
             payload["revocationDate"] = self.day(0, 80)
             if not self.chance(3):
                 payload["revocationPercentage"] = self.random.choice([0, 33_333, 50_000, 100_001])
         if self.chance(6):
             event["track"] = RECEIPT
+            payload.pop("additionalTransactionReason", None)
             for date in [key for key in payload if key.endswith("Date")]:
                 payload[date] -= payload[date] % 1000
         else:
@@ -140,6 +164,14 @@ class History:
         return event
 
     def add_what_only_a_jws_says(self, event, payload):
+        if self.chance(6):
+            # Apple signs a transaction again when seats are added to its period.
+            payload.pop("additionalTransactionReason", None)
+        elif "expiresDate" in payload and self.chance(8):
+            payload["additionalTransactionReason"] = "SEAT_ADDITION"
+        if self.chance(2):
+            shared = ["PURCHASED", "PURCHASED", "FAMILY_SHARED", "ASSIGNED"]
+            payload["inAppOwnershipType"] = self.random.choice(shared)
         if self.chance(3):
             payload["isUpgraded"] = True
         if not self.chance(3):

@@ -1,5 +1,7 @@
 """What purchases grant (Sources/ARCHITECTURE.md, The rules of entitlement)."""
 
+import copy
+
 import times
 
 TYPES = {
@@ -51,6 +53,7 @@ class Projection:
 
     def rows(self, owned):
         """(user, environment, key) -> periods, from a list of (purchase, spans)."""
+        owned = self.bought(owned)
         stacks = self.stacks(owned)
         rows = {}
         for purchase, spans in owned:
@@ -71,59 +74,149 @@ class Projection:
         """Each owner keeps what was theirs before the next one's date."""
         return times.clipped(period, begin, until)
 
+    # -- what was bought once is one, under however many transaction IDs
+
+    def bought(self, owned):
+        """The same purchases, each of whose copies are one transaction."""
+        return [(self.without_copies(purchase), spans) for purchase, spans in owned]
+
+    def without_copies(self, purchase):
+        groups = []
+        for one in purchase.transactions:
+            of = [group for group in groups if any(self.are_copies(one, other) for other in group)]
+            groups = [group for group in groups if group not in of] + [sum(of, []) + [one]]
+        result = copy.copy(purchase)
+        joined = [self.joined(sorted(group, key=lambda one: one.order)) for group in groups]
+        result.transactions = sorted(joined, key=lambda one: one.order)
+        return result
+
+    def are_copies(self, one, other):
+        kind = self.type(one)
+        if (one.product, one.ownership, kind) != (other.product, other.ownership, self.type(other)):
+            return False
+        at_once = one.purchased // 1000 == other.purchased // 1000
+        if kind == "auto-renewable":
+            return self.is_one_period(one, other, at_once)
+        return kind == "non-consumable" or kind is not None and at_once
+
+    @staticmethod
+    def is_one_period(one, other, at_once):
+        """Seats that were added to a period are copies of nothing."""
+        if one.added or other.added:
+            return False
+        if at_once and second(one.expires) == second(other.expires):
+            return True
+        if one.line is None or one.line != other.line or None in (one.expires, other.expires):
+            return False
+        return one.purchased < other.expires and other.purchased < one.expires
+
+    def joined(self, copies):
+        """What ends one of the copies ends all of them, from the earliest date on."""
+        one = copy.copy(copies[0])
+        one.expires = max((e.expires for e in copies if e.expires is not None), default=None)
+        revoked = [each for each in copies if each.revoked is not None]
+        one.revoked = min((each.revoked for each in revoked), default=None)
+        shares = [each.percentage for each in revoked]
+        one.percentage = max(shares) if shares and None not in shares else None
+        one.is_upgraded = any(each.is_upgraded for each in copies)
+        one.quantity = max(each.quantity for each in copies)
+        one.items = []
+        for each in copies:
+            self.join_items(one.items, each.items)
+        return one
+
+    @staticmethod
+    def join_items(known, items):
+        """The same SKU is the same item; a list that names it twice has two of them."""
+        left = list(known)
+        for item in items:
+            same = next((one for one in left if one[0].get("SKU") == item.get("SKU")), None)
+            if same is None:
+                known.append([item])
+            else:
+                same.append(item)
+                left = [one for one in left if one is not same]
+
     def granted(self, purchase):
         """(product, period) of all but non-renewing transactions."""
         subscription = [one for one in purchase.transactions if self.type(one) == "auto-renewable"]
+        periods = self.periods_of(subscription)
         for index, one in enumerate(subscription):
-            yield from self.with_items(one, self.billed(subscription, index))
+            if one.expires is not None:
+                period = (one.purchased, self.billed(subscription, index, periods))
+                yield from self.with_items(one, period)
         for grace in purchase.graces:
-            found = self.grace(subscription, grace)
-            if found is not None:
+            for found in self.grace(periods, grace):
                 yield from self.with_items(*found)
         for one in purchase.transactions:
+            period = (one.purchased, one.revoked)
             if self.type(one) == "non-consumable":
-                yield from self.with_items(one, (one.purchased, one.revoked))
+                yield from self.with_items(one, period)
             elif self.type(one) == "consumable":
-                yield from self.items(one, (one.purchased, one.revoked))
+                yield from self.items(one, period)
 
-    def billed(self, subscription, index):
+    # -- several transactions may represent one period: seats were added to it
+
+    @staticmethod
+    def periods_of(subscription):
+        """Lists of the transactions that represent one period, by their first purchases."""
+        by_end = {}
+        for one in subscription:
+            end = second(one.expires)
+            if end is not None and one.purchased // 1000 < end:
+                by_end.setdefault((one.product, one.ownership, end), []).append(one)
+        shared = [of for of in by_end.values() if any(one.added for one in of)]
+        alone = [[one] for one in subscription if not any(one in of for of in shared)]
+        return sorted(shared + alone, key=lambda of: of[0].order)
+
+    @staticmethod
+    def revoked(period):
+        """A period ends early when all of its transactions are revoked, and not before."""
+        dates = [one.revoked for one in period]
+        return None if None in dates else max(dates)
+
+    def billed(self, subscription, index, periods):
+        """When it ends; it begins with its purchase."""
         one = subscription[index]
-        if one.expires is None:
-            return (one.purchased, one.purchased)
+        period = next(of for of in periods if one in of)
         end = one.expires
-        replaced = self.next_purchase(subscription, one.purchased)
-        if one.is_upgraded and replaced is not None:
+        replaced = self.next_purchase(periods, period)
+        if any(each.is_upgraded for each in period) and replaced is not None:
             end = min(end, replaced)
-        if one.revoked is not None:
-            end = min(end, one.revoked)
-        return (one.purchased, end)
+        revoked = self.revoked(period)
+        if revoked is not None:
+            end = min(end, revoked)
+        return end
 
-    def grace(self, subscription, grace):
+    def grace(self, periods, grace):
         """From the end of the period that could not be renewed to the recovering purchase."""
         expires, ended = grace
         is_named = ended is not None and ended < expires
         if not is_named:
             # Apple does not say which period it was: the last one bought that ended before.
-            before = [one for one in subscription if (one.expires or expires) < expires]
+            before = [of[0] for of in periods if (of[0].expires or expires) < expires]
             ended = before[-1].expires if before else None
-        bought = [one for one in subscription if ended is not None and one.purchased < ended]
-        if not bought or bought[-1].expires is None:
-            return None
+        bought = [of for of in periods if ended is not None and of[0].purchased < ended]
+        if not bought or bought[-1][0].expires is None:
+            return
         base = bought[-1]
         end = expires
-        recovered = self.next_purchase(subscription, base.purchased)
+        recovered = self.next_purchase(periods, base)
         if recovered is not None:
             end = min(end, recovered)
-        if is_named and base.expires // 1000 < ended // 1000:
-            # The period that ended then is not known, nor whether it was refunded.
-            return base, (ended, end)
-        if base.revoked is not None:
-            end = min(end, base.revoked)
-        return base, (base.expires, end)
+        for one in base:
+            if is_named and one.expires // 1000 < ended // 1000:
+                # The period that ended then is not known, nor whether it was refunded.
+                yield one, (ended, end)
+            else:
+                revoked = self.revoked(base)
+                yield one, (one.expires, end if revoked is None else min(end, revoked))
 
     @staticmethod
-    def next_purchase(subscription, date):
-        return min((one.purchased for one in subscription if one.purchased > date), default=None)
+    def next_purchase(periods, period):
+        """The first purchase later than the period's that is not one of its own."""
+        others = [one.purchased for of in periods if of is not period for one in of]
+        return min((date for date in others if date > period[0].purchased), default=None)
 
     def with_items(self, transaction, period):
         yield transaction.product, period
@@ -131,10 +224,12 @@ class Projection:
 
     def items(self, transaction, period):
         """Advanced Commerce: items that the catalog names grant their own keys."""
-        for item in transaction.items:
-            if item.get("SKU") in self.products:
+        for copies in item_copies(transaction):
+            if copies[0].get("SKU") in self.products:
+                dates = [self.taken_back(item) for item in copies]
+                ended = min((date for date in dates if date is not None), default=None)
                 # Of a consumable there are no keys.
-                yield item["SKU"], times.clipped(period, None, self.taken_back(item))
+                yield copies[0]["SKU"], times.clipped(period, None, ended)
 
     @staticmethod
     def taken_back(item):
@@ -184,7 +279,7 @@ class Projection:
     def balances(self, owned):
         """(user, environment, currency) -> balance; a credit of nothing is none."""
         balances = {}
-        for purchase, spans in owned:
+        for purchase, spans in self.bought(owned):
             for one in purchase.transactions:
                 users = [user for user, begin in spans if begin is None or begin <= one.purchased]
                 if users:
@@ -199,9 +294,11 @@ class Projection:
             return
         if self.type(transaction) == "consumable":
             yield from self.of_product(transaction, transaction.product, [])
-        for item in transaction.items:
-            if self.products.get(item.get("SKU"), {}).get("type") == "consumable":
-                yield from self.of_product(transaction, item["SKU"], list(self.item_shares(item)))
+        for copies in item_copies(transaction):
+            sku = copies[0].get("SKU")
+            if self.products.get(sku, {}).get("type") == "consumable":
+                shares = [share for item in copies for share in self.item_shares(item)]
+                yield from self.of_product(transaction, sku, shares)
 
     def of_product(self, transaction, product, shares):
         for currency, amounts in self.products.get(product, {}).get("credits", {}).items():
@@ -231,3 +328,13 @@ class Projection:
         ]
         if parts and item.get("price", 0) > 0:
             yield min(sum(parts), item["price"]), item["price"]
+
+
+def second(date):
+    """Receipts know whole seconds."""
+    return None if date is None else date // 1000
+
+
+def item_copies(transaction):
+    """Each item as a list of what the copies of its transaction say of it."""
+    return [item if isinstance(item, list) else [item] for item in transaction.items]

@@ -29,9 +29,11 @@ enum Signed {
         purchased: Int64 = 10,
         expires: Int64 = 1000,
         revoked: Int64? = nil,
-        token: String? = nil
+        token: String? = nil,
+        members: String = ""
     ) throws -> Observation {
-        var more = revoked.map { #","revocationDate":\#($0)"# } ?? ""
+        var more = members
+        more += revoked.map { #","revocationDate":\#($0)"# } ?? ""
         more += token.map { #","appAccountToken":"\#($0)""# } ?? ""
         let payload = try json(
             """
