@@ -127,6 +127,9 @@ struct ClosedPeriodsTests {
             }
             transaction.isUpgraded = Int.random(in: 0..<4, using: &random) == 0
             if Int.random(in: 0..<4, using: &random) == 0 {
+                transaction.startIfFirst = day(start - 1)
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 {
                 transaction.revocation = Revocation(
                     date: day(start + Int.random(in: -2...10, using: &random))
                 )

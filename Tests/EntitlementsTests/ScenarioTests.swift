@@ -59,6 +59,8 @@ struct ScenarioTests {
     @Test(arguments: Scenario.names)
     func `everything signed again changes no row`(name: String) throws {
         let scenario = try Scenario.load(name)
+        // Of a first purchase that is dated after its signature, a later signature moves the start.
+        guard !scenario.observations.contains(where: \.isSignedAhead) else { return }
         let again = try Scenario.load(name, signedLater: 400 * 86_400_000)
         var random = SeededRandom(seed: 9)
         scenario.expectRows(of: again.observations)
@@ -112,5 +114,11 @@ extension Scenario {
             #expect(held.contains(Timestamp(milliseconds: end - 1)), comment)
             #expect(!held.contains(Timestamp(milliseconds: end)), comment)
         }
+    }
+}
+
+extension Observation {
+    fileprivate var isSignedAhead: Bool {
+        facts.transaction.map { $0.revision.signedDate < $0.identity.purchaseDate } ?? false
     }
 }

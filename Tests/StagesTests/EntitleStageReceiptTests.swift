@@ -69,7 +69,8 @@ struct EntitleStageReceiptTests {
                 signed: 1,
                 original: "1",
                 purchased: Int64(number) * 1000,
-                expires: Int64(number + 1) * 1000
+                expires: Int64(number + 1) * 1000,
+                members: #","transactionReason":"RENEWAL""#
             )
         }
         _ = try await worker.process(renewals)

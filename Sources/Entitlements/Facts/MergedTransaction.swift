@@ -6,6 +6,11 @@ package struct MergedTransaction: Hashable, Sendable {
     package var productID: Identifier
     package var type: ProductType?
     package var purchaseDate: Timestamp
+    /// When it begins to hold if nothing of its purchase was bought before it.
+    ///
+    /// Not after Apple signed it as bought: where daylight saving time ends, first purchases carry
+    /// a purchase date an hour ahead.
+    package var startIfFirst: Timestamp
     package var expiresDate: Timestamp?
     package var revocation: Revocation?
     package var isUpgraded: Bool
@@ -38,6 +43,7 @@ package struct MergedTransaction: Hashable, Sendable {
         self.productID = productID
         self.type = type
         self.purchaseDate = purchaseDate
+        startIfFirst = purchaseDate
         self.expiresDate = expiresDate
         self.revocation = revocation
         self.isUpgraded = isUpgraded
@@ -67,6 +73,13 @@ package struct MergedTransaction: Hashable, Sendable {
             additionalTransactionReason: fact.additionalTransactionReason,
             revokedSeatQuantity: fact.revokedSeatQuantity
         )
+        setStart(signedDate: fact.revision.signedDate)
+    }
+
+    /// A renewal that is bought ahead begins when it says.
+    private mutating func setStart(signedDate: Timestamp) {
+        let isRenewal = transactionReason.map { $0 != "PURCHASE" } ?? false
+        startIfFirst = isRenewal ? purchaseDate : min(purchaseDate, signedDate)
     }
 
     /// The order in which a purchase's transactions are read: by purchase date, then by ID.
@@ -86,6 +99,7 @@ extension MergedTransaction {
         self.init(jws)
         let isReceiptNewer = receipt.revision.signedDate > jws.revision.signedDate
         let (newer, older) = isReceiptNewer ? (receipt, jws) : (jws, receipt)
+        setStart(signedDate: newer.revision.signedDate)
         type = jws.identity.type ?? receipt.identity.type
         quantity = max(1, jws.identity.quantity ?? receipt.identity.quantity ?? 1)
         webOrderLineItemID = newer.webOrderLineItemID ?? older.webOrderLineItemID

@@ -107,6 +107,7 @@ extension MergedTransaction {
     /// Adds another copy of what was bought.
     fileprivate mutating func join(_ copy: MergedTransaction) {
         purchaseDate = min(purchaseDate, copy.purchaseDate)
+        startIfFirst = min(startIfFirst, copy.startIfFirst)
         expiresDate = Self.latest(expiresDate, copy.expiresDate)
         revocation = Revocation.joined(revocation, copy.revocation)
         isUpgraded = isUpgraded || copy.isUpgraded

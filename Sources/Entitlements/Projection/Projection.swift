@@ -3,7 +3,8 @@ package import AppStore
 /// Turns the facts of a purchase into what its users may use: the rules, and nothing else.
 ///
 /// A pure function of facts, ownership and catalog, linear in the number of transactions. The facts
-/// decide, never a notification's type, and no rule takes a time from a signed date.
+/// decide, never a notification's type. One rule takes a time from a signed date: a first purchase
+/// holds from when Apple signed it as bought, if its purchase date is later.
 package struct Projection: Sendable {
     package var catalog: Catalog
 
@@ -55,41 +56,47 @@ package struct Projection: Sendable {
     ) -> [Contribution] {
         var contributions: [Contribution] = []
         contributions.reserveCapacity(bought.count + facts.graces.count)
+        let beginning = facts.closed == nil ? bought.first?.purchaseDate : nil
         var subscription: [MergedTransaction] = []
         for transaction in bought {
+            let isFirst = transaction.purchaseDate == beginning
+            let start = isFirst ? transaction.startIfFirst : transaction.purchaseDate
             switch catalog.type(of: transaction) {
             case .autoRenewable:
                 subscription.append(transaction)
             case .nonConsumable:
-                let granted = oneTimePurchase(transaction)
+                let granted = oneTimePurchase(transaction, from: start)
                 contributions.append(granted)
                 contributions += granted.items(of: transaction, catalog)
             case .nonRenewing:
-                for stacked in stacked(transaction, key, ownership, stacks) {
+                for stacked in stacked(transaction, from: start, key, ownership, stacks) {
                     contributions.append(stacked)
                     contributions += stacked.items(of: transaction, catalog)
                 }
             case .consumable:
                 contributions.append(nothing(from: transaction, by: .consumable))
-                let granted = oneTimePurchase(transaction)
+                let granted = oneTimePurchase(transaction, from: start)
                 contributions += granted.items(of: transaction, catalog)
             case .other, nil:
                 contributions.append(nothing(from: transaction, by: .unknownType))
             }
         }
         if !subscription.isEmpty {
-            contributions += SubscriptionPeriods(subscription, catalog)
+            contributions += SubscriptionPeriods(subscription, beginning: beginning, catalog)
                 .contributions(graces: facts.openGraces)
         }
         return contributions
     }
 
-    private func oneTimePurchase(_ transaction: MergedTransaction) -> Contribution {
+    private func oneTimePurchase(
+        _ transaction: MergedTransaction,
+        from start: Timestamp
+    ) -> Contribution {
         Contribution(
             transactionID: transaction.transactionID,
             productID: transaction.productID,
             rule: transaction.revocation == nil ? .oneTimePurchase : .revoked,
-            period: Period(start: transaction.purchaseDate, end: transaction.revocation?.date)
+            period: Period(start: start, end: transaction.revocation?.date)
         )
     }
 
@@ -108,6 +115,7 @@ package struct Projection: Sendable {
     /// One contribution for each user the purchase has had: each has a stack of their own.
     private func stacked(
         _ transaction: MergedTransaction,
+        from start: Timestamp,
         _ key: PurchaseKey,
         _ ownership: Ownership,
         _ stacks: NonRenewingStacks
@@ -122,11 +130,15 @@ package struct Projection: Sendable {
                 userID: user,
                 productID: transaction.productID
             )
+            var period = stacks.period(of: transaction.transactionID, in: stack)
+            if period?.start == transaction.purchaseDate {
+                period?.start = start
+            }
             return Contribution(
                 transactionID: transaction.transactionID,
                 productID: transaction.productID,
                 rule: .stackedDuration,
-                period: stacks.period(of: transaction.transactionID, in: stack),
+                period: period,
                 userID: user
             )
         }

@@ -59,7 +59,8 @@ extension PurchaseFacts {
         else { return nil }
         var periods = closed?.periodsByProduct ?? [:]
         let bought = Projection(catalog: Catalog()).bought(transactions)
-        let subscription = SubscriptionPeriods(bought, Catalog())
+        let beginning = closed == nil ? bought.first?.purchaseDate : nil
+        let subscription = SubscriptionPeriods(bought, beginning: beginning, Catalog())
         let concerned = openGraces.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
             bought.indices.filter { bought[$0].purchaseDate < before }

@@ -7,13 +7,16 @@ package import AppStore
 struct SubscriptionPeriods {
     /// By purchase date, then by ID; never empty, without copies.
     private let transactions: [MergedTransaction]
+    /// When the purchase began; nil if that was before all of these transactions.
+    private let beginning: Timestamp?
     private let catalog: Catalog
     /// The indexes of all transactions of a period, ascending, by each of them; of periods with
     /// added seats alone.
     private let shared: [Int: [Int]]
 
-    init(_ transactions: [MergedTransaction], _ catalog: Catalog) {
+    init(_ transactions: [MergedTransaction], beginning: Timestamp?, _ catalog: Catalog) {
         self.transactions = transactions
+        self.beginning = beginning
         self.catalog = catalog
         shared = Self.shared(transactions)
     }
@@ -58,7 +61,9 @@ struct SubscriptionPeriods {
         } else if transaction.revocation != nil {
             rule = .sharedPeriod
         }
-        return contribution(transaction, rule, Period(start: transaction.purchaseDate, end: end))
+        let isFirst = transaction.purchaseDate == beginning
+        let start = isFirst ? transaction.startIfFirst : transaction.purchaseDate
+        return contribution(transaction, rule, Period(start: start, end: end))
     }
 
     /// From the end of the period that could not be renewed to the purchase that recovered it.

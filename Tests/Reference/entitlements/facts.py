@@ -98,6 +98,7 @@ class Transaction:
         self.line = line_item(payload)
         self.added = bool(payload.get("additionalTransactionReason"))
         self.ownership = payload.get("inAppOwnershipType") or "PURCHASED"
+        self.is_renewal = payload.get("transactionReason") not in (None, "PURCHASE")
         # A receipt carries neither.
         self.token = account_token(payload) if jws else None
         self.app_transaction = payload.get("appTransactionId") if jws else None
@@ -105,6 +106,8 @@ class Transaction:
             self.take_up(receipt[1].transaction, receipt[0][0] > signed)
         if jws and revoking and revoking[0][0] > signed:
             self.take_back(revoking[1].transaction)
+        newest = max(revision[0] for revision, _ in tracks.values())
+        self.start = self.purchased if self.is_renewal else min(self.purchased, newest)
 
     def take_up(self, receipt, is_newer):
         """Where both know a field the newer decides."""

@@ -47,6 +47,8 @@ class History:
 
     def __init__(self, random):
         self.random = random
+        # Before what is bought, between, and after it.
+        self.signing = START + random.choice([0, 30, 100]) * times.DAY
         events = []
         for number in range(1, random.randint(1, 3) + 1):
             events += self.purchase(str(number))
@@ -169,6 +171,8 @@ class History:
             payload.pop("additionalTransactionReason", None)
         elif "expiresDate" in payload and self.chance(8):
             payload["additionalTransactionReason"] = "SEAT_ADDITION"
+        if not self.chance(3):
+            payload["transactionReason"] = self.random.choice(["PURCHASE", "PURCHASE", "RENEWAL"])
         if self.chance(2):
             shared = ["PURCHASED", "PURCHASED", "FAMILY_SHARED", "ASSIGNED"]
             payload["inAppOwnershipType"] = self.random.choice(shared)
@@ -217,4 +221,4 @@ class History:
 
     def signed(self, place):
         """Few dates, so that many are equal: then the greater content hash decides."""
-        return {"signed": times.text(START + self.random.randint(1, 4) * 1000), **place}
+        return {"signed": times.text(self.signing + self.random.randint(1, 4) * 1000), **place}

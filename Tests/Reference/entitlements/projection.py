@@ -113,6 +113,7 @@ class Projection:
     def joined(self, copies):
         """What ends one of the copies ends all of them, from the earliest date on."""
         one = copy.copy(copies[0])
+        one.start = min(each.start for each in copies)
         one.expires = max((e.expires for e in copies if e.expires is not None), default=None)
         revoked = [each for each in copies if each.revoked is not None]
         one.revoked = min((each.revoked for each in revoked), default=None)
@@ -137,19 +138,24 @@ class Projection:
                 same.append(item)
                 left = [one for one in left if one is not same]
 
+    @staticmethod
+    def start(purchase, one):
+        """What is signed as bought is bought, whatever later date its first purchase carries."""
+        return one.start if one.purchased == purchase.transactions[0].purchased else one.purchased
+
     def granted(self, purchase):
         """(product, period) of all but non-renewing transactions."""
         subscription = [one for one in purchase.transactions if self.type(one) == "auto-renewable"]
         periods = self.periods_of(subscription)
         for index, one in enumerate(subscription):
             if one.expires is not None:
-                period = (one.purchased, self.billed(subscription, index, periods))
+                period = (self.start(purchase, one), self.billed(subscription, index, periods))
                 yield from self.with_items(one, period)
         for grace in purchase.graces:
             for found in self.grace(periods, grace):
                 yield from self.with_items(*found)
         for one in purchase.transactions:
-            period = (one.purchased, one.revoked)
+            period = (self.start(purchase, one), one.revoked)
             if self.type(one) == "non-consumable":
                 yield from self.with_items(one, period)
             elif self.type(one) == "consumable":
@@ -271,6 +277,8 @@ class Projection:
             stack = (purchase.environment, purchase.bundle, user, one.product)
             period = stacks.get(stack, {}).get(one.id)
             if period is not None:
+                if period[0] == one.purchased:
+                    period = (self.start(purchase, one), period[1])
                 result += self.with_items(one, period)
         return result
 
