@@ -217,7 +217,7 @@ let package = Package(
         tests(
             "StoreTests",
             [
-                "AppStore", "Entitlements", "Postgres", "Records", "Settings", "Store",
+                "AppStore", "Entitlements", "OpenSSL", "Postgres", "Records", "Settings", "Store",
                 "TestSupport",
             ]
         ),

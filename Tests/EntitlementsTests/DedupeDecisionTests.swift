@@ -75,7 +75,7 @@ struct DedupeDecisionTests {
     @Test(arguments: [
         (Sample.identity(original: "2000"), ImmutableField.originalTransactionID),
         (Sample.identity(product: "pro.yearly"), .productID),
-        (Sample.identity(purchaseDate: 1_767_225_600_001), .purchaseDate),
+        (Sample.identity(purchaseDate: 1_767_225_601_000), .purchaseDate),
         (Sample.identity(type: .consumable), .type),
         (Sample.identity(quantity: 2), .quantity),
     ])
@@ -97,18 +97,36 @@ struct DedupeDecisionTests {
         #expect(Self.revision(identity, signedDate: 6).verdict(against: [known]) == .refreshed)
     }
 
-    @Test func `a receipt's dates compare in whole seconds`() {
-        let jws = Self.revision(Sample.identity(purchaseDate: 1_767_225_600_999))
+    @Test(arguments: Track.allCases)
+    func `purchase dates compare in whole seconds`(track: Track) {
+        let known = Self.revision(Sample.identity(purchaseDate: 1_767_225_600_999))
         let sameSecond = Self.revision(
             Sample.identity(purchaseDate: 1_767_225_600_000),
-            track: .receipt
+            signedDate: 6,
+            track: track
         )
         let nextSecond = Self.revision(
             Sample.identity(purchaseDate: 1_767_225_601_000),
-            track: .receipt
+            signedDate: 6,
+            track: track
         )
-        #expect(sameSecond.verdict(against: [jws]) == .new)
-        #expect(nextSecond.verdict(against: [jws]) == .conflict(.purchaseDate))
+        #expect(sameSecond.verdict(against: [known]) == (track == .jws ? .refreshed : .new))
+        #expect(nextSecond.verdict(against: [known]) == .conflict(.purchaseDate))
+    }
+
+    @Test(arguments: [Environment.production, .sandbox, .xcode, .localTesting])
+    func `where IDs begin again nothing conflicts`(environment: Environment) {
+        func part(_ signedDate: Int64, _ product: String) -> PartRevision {
+            var fact = Sample.transaction(.jws, signedDate: signedDate, purchaseDate: signedDate)
+            fact.revision = Sample.revision(signedDate: signedDate, content: product)
+            fact.key.environment = environment
+            fact.identity.productID = Identifier(product)
+            return fact.part
+        }
+        let isOfTests = [.xcode, .localTesting].contains(environment)
+        let (old, new) = (part(1_000, "a"), part(9_000, "b"))
+        #expect(new.verdict(against: [old]) == (isOfTests ? .new : .conflict(.productID)))
+        #expect(old.verdict(against: [new]) == (isOfTests ? .superseded : .conflict(.productID)))
     }
 
     @Test(arguments: [

@@ -11,6 +11,12 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
     package static let xcode = Environment(rawValue: "Xcode")
     package static let localTesting = Environment(rawValue: "LocalTesting")
 
+    /// The environments whose transaction IDs begin again at 0, so that one ID names several
+    /// transactions in turn.
+    package static let ofReusedIDs: Set<Environment> = [.xcode, .localTesting]
+
+    package var reusesIDs: Bool { Environment.ofReusedIDs.contains(self) }
+
     package static func < (left: Environment, right: Environment) -> Bool {
         left.rawValue < right.rawValue
     }

@@ -52,7 +52,11 @@ package struct ObservationParts: Sendable {
 extension TransactionFact {
     /// What the deduplication compares of it.
     package var part: PartRevision {
-        PartRevision(track: track, revision: revision, identity: identity)
+        PartRevision(
+            track: track,
+            revision: revision,
+            identity: key.environment.reusesIDs ? nil : identity
+        )
     }
 }
 

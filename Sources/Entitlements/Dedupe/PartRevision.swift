@@ -2,7 +2,8 @@
 package struct PartRevision: Hashable, Sendable {
     package var track: Track
     package var revision: Revision
-    /// Only a transaction has one.
+    /// Nil for all but a transaction, and in environments that reuse transaction IDs: nothing
+    /// conflicts there.
     package var identity: TransactionIdentity?
 
     package init(
@@ -37,11 +38,7 @@ extension PartRevision {
         guard let identity else { return nil }
         for other in known {
             guard let otherIdentity = other.identity else { continue }
-            let field = identity.conflict(
-                with: otherIdentity,
-                comparingWholeSeconds: track == .receipt || other.track == .receipt
-            )
-            if let field {
+            if let field = identity.conflict(with: otherIdentity) {
                 return field
             }
         }

@@ -24,23 +24,17 @@ package struct TransactionIdentity: Hashable, Sendable {
 
     /// The field in which two statements about one ID contradict each other; nil when they agree.
     ///
-    /// An absent field contradicts nothing, and where either comes from a receipt, dates compare in
-    /// whole seconds: a receipt knows no finer ones.
-    package func conflict(
-        with other: TransactionIdentity,
-        comparingWholeSeconds: Bool
-    ) -> ImmutableField? {
+    /// An absent field contradicts nothing. Dates compare in whole seconds: receipts have no finer
+    /// ones, and Apple signs the purchase date of one transaction with different milliseconds.
+    /// `TransactionTable` compares by the same rules.
+    package func conflict(with other: TransactionIdentity) -> ImmutableField? {
         if originalTransactionID != other.originalTransactionID {
             return .originalTransactionID
         }
         if productID != other.productID {
             return .productID
         }
-        let isSameDate =
-            comparingWholeSeconds
-            ? purchaseDate.wholeSeconds == other.purchaseDate.wholeSeconds
-            : purchaseDate == other.purchaseDate
-        if !isSameDate {
+        if purchaseDate.wholeSeconds != other.purchaseDate.wholeSeconds {
             return .purchaseDate
         }
         if let type, let otherType = other.type, type != otherType {

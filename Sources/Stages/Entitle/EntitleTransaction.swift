@@ -42,7 +42,7 @@ struct EntitleTransaction {
     }
 
     func run() async throws -> SettledBatch {
-        let scopes = scopes()
+        let scopes = try await scopes()
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedCatalog)
         pipeline.add(Locks.projection, scopes)
@@ -103,8 +103,14 @@ struct EntitleTransaction {
         return try await reading.answers(connection)
     }
 
-    private func scopes() -> [PurchaseScope] {
+    private func scopes() async throws -> [PurchaseScope] {
         var scopes = Set(reprojected)
+        let reusing = records.compactMap(\.transaction).filter { $0.key.environment.reusesIDs }
+        if !reusing.isEmpty {
+            // An ID may come from the purchase that it belonged to before.
+            let positions = try await connection.run(TransactionTable.positions, reusing)
+            scopes.formUnion(positions.map(\.scope))
+        }
         scopes.reserveCapacity(reprojected.count + records.count)
         for record in records {
             record.insertScopes(into: &scopes)

@@ -19,14 +19,14 @@ package enum TransactionTable {
         Column("track", \.track),
     ]
 
-    /// What never changes for an ID.
+    /// Never change for an ID, but for the milliseconds of the purchase date.
     static let identity: Columns<TransactionFact> = [
         Column("original_transaction_id", \.identity.originalTransactionID),
         Column("product_id", \.identity.productID),
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
-    /// What never changes once it is known.
+    /// Never change once they are known.
     static let lateIdentity: Columns<TransactionFact> = [
         Column("product_type", \.identity.type),
         Column("quantity", \.identity.quantity),
@@ -68,7 +68,7 @@ package enum TransactionTable {
         """
         INSERT INTO transactions AS known ($new.columns)
         SELECT * FROM $new
-        WHERE (
+        WHERE \(reusesIDs("new")) OR (
             -- Another track of the ID may stand in another purchase, which was not read.
             SELECT other.original_transaction_id FROM transactions AS other
             WHERE other.transaction_id = new.transaction_id
@@ -77,12 +77,32 @@ package enum TransactionTable {
               AND other.original_transaction_id <> new.original_transaction_id
         ) IS NULL
         ON CONFLICT (transaction_id, environment, bundle_id, track) DO UPDATE
-        SET \(lateIdentity.excluded), \(terms.excluded)
-        WHERE \(identity.equal("known", "excluded"))
-          AND coalesce(known.product_type = excluded.product_type, true)
-          AND coalesce(known.quantity = excluded.quantity, true)
+        SET \(identity.excluded), \(lateIdentity.excluded), \(terms.excluded)
+        WHERE \(reusesIDs("known")) OR (\(isConflict("known", "excluded"))) IS NOT TRUE
         """
     )
+
+    private static func reusesIDs(_ row: String) -> String {
+        let names = Environment.ofReusedIDs.map { "'\($0.rawValue)'" }.sorted()
+        return "\(row).environment IN (\(names.joined(separator: ", ")))"
+    }
+
+    /// The conditions under which two rows contradict each other, as `TransactionIdentity.conflict`
+    /// has them; null where one of them lacks the field.
+    private static func conflicts(_ left: String, _ right: String) -> [(ImmutableField, String)] {
+        let values: [(ImmutableField, (String) -> String)] = [
+            (.originalTransactionID, { "\($0).original_transaction_id" }),
+            (.productID, { "\($0).product_id" }),
+            (.purchaseDate, { "floor(\($0).purchase_date_ms / 1000.0)" }),
+            (.type, { "\($0).product_type" }),
+            (.quantity, { "\($0).quantity" }),
+        ]
+        return values.map { ($0, "\($1(left)) <> \($1(right))") }
+    }
+
+    private static func isConflict(_ left: String, _ right: String) -> String {
+        conflicts(left, right).map { $1 }.joined(separator: " OR ")
+    }
 
     /// The transactions that contradict what the table holds under their IDs.
     package static let contradictions = Statement<[TransactionFact], Contradiction>(
@@ -94,14 +114,8 @@ package enum TransactionTable {
         },
         """
         SELECT asked.index,
-               CASE
-                   WHEN known.original_transaction_id <> asked.original_transaction_id
-                       THEN 'originalTransactionID'
-                   WHEN known.product_id <> asked.product_id THEN 'productID'
-                   WHEN known.purchase_date_ms <> asked.purchase_date_ms THEN 'purchaseDate'
-                   WHEN known.product_type <> asked.product_type THEN 'type'
-                   ELSE 'quantity'
-               END AS field
+               CASE \(conflicts("known", "asked").map { "WHEN \($1) THEN '\($0.rawValue)'" }
+                   .joined(separator: " ")) END AS field
         FROM $asked
         JOIN transactions AS known
             ON known.transaction_id = asked.transaction_id
@@ -110,11 +124,7 @@ package enum TransactionTable {
                 known.track = asked.track
                 OR known.original_transaction_id <> asked.original_transaction_id
             )
-        WHERE known.original_transaction_id <> asked.original_transaction_id
-           OR known.product_id <> asked.product_id
-           OR known.purchase_date_ms <> asked.purchase_date_ms
-           OR known.product_type <> asked.product_type
-           OR known.quantity <> asked.quantity
+        WHERE NOT \(reusesIDs("known")) AND (\(isConflict("known", "asked")))
         """
     )
 

@@ -59,7 +59,7 @@ package enum OwnershipFactTables {
     package static let replaceFacts = Statement.replacing(
         "ownership_facts",
         key: factKey,
-        terms: [Column("purchase_date_ms", \.identity.purchaseDate)] + factTerms + factRevocation
+        terms: factTerms + factRevocation
     )
 
     /// Writes what renewal infos say over whatever the table says.
@@ -84,6 +84,7 @@ extension OwnershipFactTables {
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
         Column("trust", \.trust),
+        Column("purchase_date_ms", \.identity.purchaseDate),
         Column("product_type", \.identity.type),
         Column("expires_date_ms", \.expiresDate),
         Column("account_token", \.appAccountToken),
@@ -98,8 +99,7 @@ extension OwnershipFactTables {
     ]
 
     private static let fact =
-        factKey + [Column("purchase_date_ms", \.identity.purchaseDate)] + factTerms
-        + factRevocation
+        factKey + factTerms + factRevocation
 
     private static let renewalTerms: Columns<RenewalFact> = [
         Column("signed_date_ms", \.revision.signedDate),

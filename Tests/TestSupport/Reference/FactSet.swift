@@ -18,17 +18,12 @@ package struct FactSet: Sendable {
     ///   as what came first stands until a person decides.
     @discardableResult
     package mutating func add(_ fact: TransactionFact) -> ImmutableField? {
-        for known in (transactions[fact.key] ?? [:]).values {
-            let conflict = fact.identity.conflict(
-                with: known.identity,
-                comparingWholeSeconds: fact.track == .receipt || known.track == .receipt
-            )
-            if let conflict {
-                return conflict
-            }
+        let known = transactions[fact.key] ?? [:]
+        if case .conflict(let field) = fact.part.verdict(against: known.values.map(\.part)) {
+            return field
         }
-        let known = transactions[fact.key]?[fact.track]
-        transactions[fact.key, default: [:]][fact.track] = known?.joined(with: fact) ?? fact
+        let former = known[fact.track]
+        transactions[fact.key, default: [:]][fact.track] = former?.joined(with: fact) ?? fact
         return nil
     }
 

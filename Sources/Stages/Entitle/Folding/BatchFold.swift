@@ -152,22 +152,41 @@ struct BatchFold {
         of record: EntitleRecord
     ) -> PartVerdict {
         let purchase = fact.purchaseKey
-        let original = originals[fact.key] ?? purchase.originalTransactionID
-        guard original == purchase.originalTransactionID,
-            let stateIndex = stateIndexes[purchase.scope]
-        else {
+        guard let stateIndex = stateIndexes[purchase.scope] else {
+            return .conflict(.originalTransactionID)
+        }
+        if fact.key.environment.reusesIDs {
+            if let newer = takeOver(fact, record) { return newer }
+        } else if let original = originals[fact.key], original != purchase.originalTransactionID {
             return .conflict(.originalTransactionID)
         }
         let verdict = states[stateIndex][purchase.bundleID].apply(fact)
         if case .conflict = verdict {
             return verdict
         }
-        originals[fact.key] = original
+        originals[fact.key] = purchase.originalTransactionID
         touch(purchase, record, verdict)
         if verdict.isContent, let payload = record.observation.payloads[.transaction] {
             history.add(fact, payload, record.observation)
         }
         return verdict
+    }
+
+    /// Takes a transaction whose ID began again out of its former purchase.
+    ///
+    /// - Returns: a verdict if the former purchase keeps the ID, because its revision is newer.
+    private mutating func takeOver(
+        _ fact: TransactionFact,
+        _ record: EntitleRecord
+    ) -> PartVerdict? {
+        let key = fact.purchaseKey
+        for index in states.indices where states[index].scope != key.scope {
+            guard let former = states[index][key.bundleID].known(as: fact) else { continue }
+            guard former.revision < fact.revision else { return .superseded }
+            states[index][key.bundleID].remove(former)
+            touched[former.purchaseKey] = touched[former.purchaseKey] ?? .record(record)
+        }
+        return nil
     }
 
     private mutating func add(_ fact: RenewalFact, of record: EntitleRecord) -> PartVerdict {

@@ -44,7 +44,9 @@ struct ClosedPurchase {
 extension ScopeState {
     /// More of what is known now, closed; nil where it is not worth it, or not safe.
     func newlyClosed(_ facts: PurchaseFacts, of bundleID: Identifier) -> ClosedPurchase? {
-        guard facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
+        // A reused ID would take a transaction out of what is closed.
+        guard !scope.environment.reusesIDs,
+            facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
             let purchase = purchases.first, purchase.bundleID == bundleID,
             purchase.state.trusts.count == 1, let trust = purchase.state.trusts.first,
             purchase.state.transactions.allSatisfy({ $0.track == .jws }),

@@ -65,6 +65,18 @@ struct PurchaseState {
         return verdict == .superseded && isRevoking ? .new : verdict
     }
 
+    /// The fact of the same ID and track.
+    func known(as fact: TransactionFact) -> TransactionFact? {
+        transactions.first { $0.key == fact.key && $0.track == fact.track }
+    }
+
+    /// Removes a fact whose row becomes another purchase's.
+    mutating func remove(_ fact: TransactionFact) {
+        let written = Set(changed.map { transactions[$0] }).subtracting([fact])
+        transactions.removeAll { $0 == fact }
+        changed = transactions.indices.filter { written.contains(transactions[$0]) }
+    }
+
     /// Each transaction once, its tracks made one.
     var mergedTransactions: [MergedTransaction] {
         guard transactions.contains(where: { $0.track == .receipt }) else {
