@@ -57,7 +57,7 @@ package struct HTTPLimits: Sendable {
 /// table.
 final class ConnectionLimits: @unchecked Sendable {
     private struct Connection {
-        let address: PeerAddress
+        let network: PeerNetwork
         /// The order of beginning.
         let number: Int
         let began: ContinuousClock.Instant
@@ -97,18 +97,18 @@ final class ConnectionLimits: @unchecked Sendable {
     }
 
     func began(_ descriptor: Int32) {
-        let address = PeerAddress(of: descriptor)
+        let network = PeerNetwork(IPAddress(ofPeer: descriptor))
         condition.withLock {
-            let ofAddress = connections.filter { $0.value.address == address }
-            if ofAddress.count >= connectionsPerAddressMax {
-                endSlowest(of: ofAddress)
+            let ofNetwork = connections.filter { $0.value.network == network }
+            if ofNetwork.count >= connectionsPerAddressMax {
+                endSlowest(of: ofNetwork)
             } else if connections.count >= connectionsMax {
                 endSlowest(of: connections)
             }
             let now = ContinuousClock.now
             begunCount += 1
             connections[descriptor] = Connection(
-                address: address,
+                network: network,
                 number: begunCount,
                 began: now,
                 end: now + min(headDurationMax, requestDurationMax)
@@ -160,34 +160,6 @@ final class ConnectionLimits: @unchecked Sendable {
                     condition.wait()
                 }
             }
-        }
-    }
-}
-
-/// From where a connection comes, as far as connections are counted together.
-///
-/// An IPv4 address whole, of an IPv6 address the network (its first 64 bits), which one machine has
-/// to itself. Where it cannot be read, all such connections count as of one address.
-struct PeerAddress: Hashable {
-    private let bytes: [UInt8]
-
-    init(of descriptor: Int32) {
-        let raw = IPAddress.raw(ofPeer: descriptor)
-        bytes = raw.map { PeerAddress.counted(family: $0.family, $0.bytes) } ?? []
-    }
-
-    /// - Parameter address: a socket address: family and port, of IPv6 the flow too, then the bytes
-    ///   of the address.
-    static func counted(family: Int32, _ address: [UInt8]) -> [UInt8] {
-        switch family {
-        case AF_INET:
-            return Array(address[4..<8])
-        case AF_INET6:
-            let whole = Array(address[8..<24])
-            let isMapped = whole.starts(with: IPAddress.mappedPrefix)
-            return isMapped ? Array(whole[12...]) : Array(whole[..<8])
-        default:
-            return []
         }
     }
 }

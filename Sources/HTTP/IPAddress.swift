@@ -16,10 +16,17 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// The other end of a connection; nil where the system does not say.
     init?(ofPeer descriptor: Int32) {
-        guard let raw = Self.raw(ofPeer: descriptor) else { return nil }
-        switch raw.family {
-        case AF_INET: self.init(Array(raw.bytes[4..<8]))
-        case AF_INET6: self.init(Array(raw.bytes[8..<24]))
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let raw: (family: Int32, bytes: [UInt8])? = unsafe withUnsafeMutableBytes(of: &storage) {
+            guard let base = $0.baseAddress else { return nil }
+            let pointer = unsafe base.assumingMemoryBound(to: sockaddr.self)
+            guard unsafe getpeername(descriptor, pointer, &size) == 0 else { return nil }
+            return (unsafe Int32(pointer.pointee.sa_family), unsafe Array($0))
+        }
+        switch raw?.family {
+        case AF_INET: self.init(Array(raw?.bytes[4..<8] ?? []))
+        case AF_INET6: self.init(Array(raw?.bytes[8..<24] ?? []))
         default: return nil
         }
     }
@@ -29,7 +36,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.bytes = isMapped ? Array(bytes[12...]) : bytes
     }
 
-    static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+    private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
     package var isLoopback: Bool {
         bytes.count == 4
@@ -47,18 +54,17 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             as: UTF8.self
         )
     }
+}
 
-    /// The socket address of the other end: its family, and all its bytes.
-    static func raw(ofPeer descriptor: Int32) -> (family: Int32, bytes: [UInt8])? {
-        var storage = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return unsafe withUnsafeMutableBytes(of: &storage) { bytes in
-            guard let base = bytes.baseAddress else { return nil }
-            let pointer = unsafe base.assumingMemoryBound(to: sockaddr.self)
-            guard unsafe getpeername(descriptor, pointer, &size) == 0 else { return nil }
-            let family = unsafe Int32(pointer.pointee.sa_family)
-            return (family, unsafe Array(bytes))
-        }
+/// The origin of connections and requests, as far as they are counted together.
+///
+/// The whole of an IPv4 address; of an IPv6 address the network (its first 64 bits), which one
+/// machine has to itself. All addresses that are not known count as one.
+package struct PeerNetwork: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    package init(_ address: IPAddress?) {
+        bytes = address.map { $0.bytes.count == 16 ? Array($0.bytes[..<8]) : $0.bytes } ?? []
     }
 }
 

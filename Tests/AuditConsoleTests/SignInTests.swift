@@ -148,7 +148,7 @@ import Testing
             return statuses
         }
         #expect(statuses.count { $0 == 401 } <= 6)
-        #expect(statuses.count { $0 == 429 } >= 14)
+        #expect(statuses.count { [429, 503].contains($0) } >= 14)
         let blocked = try await fixture.client().signIn("vera", ConsoleFixture.password)
         #expect(blocked.status == 429)
         #expect(blocked.headers["retry-after"] != nil)
@@ -159,7 +159,7 @@ import Testing
         var now = ContinuousClock.now
         var waits: [Duration] = []
         for _ in 0..<30 {
-            while let wait = throttle.begin(nil, "vera", now: now) {
+            while let wait = throttle.begin(PeerNetwork(nil), "vera", now: now) {
                 waits.append(wait)
                 now += wait
             }
@@ -169,12 +169,111 @@ import Testing
         #expect(waits.last == .seconds(900))
         let others = SignInThrottle()
         for number in 0..<40 {
-            let peer = IPAddress("10.0.0.\(number)")
-            if let wait = others.begin(peer, "vera", now: now) {
+            let network = PeerNetwork(IPAddress("10.0.0.\(number)"))
+            if let wait = others.begin(network, "vera", now: now) {
                 #expect(wait <= .seconds(60))
                 now += wait
             }
         }
+    }
+
+    @Test func `all addresses of an IPv6 network share their failures`() {
+        let throttle = SignInThrottle()
+        let now = ContinuousClock.now
+        func wait(_ address: String, _ name: String) -> Duration? {
+            throttle.begin(PeerNetwork(IPAddress(address)), name, now: now)
+        }
+        for number in 1...5 {
+            #expect(wait("2001:db8:1:2::\(number)", "user \(number)") == nil)
+        }
+        #expect(wait("2001:db8:1:2:ffff::9", "user 6") != nil)
+        #expect(wait("2001:db8:1:3::9", "user 6") == nil)
+        for number in 1...5 { #expect(wait("10.1.2.3", "name \(number)") == nil) }
+        #expect(wait("::ffff:10.1.2.3", "name 6") != nil)
+    }
+
+    @Test func `a success forgets the failures of its name, and no other of its network`() {
+        let throttle = SignInThrottle()
+        let network = PeerNetwork(IPAddress("10.0.0.1"))
+        let now = ContinuousClock.now
+        for number in 1...4 {
+            #expect(throttle.begin(network, "guessed \(number)", now: now) == nil)
+        }
+        // A user of their own buys no further guesses.
+        #expect(throttle.begin(network, "mallory", now: now) == nil)
+        throttle.succeeded(network, "mallory")
+        #expect(throttle.begin(network, "guessed 5", now: now) == nil)
+        #expect(throttle.begin(network, "guessed 6", now: now) != nil)
+        // Good passwords alone never make anybody wait.
+        let office = PeerNetwork(IPAddress("10.0.0.2"))
+        for number in 1...40 {
+            #expect(throttle.begin(office, "user \(number)", now: now) == nil)
+            throttle.succeeded(office, "user \(number)")
+        }
+    }
+
+    @Test func `behind a proxy that forwards, guesses slow down their own client alone`()
+        async throws
+    {
+        let settings = ["CONSOLE_FORWARDING_ADDRESSES": "127.0.0.2"]
+        let fixture = try await ConsoleFixture(environment: settings)
+        func signIn(_ name: String, _ password: String, from address: String) async throws -> Int {
+            let header = "X-Forwarded-For: 192.0.2.9, \(address)"
+            return try await ConsoleClient(port: fixture.port, source: 2, headers: [header])
+                .signIn(name, password).status
+        }
+        for number in 1...5 {
+            #expect(try await signIn("guess \(number)", "x", from: "198.51.100.1") == 401)
+        }
+        #expect(try await signIn("guess 6", "x", from: "198.51.100.1") == 429)
+        #expect(try await signIn("vera", ConsoleFixture.password, from: "198.51.100.2") == 303)
+        // From any other address the field is what anybody may write.
+        for number in 1...6 {
+            let header = "X-Forwarded-For: 198.51.100.\(number + 10)"
+            let client = ConsoleClient(port: fixture.port, source: 3, headers: [header])
+            let status = try await client.signIn("other \(number)", "x").status
+            #expect(status == (number <= 5 ? 401 : 429))
+        }
+    }
+
+    @Test(arguments: [
+        ([:], true), (["CONSOLE_FORWARDING_ADDRESSES": "10.0.0.1"], false),
+        (["CONSOLE_PUBLIC_URL": "http://audit.example.com"], false),
+    ])
+    func `a proxy that is not named is pointed out at the start`(
+        settings: [String: String],
+        isNoted: Bool
+    ) async throws {
+        let fixture = try await ConsoleFixture()
+        let file = fixture.folder.appending(path: "users").path(percentEncoded: false)
+        let common = [
+            "CONSOLE_PUBLIC_URL": "https://audit.example.com", "CONSOLE_PASSWORD_FILE": file,
+        ]
+        let values = try ConsoleService.read(environment: common.merging(settings) { $1 })
+        #expect((ConsoleSettings.note(values) != nil) == isNoted)
+    }
+
+    @Test func `a flood of sign-ins keeps no signed-in user from a page`() async throws {
+        let fixture = try await ConsoleFixture()
+        let client = try await fixture.client(as: "vera")
+        var attackers: [(client: ConsoleClient, fields: [(String, String)])] = []
+        for number in 10..<110 {
+            let attacker = fixture.client(from: UInt8(number))
+            let token = try await attacker.get("/sign-in").formToken ?? ""
+            let fields = [("form-token", token), ("name", "user \(number)"), ("password", "guess")]
+            attackers.append((attacker, fields))
+        }
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for (attacker, fields) in attackers {
+                group.addTask { try await attacker.post("/sign-in", fields).status }
+                #expect(try await client.get("/help").status == 200)
+            }
+            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        // Some were compared; those that found the queue full were answered at once.
+        #expect(statuses.contains(401) && statuses.contains(503))
+        #expect(statuses.allSatisfy { [401, 503].contains($0) })
+        #expect(PasswordCheck.attemptsMax * 6 <= HTTPLimits.standard.answersMax)
     }
 
     @Test func `a user who is removed from the file is out at once`() async throws {

@@ -6,6 +6,8 @@ struct SignInPage {
         case stale
         case wrong
         case tooSoon(seconds: Int)
+        /// Too many others sign in at this moment.
+        case busy
 
         var status: Int {
             switch self {
@@ -13,6 +15,7 @@ struct SignInPage {
             case .stale: 403
             case .wrong: 401
             case .tooSoon: 429
+            case .busy: 503
             }
         }
 
@@ -23,6 +26,7 @@ struct SignInPage {
             case .wrong: "Name or password is wrong."
             case .tooSoon(let seconds):
                 "Too many attempts. The next one counts in \(seconds) seconds."
+            case .busy: "Too many sign-ins at once. Please send it again."
             }
         }
     }

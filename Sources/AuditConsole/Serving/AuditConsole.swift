@@ -226,6 +226,8 @@ extension AuditConsole {
             var response = signInPage(request, next: next, .tooSoon(seconds: seconds))
             response.headers["Retry-After"] = String(seconds)
             return response
+        case .busy:
+            return signInPage(request, next: next, .busy)
         case .signedIn(let visitor, let cookie):
             log.info("user signed in", ["user": .string(visitor.name.text)])
             await actions.signedIn(visitor)

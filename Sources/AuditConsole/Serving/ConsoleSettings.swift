@@ -32,6 +32,13 @@ package enum ConsoleSettings {
         default: [],
         "Addresses of proxies whose header fields name the signed-in user; none by default."
     )
+    package static let forwardingAddresses = Setting(
+        "console.forwarding_addresses",
+        .networks,
+        default: [],
+        "Addresses of other proxies whose X-Forwarded-For names the client: without it all users "
+            + "of a proxy are slowed down together when one of them guesses passwords."
+    )
     package static let proxyUserHeader = Setting(
         "console.proxy_user_header",
         .headerName,
@@ -66,8 +73,9 @@ package enum ConsoleSettings {
 
     package static let declarations = [
         address.declaration, port.declaration, publicURL.declaration, passwordFile.declaration,
-        proxyAddresses.declaration, proxyUserHeader.declaration, proxyGroupsHeader.declaration,
-        proxyRoles.declaration, sessionIdleMax.declaration, sessionMax.declaration,
+        proxyAddresses.declaration, forwardingAddresses.declaration, proxyUserHeader.declaration,
+        proxyGroupsHeader.declaration, proxyRoles.declaration, sessionIdleMax.declaration,
+        sessionMax.declaration,
     ]
 
     /// What only all settings together show to be wrong.
@@ -103,6 +111,20 @@ package enum ConsoleSettings {
             ]
         }
         return []
+    }
+}
+
+extension ConsoleSettings {
+    /// A warning about settings that work, but not as they should; nil without one.
+    ///
+    /// The console has no TLS of its own: with https a proxy forwards to it.
+    static func note(_ values: SettingsValues) -> String? {
+        let isForwarded = values[publicURL].flatMap(PublicURL.init)?.isSecure ?? false
+        guard isForwarded, values[passwordFile] != nil, values[proxyAddresses].isEmpty,
+            values[forwardingAddresses].isEmpty
+        else { return nil }
+        return "a proxy stands before the console, as console.public_url is https: name it in "
+            + "console.forwarding_addresses, or whoever guesses passwords locks all users out"
     }
 }
 

@@ -55,6 +55,7 @@ enum ServeCommand: DeadLetterCommand {
         )
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()
         let service = try ConsoleService(
             values,

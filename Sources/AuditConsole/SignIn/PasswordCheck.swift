@@ -1,13 +1,35 @@
 import OpenSSL
+import Synchronization
 import Threads
 
 /// Compares passwords one after the other on a thread of its own: a hash takes half a second and
 /// 64 MiB, and a flood of sign-ins may have neither twice at once.
+///
+/// The queue is bounded: every attempt in it holds one of the server's answers
+/// (`HTTPLimits.answersMax`), which the pages of signed-in users need as well.
 actor PasswordCheck {
+    /// Those in the queue and the one that is compared; a sixth of the server's answers or less.
+    static let attemptsMax = 5
+
+    private let attempts = Mutex(0)
     private let executor = ThreadExecutor(name: "passwords")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
+    }
+
+    /// Takes a place in the queue for the time of `body`.
+    ///
+    /// - Returns: nil, without a call of `body`, if the queue is full.
+    nonisolated func withPlace<Result>(_ body: () async -> Result) async -> Result? {
+        let hasPlace = attempts.withLock { count in
+            guard count < Self.attemptsMax else { return false }
+            count += 1
+            return true
+        }
+        guard hasPlace else { return nil }
+        defer { attempts.withLock { $0 -= 1 } }
+        return await body()
     }
 
     /// Whether the user has this password.

@@ -16,6 +16,7 @@ final class SignInGate: Sendable {
     let isSecure: Bool
     private let passwords: PasswordUsers?
     private let proxy: ProxySignIn?
+    private let forwarders: [IPNetwork]
     private let check = PasswordCheck()
     private let throttle = SignInThrottle()
     private let durationMax: Duration
@@ -31,6 +32,7 @@ final class SignInGate: Sendable {
             path throws(SettingsError) in try PasswordUsers(path: path)
         }
         let addresses = settings[ConsoleSettings.proxyAddresses]
+        forwarders = addresses + settings[ConsoleSettings.forwardingAddresses]
         proxy =
             addresses.isEmpty
             ? nil
@@ -82,21 +84,41 @@ final class SignInGate: Sendable {
         return visitor
     }
 
-    /// What an attempt to sign in comes to.
+    /// The result of an attempt to sign in.
     enum Attempt: Sendable {
         case signedIn(Visitor, cookie: String)
         case wrong
         case tooSoon(Duration)
+        /// Too many others are being checked.
+        case busy
     }
 
     func attempt(_ name: String, _ password: String, _ request: HTTPRequest) async -> Attempt {
         guard let users = passwords?.users, name.utf8.count <= 255 else { return .wrong }
-        if let wait = throttle.begin(request.peer, name) { return .tooSoon(wait) }
-        guard let user = await check.user(name, password, among: users) else { return .wrong }
-        throttle.succeeded(request.peer, name)
-        if let former = cookie(sessionCookie, request) { sessions.end(former) }
-        let visitor = sessions.begin(user.name, user.role, .password)
-        return .signedIn(visitor, cookie: cookieField(visitor))
+        let network = PeerNetwork(client(request))
+        let result = await check.withPlace { () async -> Attempt in
+            if let wait = throttle.begin(network, name) { return .tooSoon(wait) }
+            guard let user = await check.user(name, password, among: users) else { return .wrong }
+            throttle.succeeded(network, name)
+            if let former = cookie(sessionCookie, request) { sessions.end(former) }
+            let visitor = sessions.begin(user.name, user.role, .password)
+            return .signedIn(visitor, cookie: cookieField(visitor))
+        }
+        return result ?? .busy
+    }
+
+    /// The address of the browser: the peer's, or the last one that a trusted proxy received from
+    /// (`X-Forwarded-For`, whose earlier addresses anybody may have written).
+    private func client(_ request: HTTPRequest) -> IPAddress? {
+        guard let peer = request.peer else { return nil }
+        var client = peer
+        var hops = (request.headers["x-forwarded-for"] ?? "").split(separator: ",")
+        while forwarders.contains(where: { $0.contains(client) }),
+            let hop = hops.popLast(), let address = IPAddress(hop.filter { $0 != " " })
+        {
+            client = address
+        }
+        return client
     }
 
     /// The secret that ties the form for signing in to a browser, before anybody is signed in.

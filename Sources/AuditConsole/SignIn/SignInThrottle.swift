@@ -1,8 +1,8 @@
 import HTTP
 import Synchronization
 
-/// Makes guessing passwords slow: after a few failures of one address or for one name, each further
-/// attempt has to wait twice as long as the one before.
+/// Makes guessing passwords slow: after a few failures from one network or for one name, each
+/// further attempt has to wait twice as long as the one before.
 ///
 /// An attempt counts as failed from its beginning until it succeeds, so that a hundred at once are
 /// no faster than one after the other. A name's wait stays short, because anybody can cause it to
@@ -24,23 +24,23 @@ final class SignInThrottle: Sendable {
         let freeCount: Int
         let waitMax: Duration
 
-        static let address = Limits(freeCount: 5, waitMax: .seconds(900))
+        static let network = Limits(freeCount: 5, waitMax: .seconds(900))
         static let name = Limits(freeCount: 5, waitMax: .seconds(60))
     }
 
     private enum Key: Hashable {
-        case address(IPAddress?)
+        case network(PeerNetwork)
         case name(String)
 
         var limits: Limits {
             switch self {
-            case .address: .address
+            case .network: .network
             case .name: .name
             }
         }
     }
 
-    /// What is remembered: more addresses push out the one that failed longest ago.
+    /// More networks and names push out those that failed longest ago.
     private static let keysMax = 20_000
     private static let forgottenAfter = Duration.seconds(3600)
 
@@ -48,12 +48,12 @@ final class SignInThrottle: Sendable {
 
     /// Begins an attempt; nil where it may go on, else how long to wait before the next.
     func begin(
-        _ address: IPAddress?,
+        _ network: PeerNetwork,
         _ name: String,
         now: ContinuousClock.Instant = .now
     ) -> Duration? {
         failures.withLock { failures in
-            let keys: [Key] = [.address(address), .name(name)]
+            let keys: [Key] = [.network(network), .name(name)]
             let wait = keys.compactMap { key in
                 failures[key].map { $0.wait(key.limits, now: now) }
             }.max()
@@ -74,11 +74,15 @@ final class SignInThrottle: Sendable {
         }
     }
 
-    /// Forgets the failures of an attempt that succeeded.
-    func succeeded(_ address: IPAddress?, _ name: String) {
+    /// Forgets the failures of the name, and of the network this attempt alone: one good password
+    /// does not buy an attacker more guesses at others.
+    func succeeded(_ network: PeerNetwork, _ name: String) {
         failures.withLock { failures in
-            failures[.address(address)] = nil
             failures[.name(name)] = nil
+            let key = Key.network(network)
+            guard let count = failures[key]?.count else { return }
+            failures[key]?.count = count - 1
+            if count <= 1 { failures[key] = nil }
         }
     }
 }
