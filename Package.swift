@@ -311,7 +311,7 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         library(
             "FuzzTargets",
-            ["AppStore", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"],
+            ["AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"],
             path: "Tests/Fuzz/Targets"
         )
     )

@@ -109,17 +109,13 @@ extension DemoResult {
         return DemoKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
     }
 
-    private static let valueCharactersMax = 340
     private static let columnsMax = 92
 
-    /// The dead letter as `dead-letter show` prints it, but for the middle of its value.
+    /// The dead letter as `dead-letter show` prints it, without what is decoded.
     private var exampleLines: [String] {
         guard let example = letters.example else { return [] }
-        let text = DeadLetterText.whole(
-            example.letter,
-            example.original,
-            valueCharactersMax: Self.valueCharactersMax
-        )
+        let dossier = LetterDossier(example.letter, example.original)
+        let text = DeadLetterText.whole(dossier.letter, dossier.rendering(isRevealing: false))
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
             line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 }
         }

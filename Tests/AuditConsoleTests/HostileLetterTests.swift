@@ -86,12 +86,56 @@ import Testing
         }
     }
 
-    @Test func `a long header is cut, with how much is not shown`() async throws {
+    @Test func `a long header is cut, with how much is left out`() async throws {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
-        let page = try await fixture.client(as: "vera").get("/letters/\(fixture.ids[0])").body
-        #expect(page.contains("97,904 more bytes not shown"))
+        let path = "/letters/\(fixture.ids[0])"
+        let page = try await fixture.client(as: "ines")
+            .submit(path + "/reveal", [("why", "a test")], from: path).body
+        #expect(page.contains("97904 bytes left out"))
         #expect(page.utf8.count < 120_000)
         #expect(page.contains("<bdi>abc\\u{202e}def"))
+    }
+
+    @Test func `no page shows a viewer a secret, whatever part of an original holds it`()
+        async throws
+    {
+        let canaries = try Canary.all()
+        let fixture = try await ConsoleFixture(
+            letters: canaries.enumerated().map { SampleLetter($1, number: $0) }
+        )
+        let client = try await fixture.client(as: "otto")
+        let paths =
+            fixture.ids.map { "/letters/\($0)" } + fixture.ids.map { "/replays/new?id=\($0)" }
+            + ["/", "/groups?state=all", "/search", "/history", "/replays", "/help"]
+        for path in paths {
+            let page = try await client.get(path)
+            #expect(page.status == 200, "\(path)")
+            #expect(Canary.leaks(in: page.body) == [], "\(path)")
+        }
+        let path = "/letters/\(fixture.ids[0])"
+        let revealed = try await client.submit(path + "/reveal", [("why", "a")], from: path)
+        #expect(!Canary.leaks(in: revealed.body).isEmpty)
+    }
+
+    @Test func `the page of each hostile body is bounded, and others are answered beside it`()
+        async throws
+    {
+        let bodies = try HostileBody.all()
+        let fixture = try await ConsoleFixture(
+            letters: bodies.enumerated().map { number, body in
+                var letter = SampleLetter.plain(number)
+                letter.value = body.bytes
+                return letter
+            }
+        )
+        let client = try await fixture.client(as: "ines")
+        for (id, body) in zip(fixture.ids, bodies) {
+            let path = "/letters/\(id)"
+            let page = try await client.get(path)
+            let revealed = try await client.submit(path + "/reveal", [("why", "a")], from: path)
+            #expect(page.status == 200 && page.body.utf8.count < 2 << 20, "\(body)")
+            #expect(revealed.status == 200 && revealed.body.utf8.count < 2 << 20, "\(body)")
+        }
     }
 
     @Test func `nothing of a redacted letter is shown, though a copy lies in the topic`()
@@ -139,5 +183,17 @@ import Testing
         #expect(history.first?.who == "ines")
         #expect(history.first?.why == "case 17")
         #expect(try await !client.get(path).body.contains(token))
+    }
+}
+
+extension SampleLetter {
+    /// The letter of the verifier's refusal.
+    fileprivate init(_ canary: Canary, number: Int) {
+        self.init(number: number)
+        (key, value, headers) = (canary.key, canary.value, canary.headers)
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: []))
+        guard case .failure(let refusal) = verifier.verify(canary.value) else { return }
+        (reason, detail) = (refusal.reason, refusal.detail)
+        identifiers = { $0 = refusal.unverified }
     }
 }

@@ -108,7 +108,7 @@ import Testing
         #expect(shown.exitCode == 0, "\(shown.notes)")
         for text in [
             "The rule", "pinned roots", "subject", "Somebody", "serial", "signs App Store data",
-            "WRONG: it is not Apple Root CA - G3", "user-id: <9 bytes left out>",
+            "WRONG: it is not Apple Root CA - G3", "user-id: <9 bytes hidden>",
             "WRONG: it was not valid at the date", "State: open",
         ] {
             #expect(shown.result.contains(text), "\(text)")

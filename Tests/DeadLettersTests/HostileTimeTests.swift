@@ -26,7 +26,8 @@ import TestSupport
     func `a letter of any time is read, listed and shown`(number: Int64) throws {
         let record = Self.letter(number)
         let letter = try DeadLetter(decoding: record)
-        let text = DeadLetterText.whole(letter, DeadLetterOriginal(record))
+        let dossier = LetterDossier(letter, DeadLetterOriginal(record))
+        let text = DeadLetterText.whole(letter, dossier.rendering(isRevealing: false))
         #expect(text.contains("Dead letter"))
         let row = DeadLetterRow(letter, record)
         let json = DeadLetterJSON.object(row, topic: "storekit.dead-letter")

@@ -27,16 +27,16 @@ import Testing
         async throws
     {
         let (rig, id, position) = try await Self.rig()
-        #expect(await rig.tool("show", id).result.contains(Self.secret))
+        #expect(await rig.tool("show", id, "--reveal").result.contains(Self.secret))
         let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo")
         #expect(run.exitCode == 0, "\(run.notes)")
 
         // Also before the index has followed, and where the earlier copy is asked for.
         for _ in 0..<2 {
             for wanted in [id, position] {
-                let show = await rig.tool("show", wanted)
+                let show = await rig.tool("show", wanted, "--reveal")
                 #expect(!show.result.contains(Self.secret), "\(show.result)")
-                let fromTopic = await rig.tool("show", wanted, "--from-topic")
+                let fromTopic = await rig.tool("show", wanted, "--reveal", "--from-topic")
                 #expect(!fromTopic.result.contains(Self.secret))
                 let original = await rig.tool("show", wanted, "--original")
                 #expect(original.exitCode == 1)

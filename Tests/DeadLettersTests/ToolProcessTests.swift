@@ -10,7 +10,7 @@ import Testing
 /// The program itself: what signals do to it.
 @Suite(.timeLimit(.minutes(5))) struct ToolProcessTests {
     /// As the build has put it beside this test bundle.
-    private static let executable: String = {
+    static let executable: String = {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent()
             .appending(path: "dead-letter").path

@@ -1,13 +1,44 @@
 package import JSON
 import OpenSSL
 
-/// What a body holds, taken apart without a look at any signature: for people who look into a
-/// refused body, never for a decision.
+/// The tokens and receipts of a body, decoded without a look at any signature: for people who look
+/// into a refused body, never for a decision.
+///
+/// Anybody can have sent the body. Time and memory are linear in its size: a path is a list of
+/// steps, of which a text is made for the few parts alone, and each level of nesting decodes fewer
+/// bytes than the one around it has.
 package struct UnverifiedContents: Sendable {
+    /// The way from the body to one of its parts.
+    package struct Path: Sendable {
+        package enum Step: Sendable {
+            /// The key of a member.
+            case member(JSONValue)
+            case element(Int)
+        }
+
+        /// Empty for the body itself.
+        package let steps: [Step]
+
+        /// The path as text, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole.
+        ///
+        /// - Parameter name: gets each member's key and returns the text for it.
+        package func text(_ name: (JSONValue) -> String) -> String {
+            var text = ""
+            for step in steps {
+                switch step {
+                case .member(let key): text += (text.isEmpty ? "" : ".") + name(key)
+                case .element(let index): text += "[\(index)]"
+                }
+            }
+            return text.isEmpty ? "body" : text
+        }
+    }
+
     /// One JWS, receipt or in-app record of the body.
     package struct Part: Sendable {
-        /// Where it stands, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole.
-        package let path: String
+        package let path: Path
+        /// The number of an in-app record of a receipt.
+        package var record: Int?
         /// Of a JWS; nil where there is none, or where it is no JSON.
         package var header: JSONValue?
         /// What is signed; of a receipt its attributes by their names.
@@ -18,6 +49,8 @@ package struct UnverifiedContents: Sendable {
 
     /// In the order of the body; what stands in a payload follows what all bodies hold.
     package private(set) var parts: [Part] = []
+    /// The body as JSON; nil if it is not JSON, or exceeds the limits of the reader.
+    package private(set) var root: JSONValue?
     /// Whether nothing was left out for its number or its nesting.
     package private(set) var isWhole = true
 
@@ -30,24 +63,23 @@ package struct UnverifiedContents: Sendable {
     /// A certificate or a receipt, and no ordinary text that happens to begin like one.
     private static let receiptCharactersMin = 200
 
-    /// What waits to be taken apart.
+    /// A token, a receipt or JSON that is to be decoded.
     private struct Content {
-        let path: String
+        let steps: [Path.Step]
         let bytes: [UInt8]
         let nesting: Int
     }
 
     package init(of body: [UInt8]) {
-        var waiting = [Content(path: "body", bytes: Self.trimmed(body), nesting: 0)]
+        var waiting = [Content(steps: [], bytes: Self.trimmed(body), nesting: 0)]
         var next = 0
         while next < waiting.count {
             let content = waiting[next]
             next += 1
             let first = content.bytes.first
             if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
-                if let root = Self.json(content.bytes) {
-                    waiting += Self.contents(of: root, in: content)
-                }
+                root = Self.json(content.bytes)
+                waiting += root.map { Self.contents(of: $0, in: content) } ?? []
             } else if Self.isToken(content.bytes) {
                 waiting += addToken(content)
             } else if content.bytes.starts(with: "MI".utf8) {
@@ -62,7 +94,7 @@ package struct UnverifiedContents: Sendable {
 
     private mutating func addToken(_ content: Content) -> [Content] {
         let token = Token(content.bytes, content.bytes.indices)
-        var part = Part(path: content.path)
+        var part = Part(path: Path(steps: content.steps))
         guard let jws = try? CompactJWS(token) else {
             part.problem = "no compact JWS: it has not three segments"
             parts.append(part)
@@ -83,7 +115,7 @@ package struct UnverifiedContents: Sendable {
     }
 
     private mutating func addReceipt(_ content: Content) {
-        var part = Part(path: content.path)
+        var part = Part(path: Path(steps: content.steps))
         guard let ber = try? ReceiptText(content.bytes[...]).decoded() else {
             part.problem = "no base64"
             return parts.append(part)
@@ -106,11 +138,11 @@ package struct UnverifiedContents: Sendable {
         part.payload = receipt.json
         parts.append(part)
         for (index, value) in receipt.records.enumerated() {
-            guard index < Self.partsMax else {
+            guard parts.count < Self.partsMax else {
                 isWhole = false
                 return
             }
-            var record = Part(path: "\(content.path).in_app[\(index)]")
+            var record = Part(path: part.path, record: index)
             record.payload = (try? ReceiptRecord(value, of: receipt))?.json
             record.problem = record.payload == nil ? "no in-app record" : nil
             parts.append(record)
@@ -120,30 +152,38 @@ package struct UnverifiedContents: Sendable {
     /// The tokens and receipts that stand as strings in a value, in the order of the text.
     private static func contents(of root: JSONValue, in outer: Content) -> [Content] {
         var found: [Content] = []
-        var waiting = [(value: root, path: outer.path == "body" ? "" : outer.path)]
-        while let (value, path) = waiting.popLast() {
-            switch value.kind {
-            case .object:
-                let prefix = path.isEmpty ? "" : path + "."
-                let members = value.members.map { key, member in
-                    (value: member, path: prefix + (key.string ?? "?"))
-                }
-                waiting += members.reversed()
-            case .array:
-                let elements = value.elements.enumerated().map { index, element in
-                    (value: element, path: "\(path)[\(index)]")
-                }
-                waiting += elements.reversed()
-            case .string:
-                guard let bytes = value.stringBytes, isToken(bytes) || isReceipt(bytes),
-                    found.count <= partsMax
-                else { continue }
-                found.append(Content(path: path, bytes: bytes, nesting: outer.nesting + 1))
-            case .number, .bool, .null:
-                continue
-            }
-        }
+        var steps = outer.steps
+        find(in: root, &steps, nesting: outer.nesting + 1, &found)
         return found
+    }
+
+    /// Recursive, as deep as the reader lets JSON nest.
+    private static func find(
+        in value: JSONValue,
+        _ steps: inout [Path.Step],
+        nesting: Int,
+        _ found: inout [Content]
+    ) {
+        guard found.count <= partsMax else { return }
+        switch value.kind {
+        case .object:
+            for (key, member) in value.members {
+                steps.append(.member(key))
+                find(in: member, &steps, nesting: nesting, &found)
+                steps.removeLast()
+            }
+        case .array:
+            for (index, element) in value.elements.enumerated() {
+                steps.append(.element(index))
+                find(in: element, &steps, nesting: nesting, &found)
+                steps.removeLast()
+            }
+        case .string:
+            guard let bytes = value.stringBytes, isToken(bytes) || isReceipt(bytes) else { return }
+            found.append(Content(steps: steps, bytes: bytes, nesting: nesting))
+        case .number, .bool, .null:
+            return
+        }
     }
 
     private static func isToken(_ bytes: [UInt8]) -> Bool {

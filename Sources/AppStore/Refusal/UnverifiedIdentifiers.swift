@@ -1,6 +1,9 @@
 import JSON
 
-/// What a refused record says of itself; for search, never for a decision.
+/// The identifiers that a refused record names; for search, never for a decision.
+///
+/// Text that has no harmless form (`UnverifiedText`) is left out: dead letters, the index and every
+/// list show these identifiers.
 package struct UnverifiedIdentifiers: Hashable, Sendable {
     package var transactionID: String?
     package var originalTransactionID: String?
@@ -74,7 +77,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         guard attribute.value.count <= Self.textBytesMax + 4,
             case .text(let text) = ReceiptValue(attribute, .text)
         else { return nil }
-        return bounded(text)
+        return harmless(text)
     }
 
     private func date(_ attribute: ReceiptAttribute) -> Timestamp? {
@@ -85,10 +88,10 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
     }
 
     mutating func add(_ receipt: LegacyReceipt) {
-        transactionID = transactionID ?? bounded(receipt.transactionID)
-        originalTransactionID = originalTransactionID ?? bounded(receipt.originalTransactionID)
-        bundleID = bundleID ?? bounded(receipt.bundleID)
-        productID = productID ?? bounded(receipt.productID)
+        transactionID = transactionID ?? harmless(receipt.transactionID)
+        originalTransactionID = originalTransactionID ?? harmless(receipt.originalTransactionID)
+        bundleID = bundleID ?? harmless(receipt.bundleID)
+        productID = productID ?? harmless(receipt.productID)
     }
 
     private enum Field: String, PayloadField {
@@ -114,14 +117,14 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     private static let textBytesMax = 255
 
-    private func bounded(_ text: String?) -> String? {
-        text.flatMap { $0.utf8.count <= Self.textBytesMax ? $0 : nil }
+    private func harmless(_ text: String?) -> String? {
+        text.flatMap { UnverifiedText.isHarmless($0.utf8) ? $0 : nil }
     }
 
     private func text(_ value: JSONValue?) -> String? {
         guard let value, value.kind == .string, value.range.count <= Self.textBytesMax + 2 else {
             return nil
         }
-        return value.string
+        return harmless(value.string)
     }
 }

@@ -77,7 +77,7 @@ enum HelpPage {
     private static func roles(_ html: inout HTML) {
         html.element("h2", [.id("roles")], text: "Roles")
         html.facts([
-            ("viewer", "Sees all pages; tokens, receipts and account tokens are left out."),
+            ("viewer", "Sees all pages; of an original only what is known to be harmless."),
             ("investigator", "May also reveal one record whole, which is written down."),
             ("operator", "May also replay, resolve, suppress and reopen."),
         ])

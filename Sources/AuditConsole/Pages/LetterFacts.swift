@@ -147,113 +147,70 @@ enum LetterFacts {
 
 /// The refused record itself: headers, key, value, and what its tokens hold.
 struct OriginalContents {
-    let letter: DeadLetter
-    let original: DeadLetterOriginal
+    let original: OriginalRendering
     let isRevealing: Bool
-
-    private static let headersMax = 200
-    private static let headerBytesMax = 4096
-    private static let valueBytesMax = 64 << 10
 
     func write(to html: inout HTML) {
         html.element("h2", text: "The original's headers")
-        headers(&html)
-        html.element("h2", text: "The original's key")
-        bytes(&html, original.key, isOmitted: isOmitted("key"), redacting: false)
-        html.element("h2", text: "The original's value")
         if !isRevealing {
             html.element(
                 "p",
                 [.class("hint")],
-                text: "Tokens, signatures, receipts and account tokens are left out."
+                text: "Shown is what is known to be harmless; of everything else the size."
             )
         }
-        bytes(
-            &html,
-            original.value,
-            isOmitted: letter.value == .omitted,
-            redacting: !isRevealing
-        )
-        let decoded = DeadLetterText.decoded(original, isRevealing: isRevealing)
-        if !decoded.isEmpty {
-            html.element("h2", text: "Decoded, unverified")
-            block(&html, decoded, label: "Decoded")
+        headers(&html)
+        html.element("h2", text: "The original's key")
+        content(&html, original.key)
+        html.element("h2", text: "The original's value")
+        content(&html, original.value)
+        guard !original.parts.isEmpty || original.partsNote != nil else { return }
+        html.element("h2", text: "Decoded, unverified")
+        for part in original.parts {
+            html.element("h3") { $0.foreign(part.path) }
+            if let problem = part.problem {
+                html.element("p", [.class("soft")], text: "Not decoded: \(problem)")
+            }
+            if let header = part.header { block(&html, header, label: "Header") }
+            if let payload = part.payload { block(&html, payload, label: "Payload") }
         }
-    }
-
-    private func isOmitted(_ part: String) -> Bool {
-        letter.omitted?.split(separator: ",").contains { $0 == part } ?? false
+        if let note = original.partsNote { html.element("p", [.class("cut")], text: note) }
     }
 
     private func headers(_ html: inout HTML) {
-        guard !original.headers.isEmpty else {
-            let text = isOmitted("headers") ? "Left out for their size." : "None."
+        if original.headers.isEmpty, original.headersNote == nil {
+            let text = original.headersAreOmitted ? "Left out for their size." : "None."
             html.element("p", [.class("soft")], text: text)
-            return
         }
-        html.table(
-            "\(Figure.count(original.headers.count)) headers",
-            [.text("Name"), .text("Value"), .number("Bytes")]
-        ) { html in
-            for header in original.headers.prefix(Self.headersMax) {
-                html.element("tr") { html in
-                    html.element("th", [HTML.Attribute("scope", "row")]) {
-                        $0.foreign(header.name, bytesMax: 255)
-                    }
-                    html.element("td", [.class("wide")]) { html in
-                        guard let value = header.value else {
-                            return html.element("span", [.class("soft")], text: "null")
-                        }
-                        let text = String(validating: value, as: UTF8.self)
-                        let shown = text ?? BinaryText.body(value)
-                        html.foreign(shown, bytesMax: Self.headerBytesMax)
-                    }
-                    html.number(header.value?.count ?? 0)
-                }
+        if !original.headers.isEmpty {
+            html.table(
+                "\(Figure.count(original.headers.count)) headers",
+                [.text("Name"), .text("Value"), .number("Bytes")]
+            ) { html in
+                for header in original.headers { row(&html, header) }
             }
         }
-        let rest = original.headers.count - Self.headersMax
-        if rest > 0 {
-            html.element("p", [.class("cut")], text: "\(Figure.count(rest)) more headers not shown")
+        if let note = original.headersNote { html.element("p", [.class("cut")], text: note) }
+    }
+
+    private func row(_ html: inout HTML, _ header: OriginalRendering.Header) {
+        html.element("tr") { html in
+            html.element("th", [HTML.Attribute("scope", "row")]) { $0.foreign(header.name) }
+            html.element("td", [.class("wide")]) { $0.foreign(header.value, bytesMax: .max) }
+            html.number(header.bytes ?? 0)
         }
     }
 
-    private func bytes(
-        _ html: inout HTML,
-        _ bytes: [UInt8]?,
-        isOmitted: Bool,
-        redacting: Bool
-    ) {
-        guard !isOmitted else {
-            let text = "Left out for its size: it lies in \(letter.source)."
-            return html.element("p", [.class("soft")], text: text)
-        }
-        guard let bytes else { return html.element("p", [.class("soft")], text: "null") }
-        guard !bytes.isEmpty else { return html.element("p", [.class("soft")], text: "empty") }
-        // Text that a terminal could obey harms no page: it is shown as text, with marks.
-        let isText = String(validating: bytes, as: UTF8.self) != nil
-        html.element(
-            "p",
-            [.class("hint")],
-            text: "\(Figure.count(bytes.count)) bytes, \(isText ? "text" : BinaryText.form(bytes))"
-        )
-        let shown =
-            isText
-            ? String(decoding: redacting ? Redaction.text(bytes) : bytes, as: UTF8.self)
-            : redacting ? BinaryText.redacted(bytes) : BinaryText.body(bytes)
-        block(&html, shown, label: "Bytes")
+    private func content(_ html: inout HTML, _ content: OriginalRendering.Content) {
+        html.element("p", [.class("hint")], text: content.note)
+        if let text = content.text { block(&html, text, label: "Bytes") }
     }
 
     private func block(_ html: inout HTML, _ text: String, label: String) {
-        let shown = HTML.beginning(text, Self.valueBytesMax)
         let attributes: [HTML.Attribute] = [
             HTML.Attribute("tabindex", "0"), HTML.Attribute("role", "region"), .label(label),
             HTML.Attribute("dir", "ltr"),
         ]
-        html.element("pre", attributes) { $0.lines(shown) }
-        let rest = text.utf8.count - shown.utf8.count
-        if rest > 0 {
-            html.element("p", [.class("cut")], text: "\(Figure.count(rest)) more bytes not shown")
-        }
+        html.element("pre", attributes) { $0.lines(text) }
     }
 }

@@ -23,7 +23,7 @@ struct LetterPage: Sendable {
     struct Contents: Sendable {
         let row: DeadLetterRow
         let history: [DeadLetterAction]
-        let whole: (letter: DeadLetter, original: DeadLetterOriginal)?
+        let whole: LetterDossier?
         let problem: String?
         /// Why the letter in the topic is not as its link says.
         var doubt: String?
@@ -89,7 +89,7 @@ struct LetterPage: Sendable {
             guard found.letter.value != .redacted else {
                 return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
             }
-            let whole = (found.letter, DeadLetterOriginal(found.record))
+            let whole = LetterDossier(found.letter, DeadLetterOriginal(found.record))
             return Contents(
                 row: row,
                 history: history,
@@ -119,7 +119,7 @@ struct LetterPage: Sendable {
             if request.argument("done") != nil { html.notice("Written down.", .done) }
             if isRevealing {
                 html.notice(
-                    "Tokens, receipts and account tokens are shown. It is written down that you "
+                    "Tokens, receipts and personal data are shown. It is written down that you "
                         + "looked.",
                     .note
                 )
@@ -171,8 +171,7 @@ struct LetterPage: Sendable {
 
     /// The certificates as a person reads them, and what is wrong with each.
     private func certificates(_ html: inout HTML, _ contents: Contents) {
-        guard let (letter, original) = contents.whole else { return }
-        for entry in LetterDossier(letter, original).chains {
+        for entry in contents.whole?.chains ?? [] {
             html.element("h2") { html in
                 html.text("Certificates of ")
                 html.foreign(entry.path, bytesMax: 120)
@@ -196,13 +195,15 @@ struct LetterPage: Sendable {
     }
 
     private func original(_ html: inout HTML, _ contents: Contents, isRevealing: Bool) {
-        guard let (letter, original) = contents.whole else {
+        guard let dossier = contents.whole else {
             html.element("h2", text: "The original")
             html.notice(contents.problem ?? "", .alert)
             return
         }
-        OriginalContents(letter: letter, original: original, isRevealing: isRevealing)
-            .write(to: &html)
+        OriginalContents(
+            original: dossier.rendering(isRevealing: isRevealing),
+            isRevealing: isRevealing
+        ).write(to: &html)
     }
 
     private func aside(

@@ -3,9 +3,9 @@ package import Store
 
 /// What a signed-in user may do; each role may do all that the former may.
 package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
-    /// Sees everything but what is redacted.
+    /// Sees everything but what is hidden of originals.
     case viewer
-    /// May reveal what is redacted, which is recorded.
+    /// May reveal what is hidden, which is recorded.
     case investigator
     /// May replay, resolve, suppress and reopen.
     case `operator`

@@ -42,13 +42,13 @@ extension DeadLetterRow {
                 continue
             }
             switch header.nameBytes {
-            case Self.replayOfHeader: replayOf = text
+            case Self.replayOfHeader: replayOf = Self.harmless(text)
             case Self.chainHeader: chainSHA256 = text
             case Self.previousHeader: chainPrevious = text
             default:
                 if producer == nil, RecordHeader.producer.contains(header.nameBytes), !text.isEmpty
                 {
-                    producer = text
+                    producer = Self.harmless(text)
                 }
             }
         }
@@ -58,6 +58,11 @@ extension DeadLetterRow {
     package init?(_ record: ConsumerRecord) {
         guard let letter = try? DeadLetter(decoding: record) else { return nil }
         self.init(letter, record)
+    }
+
+    /// Text from a header of the original, which anybody may have written; nil unless harmless.
+    private static func harmless(_ text: String) -> String? {
+        UnverifiedText.isHarmless(text.utf8) ? text : nil
     }
 
     private static let replayOfHeader = Array(

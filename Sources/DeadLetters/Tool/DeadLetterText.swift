@@ -1,47 +1,44 @@
 import AppStore
-import Foundation
 import JSON
-import Kafka
 package import Records
 import Settings
 
 /// A dead letter for people.
 package enum DeadLetterText {
-    /// - Parameters:
-    ///   - valueCharactersMax: of a longer value the middle is left out.
-    ///   - isRevealing: shows tokens, receipts and the tokens of accounts too.
-    package static func whole(
-        _ letter: DeadLetter,
-        _ original: DeadLetterOriginal,
-        valueCharactersMax: Int = .max,
-        isRevealing: Bool = false
-    ) -> String {
-        var text = "Dead letter \(Printable.line(letter.id))\n"
+    /// The letter's own facts, then the original's headers, key and value.
+    package static func whole(_ letter: DeadLetter, _ original: OriginalRendering) -> String {
+        var text = "Dead letter \(Printable.line(letter.id, lengthMax: factCharactersMax))\n"
         for (label, value) in facts(letter) {
             let blanks = String(repeating: " ", count: max(1, labelWidth - label.count))
-            text += "  \(label)\(blanks)\(Printable.line(value))\n"
+            let line = Printable.line(value, lengthMax: factCharactersMax)
+            text += "  \(label)\(blanks)\(line)\n"
         }
-        text += "\nThe original's headers (\(original.headers.count))\n"
+        text += "\nThe original's headers\n"
         for header in original.headers {
-            let isHidden = !isRevealing && Redaction.isSecret(header: header.name)
-            let value = header.value.map { isHidden ? hidden($0) : line($0) } ?? "(null)"
-            text += "  \(Printable.line(header.name)): \(value)\n"
+            text += "  \(Printable.line(header.name)): \(Printable.line(header.value))\n"
         }
-        text += section("key", original.key, .max, omitted: isOmitted("key", letter))
-        text += section(
-            "value",
-            original.value,
-            valueCharactersMax,
-            omitted: letter.value == .omitted,
-            isRedacted: !isRevealing
-        )
+        if let note = original.headersNote { text += "  \(note)\n" }
+        for (part, content) in [("key", original.key), ("value", original.value)] {
+            text += "\nThe original's \(part) (\(content.note))\n"
+            if let shown = content.text { text += shown + "\n" }
+        }
         return text
     }
 
     private static let labelWidth = 13
+    /// More has no fact of a letter that a worker wrote.
+    private static let factCharactersMax = 4_000
 
-    private static func hidden(_ value: [UInt8]) -> String {
-        "<\(value.count) bytes left out>"
+    /// The tokens and receipts of an original, decoded; empty where there are none.
+    package static func decoded(_ original: OriginalRendering) -> String {
+        var text = ""
+        for part in original.parts {
+            text += "\nDecoded, unverified: \(part.path)\n"
+            if let problem = part.problem { text += "not decoded: \(problem)\n" }
+            if let header = part.header { text += "header \(header)\n" }
+            if let payload = part.payload { text += "payload \(payload)\n" }
+        }
+        return text + (original.partsNote.map { "\n\($0)\n" } ?? "")
     }
 
     private static func facts(_ letter: DeadLetter) -> [(String, String)] {
@@ -100,110 +97,4 @@ package enum DeadLetterText {
         ].compactMap { label, text in text.map { "\(label) \($0)" } }
         return texts.isEmpty ? [] : [("it says", texts.joined(separator: ", ") + " (unverified)")]
     }
-
-    private static func isOmitted(_ part: String, _ letter: DeadLetter) -> Bool {
-        letter.omitted?.split(separator: ",").contains { $0 == part } ?? false
-    }
-
-    private static func line(_ bytes: [UInt8]) -> String {
-        if let text = Printable.text(bytes) {
-            return Printable.line(text)
-        }
-        return "\(BinaryText.body(bytes)) (\(BinaryText.form(bytes)))"
-    }
-
-    private static func section(
-        _ part: String,
-        _ bytes: [UInt8]?,
-        _ charactersMax: Int,
-        omitted: Bool,
-        isRedacted: Bool = false
-    ) -> String {
-        if omitted {
-            return "\nThe original's \(part): left out for its size\n"
-        }
-        guard let bytes else { return "\nThe original's \(part): null\n" }
-        guard !bytes.isEmpty else { return "\nThe original's \(part): empty\n" }
-        let body = isRedacted ? BinaryText.redacted(bytes) : BinaryText.body(bytes)
-        return "\nThe original's \(part) (\(bytes.count) bytes, \(BinaryText.form(bytes)))\n"
-            + abbreviated(body, charactersMax) + "\n"
-    }
-
-    /// The beginning and the end, with the number of characters between them.
-    static func abbreviated(_ text: String, _ charactersMax: Int) -> String {
-        let leftOut = text.count - charactersMax
-        guard leftOut > 0 else { return text }
-        let end = text.suffix(charactersMax / 4)
-        let beginning = text.prefix(charactersMax - end.count)
-        return "\(beginning)\n[… \(leftOut) characters left out …]\n\(end)"
-    }
-}
-
-extension DeadLetterText {
-    /// The tokens and receipts of an original, decoded; empty where there are none.
-    package static func decoded(_ original: DeadLetterOriginal, isRevealing: Bool) -> String {
-        let contents = UnverifiedContents(of: original.value ?? [])
-        var text = ""
-        for (index, part) in contents.parts.enumerated() {
-            guard text.utf8.count < decodedBytesMax else {
-                return text + "\n[… \(contents.parts.count - index) more parts left out …]\n"
-            }
-            text += decoded(part, isRevealing)
-        }
-        return text + (contents.isWhole ? "" : "\n[… more parts left out …]\n")
-    }
-
-    private static let decodedBytesMax = 256 << 10
-    private static let valueCharactersMax = 16 << 10
-
-    private static func decoded(_ part: UnverifiedContents.Part, _ isRevealing: Bool) -> String {
-        var text = "\nDecoded, unverified: \(part.path)\n"
-        if let problem = part.problem {
-            text += "not decoded: \(problem)\n"
-        }
-        for (label, value) in [("header", part.header), ("payload", part.payload)] {
-            guard let value else { continue }
-            let json = Redaction.pretty(value, isRevealing: isRevealing)
-            text += "\(label) \(abbreviated(json, valueCharactersMax))\n"
-        }
-        return text
-    }
-}
-
-/// Bytes as people can read or copy them.
-package enum BinaryText {
-    /// A word for what `body` gives: `text`, `hex` or `base64`.
-    package static func form(_ bytes: [UInt8]) -> String {
-        if Printable.text(bytes) != nil {
-            return "text"
-        }
-        return bytes.count <= hexBytesMax ? "hex" : "base64"
-    }
-
-    /// Text as it is; a few bytes as hexadecimal digits; more as base64 in lines.
-    package static func body(_ bytes: [UInt8]) -> String {
-        if let text = Printable.text(bytes) {
-            return text
-        }
-        guard bytes.count > hexBytesMax else {
-            return bytes.map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined(separator: " ")
-        }
-        return Data(bytes).base64EncodedString(options: [
-            .lineLength76Characters, .endLineWithLineFeed,
-        ])
-    }
-
-    /// The same without what could be used again; of bytes that are no text the beginning.
-    package static func redacted(_ bytes: [UInt8]) -> String {
-        guard Printable.text(bytes) == nil else {
-            return String(decoding: Redaction.text(bytes), as: UTF8.self)
-        }
-        let leftOut = bytes.count - hexBytesMax
-        let rest = leftOut > 0 ? "\n[… \(leftOut) bytes left out …]" : ""
-        return body(Array(bytes.prefix(hexBytesMax))) + rest
-    }
-
-    private static let hexBytesMax = 64
 }

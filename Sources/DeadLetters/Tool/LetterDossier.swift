@@ -17,7 +17,9 @@ package struct LetterDossier: Sendable {
     package let doubt: String?
     /// The rule; nil for a reason that this version does not know.
     package let guide: RefusalGuide?
-    /// Of each JWS in the original, where it stands and its certificates.
+    /// The original's tokens and receipts.
+    private var contents: UnverifiedContents
+    /// Where a JWS of the original stands, and its certificates; of the first ones.
     package private(set) var chains: [(path: String, chain: UnverifiedChain)]
     /// Nil where no database is configured, or nobody has done anything about the letter.
     package var standing: DeadLetterStanding?
@@ -29,15 +31,19 @@ package struct LetterDossier: Sendable {
         self.original = original
         self.doubt = doubt
         guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
+        contents = UnverifiedContents(of: original.value ?? [])
         let named = letter.identifiers.signedDate
-        chains = UnverifiedContents(of: original.value ?? []).parts.compactMap { part in
+        chains = contents.parts.lazy.compactMap { part in
             let signedDate = part.payload?["signedDate"]?.int64.map { Timestamp(milliseconds: $0) }
             let chain = part.header.flatMap {
                 UnverifiedChain(header: $0, signedDate: signedDate ?? named)
             }
-            return chain.map { (part.path, $0) }
-        }
+            return chain.map { (part.text(isRevealing: false), $0) }
+        }.prefix(Self.chainsMax).map(\.self)
     }
+
+    /// Each chain costs up to ten signatures, by keys that anybody may have chosen.
+    private static let chainsMax = 10
 
     /// More than an auditor reads.
     static let historyMax = 1_000
@@ -52,8 +58,14 @@ package struct LetterDossier: Sendable {
         )
         if history?.contains(where: { $0.kind == .redacted }) == true {
             original = .removed
+            contents = UnverifiedContents(of: [])
             chains = []
         }
+    }
+
+    /// The original for people, in the tool and in the console alike.
+    package func rendering(isRevealing: Bool) -> OriginalRendering {
+        OriginalRendering(letter, original, contents, isRevealing: isRevealing)
     }
 
     /// Whether somebody had the original removed.
@@ -169,14 +181,13 @@ extension LetterDossier {
     }
 
     private func writeDecoded(_ writer: inout JSONWriter) {
-        for part in UnverifiedContents(of: original.value ?? []).parts {
+        for part in rendering(isRevealing: false).parts {
             writer.object { writer in
-                writer.key("path")
-                writer.string(part.path)
-                for (name, value) in [("header", part.header), ("payload", part.payload)] {
-                    guard let value else { continue }
+                DeadLetterJSON.member([("path", part.path), ("problem", part.problem)], &writer)
+                for (name, json) in [("header", part.header), ("payload", part.payload)] {
+                    guard let json else { continue }
                     writer.key(name)
-                    writer.raw(Array(Redaction.pretty(value, isRevealing: false).utf8)[...])
+                    writer.raw(Array(json.utf8))
                 }
             }
         }

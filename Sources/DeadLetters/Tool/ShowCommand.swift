@@ -14,10 +14,10 @@ enum ShowCommand: DeadLetterCommand {
             "Shows one dead letter whole, with the original's headers, key and value, header and "
                 + "payload of each JWS and receipt in it, decoded and unverified, the rule that "
                 + "refused it, its certificates and what is wrong with them, its state and its "
-                + "history. Tokens, receipts, account tokens, names and IDs of people are left out "
-                + "unless --reveal asks for them, which is written into the history first. It may "
-                + "hold personal data: do not paste it into tickets. Of a letter that topic and "
-                + "index have no more, its whole ID still shows the history.",
+                + "history. Of the original only members and headers are shown that are known to "
+                + "be harmless, and the size of everything else, unless --reveal asks for it, "
+                + "which is written into the history first. Of a letter that topic and index have "
+                + "no more, its whole ID still shows the history.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
             options: [
@@ -28,7 +28,7 @@ enum ShowCommand: DeadLetterCommand {
                 ),
                 CommandOption(
                     "reveal",
-                    "Show tokens, receipts and accounts too; JSON then holds the original whole."
+                    "Show what is hidden too; JSON then holds the original whole."
                 ),
                 CommandOption(
                     "force",
@@ -98,20 +98,18 @@ enum ShowCommand: DeadLetterCommand {
             context.console.print(json: dossier.json(isRevealing: isRevealing))
             return ExitCode.success
         }
+        let original = dossier.rendering(isRevealing: isRevealing)
         context.console.note(
             isRevealing
                 ? "The original may hold tokens and personal data."
-                : "The original may hold personal data; tokens are left out without --reveal."
+                : "Shown is what is known to be harmless; --reveal shows the rest."
         )
         if let doubt = dossier.doubt {
             context.console.print(text: "DOUBTFUL: \(Printable.line(doubt))\n\n")
         }
         context.console.print(
-            text: DeadLetterText.whole(
-                dossier.letter,
-                dossier.original,
-                isRevealing: isRevealing
-            ) + DeadLetterText.decoded(dossier.original, isRevealing: isRevealing) + dossier.text
+            text: DeadLetterText.whole(dossier.letter, original)
+                + DeadLetterText.decoded(original) + dossier.text
         )
         return ExitCode.success
     }

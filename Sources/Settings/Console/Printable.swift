@@ -19,21 +19,6 @@ package enum Printable {
         return printable
     }
 
-    /// The bytes as text, where they are UTF-8 and hold nothing but harmless characters and line
-    /// breaks; nil otherwise.
-    ///
-    /// A carriage return counts only before a line feed or at the end: elsewhere it lets what
-    /// follows be written over what stands there.
-    package static func text(_ bytes: [UInt8]) -> String? {
-        guard let text = String(validating: bytes, as: UTF8.self),
-            // A character each: "\r\n" is one.
-            (text + "\n").allSatisfy({
-                ["\n", "\r\n", "\t"].contains($0) || $0.unicodeScalars.allSatisfy(isHarmless)
-            })
-        else { return nil }
-        return text
-    }
-
     /// Text of several lines: all but their breaks is treated as by `line`.
     package static func lines(_ text: String) -> String {
         // Of scalars: "\r\n" is one character.

@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import JSON
 import Simulation
+import TestSupport
 import Testing
 
 /// The cost of a body depends on its size, whatever it holds: each hostile body is compared with
@@ -30,48 +31,39 @@ struct BodyCostTests {
 
     static let receipts: [Pair] = [
         Pair("regional indicators in a receipt of iOS 6", bound: 3) {
-            legacyReceipt(filledWith: "\u{1F1E6}\u{1F1E7}")
+            HostileBody.legacyReceipt(of: "\u{1F1E6}\u{1F1E7}")
         } plain: {
-            legacyReceipt(filledWith: "aaaaaaaa")
+            HostileBody.legacyReceipt(of: "aaaaaaaa")
         },
         Pair("accents in a receipt of iOS 6", bound: 3) {
-            legacyReceipt(filledWith: "\u{301}\u{301}\u{301}\u{301}")
+            HostileBody.legacyReceipt(of: "\u{301}\u{301}\u{301}\u{301}")
         } plain: {
-            legacyReceipt(filledWith: "aaaaaaaa")
+            HostileBody.legacyReceipt(of: "aaaaaaaa")
         },
     ]
 
-    /// Decoded, it stays within the 64 KiB that such a receipt may have.
-    private static func legacyReceipt(filledWith text: String) -> [UInt8] {
-        let list = "{\n\"" + String(repeating: text, count: 60_000 / text.utf8.count) + "\n}"
-        return Body.receipt(Base64Text.standard(Array(list.utf8)))
-    }
-
     static let keys: [Pair] = [
         Pair("escaped keys that begin alike, few and long") {
-            objects(of: 31) { #"\u0061"# + String(repeating: "a", count: 16_000) + "\(10 + $0)" }
+            HostileBody.objects(of: 31) {
+                #"\u0061"# + String(repeating: "a", count: 16_000) + "\(10 + $0)"
+            }
         } plain: {
-            objects(of: 31) { "\(10 + $0)" + String(repeating: "a", count: 16_006) }
+            HostileBody.objects(of: 31) { "\(10 + $0)" + String(repeating: "a", count: 16_006) }
         },
         Pair("keys that differ in one byte, few and long") {
-            objects(of: 31) { key in
+            HostileBody.objects(of: 31) { key in
                 let tail = String(repeating: "a", count: 100)
                 return String(repeating: "a", count: 15_900) + "\(10 + key)" + tail
             }
         } plain: {
-            objects(of: 31) { "\(10 + $0)" + String(repeating: "a", count: 16_000) }
+            HostileBody.objects(of: 31) { "\(10 + $0)" + String(repeating: "a", count: 16_000) }
         },
         Pair("escaped keys, many") {
-            objects(of: 30_000) { #"\u0061aaaa"# + "\(10_000 + $0)" }
+            HostileBody.objects(of: 30_000) { #"\u0061aaaa"# + "\(10_000 + $0)" }
         } plain: {
-            objects(of: 30_000) { "aaaaaaaaaa" + "\(10_000 + $0)" }
+            HostileBody.objects(of: 30_000) { "aaaaaaaaaa" + "\(10_000 + $0)" }
         },
     ]
-
-    private static func objects(of count: Int, _ key: (Int) -> String) -> [UInt8] {
-        let members = (0..<count).map { "\"\(key($0))\":0" }.joined(separator: ",")
-        return Array("{\(members)}".utf8)
-    }
 
     static let claims: [Pair] = [
         Pair("many members beside many items") {

@@ -1,5 +1,7 @@
 import AppStore
+import DeadLetters
 import Foundation
+import JSON
 import Kafka
 import OpenSSL
 import Records
@@ -13,6 +15,17 @@ final class FuzzRig {
     private let warm: Verifier
     private let cold: Verifier
     private let signatures: SignatureComparison?
+    private let letters = DeadLetterWriter(
+        DeadLetterContext(
+            cluster: "fuzz",
+            topic: "fuzz",
+            stage: "verify",
+            readsObservations: false,
+            worker: "fuzz",
+            verifierVersion: "1",
+            configuration: SHA256.digest([])
+        )
+    )
 
     /// How many signatures were verified in both ways.
     var comparisonsCount: Int { signatures?.comparisonsCount ?? 0 }
@@ -49,10 +62,52 @@ final class FuzzRig {
             verify(body, warm)
         case .certificate: runCertificate(input)
         case .signature: signatures?.run(input)
+        case .rendering: render(input)
         case .receipt:
             verify(Base64Text.standard(input), warm)
             guard let body = try? receipts.receiptContentText(input) else { return }
             verify(body, warm)
+        }
+    }
+
+    /// The longest text of a dead letter.
+    private static let shownBytesMax = 2 << 20
+
+    /// Shows a dead letter of the body, as the tool does: text of a bounded size, or JSON.
+    private func render(_ body: [UInt8]) {
+        let written = letters.letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(topic: "fuzz", partition: 0),
+                offset: 0,
+                key: body,
+                value: body,
+                headers: [KafkaHeader(nameBytes: body, value: body)]
+            ),
+            Refusal(reason: .bodyUnrecognized, detail: ""),
+            value: .original,
+            after: nil
+        ).record
+        let record = ConsumerRecord(
+            topicPartition: TopicPartition(topic: "fuzz", partition: 0),
+            offset: 0,
+            value: written.value,
+            headers: written.headers
+        )
+        guard let letter = try? DeadLetter(decoding: record) else {
+            preconditionFailure("a dead letter is written that nobody reads")
+        }
+        let dossier = LetterDossier(letter, DeadLetterOriginal(record))
+        for isRevealing in [false, true] {
+            let original = dossier.rendering(isRevealing: isRevealing)
+            let text =
+                DeadLetterText.whole(letter, original) + DeadLetterText.decoded(original)
+                + dossier.text
+            precondition(text.utf8.count < Self.shownBytesMax, "a letter's text is not bounded")
+            let json = dossier.json(isRevealing: isRevealing)
+            precondition(
+                (try? JSONDocument(parsing: json, policy: .grammar)) != nil,
+                "a letter's JSON does not parse"
+            )
         }
     }
 
@@ -115,7 +170,7 @@ extension FuzzRig {
             ]
             let jws = try payloads.map { try authority.sign($0) }
             switch target {
-            case .body:
+            case .body, .rendering:
                 return jws + [
                     Body.notification(jws[3]), Body.transaction(jws[0]), Body.history(jws),
                     Body.receipt(try receipts.receiptText(receiptFields)),

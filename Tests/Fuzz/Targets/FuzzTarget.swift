@@ -1,4 +1,4 @@
-/// The ways into the verifier, each fuzzed separately.
+/// The ways into the verifier and the auditors' view of what it refuses, each fuzzed separately.
 enum FuzzTarget: String, CaseIterable {
     /// Whole bodies, as they stand in the topic.
     case body
@@ -12,4 +12,6 @@ enum FuzzTarget: String, CaseIterable {
     case receipt
     /// Signatures, each verified by OpenSSL and by a table of the key: the results are equal.
     case signature
+    /// Whole bodies, in a dead letter that auditors look into.
+    case rendering
 }

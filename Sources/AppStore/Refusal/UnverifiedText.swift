@@ -1,0 +1,34 @@
+/// Text of a refused record that people are shown, or search for, before anybody asked to reveal
+/// the record.
+package enum UnverifiedText {
+    /// No identifier is longer.
+    package static let bytesMax = 128
+    /// A digest in hexadecimal digits has so many; tokens, keys and receipts have more.
+    private static let runMax = 64
+    /// Enumerations with blanks, as Apple writes them.
+    private static let phrases = [
+        "Auto-Renewable Subscription", "Non-Renewing Subscription",
+    ].map { Array($0.utf8) }
+
+    /// Whether text has the form of an identifier, a date, a version or an enumeration's value.
+    ///
+    /// An allow list of forms: no sentence, no address of a person, no token and no key has one.
+    package static func isHarmless(_ text: some Collection<UInt8>) -> Bool {
+        guard text.count <= bytesMax, !text.starts(with: "eyJ".utf8) else { return false }
+        var run = 0
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "/"), UInt8(ascii: "+"):
+                run += 1
+                guard run <= runMax else { return false }
+            case UInt8(ascii: "."), UInt8(ascii: ":"):
+                run = 0
+            default:
+                return phrases.contains { $0.elementsEqual(text) }
+            }
+        }
+        return true
+    }
+}
