@@ -68,7 +68,7 @@ struct RunbookCommands {
         for reason in ["app_mismatch", "environment_mismatch"] {
             let answer = try await rig.run(
                 "dead-letter replay --reason \(reason) --config workers.json --send "
-                    + "--wait-max 1s --why interrupted"
+                    + "--yes --wait-max 1s --why interrupted"
             )
             // Interrupted, to be continued.
             #expect(answer.exitCode == 69, "\(answer.output)")
