@@ -61,11 +61,16 @@ package enum ServiceLaunch: Sendable {
 
     private static let options = [
         CommandOption("config", short: "c", argument: "FILE", "A JSON file of settings."),
-        CommandOption(
-            "check",
-            "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
-        ),
+        CommandOption.check,
     ]
+}
+
+extension CommandOption {
+    /// The option that lets a service read its settings and open nothing.
+    package static let check = CommandOption(
+        "check",
+        "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
+    )
 }
 
 /// The output and exit code of a command, for `main` to perform.

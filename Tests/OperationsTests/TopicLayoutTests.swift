@@ -29,6 +29,20 @@ import Testing
         #expect(found.allSatisfy { $0.isHarmful })
     }
 
+    @Test func `a replica that lags never leads a topic, and one that may is harmful`() throws {
+        for plan in TopicLayout().plans {
+            #expect(plan.configuration["unclean.leader.election.enable"] == "false", "\(plan.name)")
+        }
+        let found = TopicDifference.between(
+            try plan("storekit.linked"),
+            partitions: 8,
+            replication: nil,
+            configuration: ["unclean.leader.election.enable": "true"]
+        )
+        #expect(found.map(\.property) == ["unclean.leader.election.enable"])
+        #expect(found.allSatisfy { $0.isHarmful })
+    }
+
     @Test func `of each user the newest state stays, whatever its age`() throws {
         let plan = try plan("storekit.entitlements.current")
         #expect(plan.configuration["cleanup.policy"] == "compact")

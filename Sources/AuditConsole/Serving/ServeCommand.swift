@@ -44,7 +44,7 @@ enum ServeCommand: DeadLetterCommand {
             + "(console.password_file) or behind a proxy that signs them in "
             + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
             + "deploy/SETTINGS.md.",
-        options: overrides.map(\.option) + DeadLetterSettings.options
+        options: overrides.map(\.option) + [.check] + DeadLetterSettings.options
     )
 
     static func run(_ context: ToolContext) async throws -> Int32 {
@@ -55,6 +55,10 @@ enum ServeCommand: DeadLetterCommand {
         )
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        if context.arguments.isSet(CommandOption.check.long) {
+            context.console.print(text: values.report)
+            return ExitCode.success
+        }
         if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()
         let service = try ConsoleService(

@@ -89,6 +89,8 @@ package struct TopicLayout: Hashable, Sendable {
             "retention.ms": String(retention ?? -1),
             "compression.type": compression,
             "cleanup.policy": cleanup,
+            // A replica that lags may never lead: it would drop records that were acknowledged.
+            "unclean.leader.election.enable": "false",
         ]
         // An acknowledged record has to survive the loss of one broker, and one broker that is
         // down must not stop the pipeline.

@@ -114,7 +114,9 @@ package struct TopicDifference: Hashable, Sendable {
         switch property {
         // A compacted topic drops what another record of the same purchase follows.
         // A producer's clock lets retention remove what was never read.
-        case "cleanup.policy", "message.timestamp.type": found != planned
+        // An unclean election drops acknowledged records.
+        case "cleanup.policy", "message.timestamp.type", "unclean.leader.election.enable":
+            found != planned
         case "max.message.bytes": (Int(found) ?? 0) < (Int(planned) ?? 0)
         default: false
         }

@@ -31,10 +31,11 @@ struct DeployedProgram {
             .appending(path: "deployed-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try writeFiles(below: folder)
-        let found =
-            program.hasSuffix("-worker")
-            ? try await workerFindings(program, folder)
-            : try await toolFindings(program)
+        let isWorker = program.hasSuffix("-worker")
+        var found = try await isWorker ? unknownSettings(program) : toolFindings(program)
+        if isWorker || command.dropFirst().first == "serve" {
+            found += try await checkFindings(program, folder)
+        }
         return (missingFiles + found).map { "\(name): \($0)" }
     }
 
@@ -57,8 +58,8 @@ struct DeployedProgram {
         return paths.filter { files[$0] == nil }.sorted().map { "nothing is mounted at \($0)" }
     }
 
-    /// A worker says itself whether it would start so.
-    private func workerFindings(_ program: String, _ folder: String) async throws -> [String] {
+    /// A service reports itself whether it would start so.
+    private func checkFindings(_ program: String, _ folder: String) async throws -> [String] {
         func local(_ text: String) -> String {
             files.keys.contains(text) ? folder + text : text
         }
@@ -67,12 +68,15 @@ struct DeployedProgram {
             command.dropFirst().map(local) + ["--check"],
             environment.mapValues(local)
         )
+        return check.end == .exited(code: 0) ? [] : ["--check: \(check.output)"]
+    }
+
+    private func unknownSettings(_ program: String) async throws -> [String] {
         let help = try await Self.run(program, ["--help"], [:]).output
         let unknown = environment.keys.filter { variable in
             !variable.hasPrefix("RDKAFKA_") && !help.contains("(\(Self.setting(variable));")
         }
         return unknown.sorted().map { "\(program) has no setting \($0)" }
-            + (check.end == .exited(code: 0) ? [] : ["--check: \(check.output)"])
     }
 
     /// A tool opens connections at once: its options are compared with its help.

@@ -49,6 +49,12 @@ struct KubernetesTests {
         Fault("base/worker.yaml", "runAsNonRoot: true", "runAsNonRoot: false", "runs as root"),
         Fault("base/jobs.yaml", "--partitions=16", "--partition=16", "no option --partition"),
         Fault("base/network.yaml", "port: console", "port: web", "has no port web"),
+        Fault(
+            "overlays/production/console.yaml",
+            "https://audit.example.com",
+            "audit.example.com",
+            "console.public_url"
+        ),
         Fault("base/link-worker.yaml", "/secrets/database-url", "/secrets/url", "mounted at"),
         Fault(
             "components/autoscaling/link-worker.yaml",
