@@ -62,10 +62,24 @@ struct EntitleStageNotificationTests {
         #expect(try await worker.count("renewals") == Int64(Self.pairs.count))
     }
 
+    @Test(arguments: [nil, 5_000])
+    func `a grace that is announced without its end is counted as such`(expires: Int64?)
+        async throws
+    {
+        let worker = try await EntitleWorker()
+        let renewal = try Signed.renewal("1", signed: 1, graceExpires: expires).json(.renewalInfo)
+        var notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 1)
+        notification.notification?.subtype = "GRACE_PERIOD"
+        _ = try await worker.process([try notification.with { $0.renewalInfo = renewal }])
+        let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        let meaning = expires == nil ? "grace_period_without_end" : "grace_period_began"
+        #expect(text.contains(#"entitle_notifications_total{meaning="\#(meaning)"} 1"#))
+    }
+
     private static var meanings: [String: String] {
         var meanings: [String: String] = [:]
         for pair in pairs {
-            let meaning = NotificationMeaning(type: pair.type, subtype: pair.subtype)
+            let meaning = NotificationMeaning(type: pair.type, subtype: pair.subtype).with(nil)
             meanings["\(pair.type)/\(pair.subtype ?? "")"] = meaning.rawValue
         }
         return meanings

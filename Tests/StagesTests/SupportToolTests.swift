@@ -146,6 +146,18 @@ import Worker
         #expect(await rig.run("explain", "nobody").output.contains("nothing was bought"))
     }
 
+    @Test func `a grace that was announced without its end is explained`() async throws {
+        let rig = try await Self.rig()
+        var announced = try Signed.renewal("1", signed: 4, graceExpires: nil, renewed: 2_000)
+        announced.notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 4)
+            .notification
+        announced.notification?.subtype = "GRACE_PERIOD"
+        announced.notification?.uuid = "00000000-0000-4000-8000-000000000002"
+        _ = try await rig.worker.process([announced])
+        let (_, text) = await rig.run("explain", "anna")
+        #expect(text.contains("a grace announced without its end grants nothing"), "\(text)")
+    }
+
     @Test func `for tools it is one JSON object`() async throws {
         let rig = try await Self.rig()
         _ = await rig.run(

@@ -25,6 +25,8 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case expiredAsProductIsGone = "expired_as_product_is_gone"
     case billingRetryBegan = "billing_retry_began"
     case gracePeriodBegan = "grace_period_began"
+    /// Apple announced a grace period and no end, so nobody can use anything by it.
+    case gracePeriodWithoutEnd = "grace_period_without_end"
     case gracePeriodEnded = "grace_period_ended"
     case priceIncreaseAnnounced = "price_increase_announced"
     case priceIncreasePending = "price_increase_pending"
@@ -67,6 +69,11 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
 }
 
 extension NotificationMeaning {
+    /// The meaning beside the renewal info that the notification brought, if any.
+    package func with(_ renewal: RenewalFact?) -> NotificationMeaning {
+        self == .gracePeriodBegan && renewal?.grace == nil ? .gracePeriodWithoutEnd : self
+    }
+
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
     ///   - subtype: Apple's `subtype`; nil when there is none.

@@ -172,6 +172,7 @@ extension PurchaseDetails.Renewal {
         var words = [autoRenewStatus == 1 ? "renews" : "does not renew"]
         if let autoRenewProductID { words.append("as \(autoRenewProductID)") }
         if isInBillingRetry == true { words.append("in billing retry") }
+        if isGraceWithoutEnd { words.append("a grace announced without its end grants nothing") }
         if let graceUntil {
             words.append(
                 "grace until \(CalendarDate.instant(milliseconds: graceUntil.milliseconds))"
@@ -181,6 +182,13 @@ extension PurchaseDetails.Renewal {
             + (source.map { ["    \($0.phrase)"] } ?? [])
     }
 
+    /// Whether the notification that brought it announced a grace period, and it names no end.
+    private var isGraceWithoutEnd: Bool {
+        guard graceUntil == nil, let type = source?.notificationType else { return false }
+        return NotificationMeaning(type: type, subtype: source?.notificationSubtype)
+            == .gracePeriodBegan
+    }
+
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("autoRenewProductID", autoRenewProductID)
@@ -188,6 +196,8 @@ extension PurchaseDetails.Renewal {
             writer.key("isInBillingRetry")
             if let isInBillingRetry { writer.bool(isInBillingRetry) } else { writer.null() }
             writer.optional("graceUntil", graceUntil?.milliseconds)
+            writer.key("isGraceWithoutEnd")
+            writer.bool(isGraceWithoutEnd)
             if let source {
                 writer.key("source")
                 source.write(to: &writer)

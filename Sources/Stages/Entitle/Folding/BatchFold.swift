@@ -221,7 +221,7 @@ struct BatchFold {
             let meaning = NotificationMeaning(
                 type: notification.type,
                 subtype: notification.subtype
-            )
+            ).with(record.observation.facts.renewal)
             meanings.append(meaning)
             history.add(notification, meaning, record)
         }
