@@ -20,6 +20,8 @@ struct RecordTests {
                 KafkaHeader(name: "a", value: nil),
                 KafkaHeader(name: "a", value: []),
                 KafkaHeader(nameBytes: [0xff, 0xfe], value: [0]),
+                // Read back as it was made: without what follows the NUL.
+                KafkaHeader(nameBytes: Array("user\u{0}-id".utf8), value: [1]),
             ]
         ),
     ]
