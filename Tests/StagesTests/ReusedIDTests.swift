@@ -111,7 +111,8 @@ struct ReusedIDTests {
             original ?? id,
             id,
             at: purchased,
-            signed: signed,
+            // After every purchase: what is bought later begins when it is signed.
+            signed: start + 1_000_000 + signed,
             token: LinkWorker.anna,
             until: purchased + 80_000
         ).with { sample in
