@@ -131,8 +131,8 @@ package struct KafkaHeader: Sendable, Equatable {
     package let nameBytes: [UInt8]
     package let value: [UInt8]?
 
-    /// Cuts the name before its first NUL: librdkafka returns a name as a C string, so that a longer
-    /// one could be written but never read.
+    /// Cuts the name before its first NUL: librdkafka returns a name as a C string, so a longer one
+    /// could be written but never read.
     package init(nameBytes: [UInt8], value: [UInt8]?) {
         self.nameBytes = nameBytes.firstIndex(of: 0).map { Array(nameBytes[..<$0]) } ?? nameBytes
         self.value = value
