@@ -7,6 +7,7 @@ import Testing
         "Sources/Benchmarks/", "Sources/Demonstration/", "Sources/HTTP/", "Sources/JSON/",
         "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/",
         "Sources/Postgres/", "Sources/Settings/", "Sources/Simulation/", "Sources/Threads/",
+        "Sources/Worker/",
         "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
         "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
         "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",

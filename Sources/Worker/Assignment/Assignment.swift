@@ -7,7 +7,7 @@ import OpenSSL
 /// in any order, and each partition's offset moves only over what is settled without a hole.
 struct Assignment: Sendable {
     private(set) var partitions: [TopicPartition: PartitionState] = [:]
-    /// What the stage counts.
+    /// The dispositions that the stage counts.
     private let dispositions: [Disposition]
     private var lastEpoch: UInt64 = 0
     private var lastBatch = 0
@@ -27,7 +27,7 @@ struct Assignment: Sendable {
         }
     }
 
-    /// Begins at what was committed; nil when the claim is none any more.
+    /// Begins at the committed offset; nil if the claim is no longer valid.
     mutating func begin(_ claim: PartitionClaim, _ committed: CommittedOffset) -> TallyStart? {
         guard isCurrent(claim) else { return nil }
         return partitions[claim.partition]?.begin(committed, counting: dispositions)
@@ -44,7 +44,7 @@ struct Assignment: Sendable {
         }
     }
 
-    /// Those of some partitions that are being given up.
+    /// The given partitions that are being given up.
     func revoking(among some: some Sequence<TopicPartition>) -> [TopicPartition] {
         some.filter { partitions[$0]?.phase == .revoking }
     }
@@ -121,7 +121,7 @@ extension Assignment {
         return PolledBatch(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
     }
 
-    /// The log has gone back, as it does when a topic is made anew: what was known of it is void.
+    /// The log has gone back, as it does when a topic is recreated, so its former state is void.
     private mutating func restarted(
         _ partition: TopicPartition,
         _ former: PartitionState?,
@@ -163,7 +163,7 @@ extension Assignment {
         return (first, rest)
     }
 
-    /// Counts a batch's part; ignored when the claim is none any more.
+    /// Counts a batch's part; ignored if the claim is no longer valid.
     mutating func settle(_ batch: Int, _ claim: PartitionClaim, _ increment: TallyIncrement) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.settle(batch, increment)
@@ -193,7 +193,7 @@ extension Assignment {
         return state.phase == .held ? state.pinnedAt ?? .max : .max
     }
 
-    /// The head of the chain of dead letters; nil where the claim is none any more.
+    /// The head of the chain of dead letters; nil if the claim is no longer valid.
     func chainHead(_ claim: PartitionClaim) -> SHA256Digest?? {
         guard isCurrent(claim), let state = partitions[claim.partition] else { return nil }
         return .some(state.chainHead)
@@ -244,7 +244,7 @@ extension Assignment {
 }
 
 extension Assignment {
-    /// What is settled and not yet committed.
+    /// The settled offsets that are not yet committed.
     func commits() -> [TopicPartition: (PartitionClaim, OffsetCommit)] {
         var commits: [TopicPartition: (PartitionClaim, OffsetCommit)] = [:]
         for (partition, state) in partitions {
@@ -265,7 +265,7 @@ extension Assignment {
         partitions.values.contains { $0.acceptedSettings == settings }
     }
 
-    /// Has every partition's commit name these settings as having accepted a record.
+    /// Makes every partition's commit name these settings as having accepted a record.
     mutating func accept(_ settings: String) {
         for partition in partitions.keys {
             partitions[partition]?.acceptedSettings = settings
@@ -275,7 +275,7 @@ extension Assignment {
 
 /// The batch that polled records make, and what was noticed about their offsets.
 struct PolledBatch: Sendable {
-    /// Those to be worked on; empty when all belonged to partitions that are being given up.
+    /// The records to process; empty if all belonged to partitions that are being given up.
     let batch: Batch
     /// Offsets that held no record.
     let gaps: [OffsetGap]

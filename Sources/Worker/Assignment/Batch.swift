@@ -94,12 +94,12 @@ struct Batch: Sendable {
         return kept
     }
 
-    /// What the batch adds to each part's tally.
+    /// The batch's addition to each part's tally.
     ///
     /// - Parameters:
     ///   - pins: nothing from these offsets on counts.
-    ///   - nextTopic: outputs to it count as forwarded; nil where there is none.
-    ///   - chainHeads: the head of each part's chain of dead letters; none where the batch has no
+    ///   - nextTopic: outputs to it count as forwarded; nil after the last stage.
+    ///   - chainHeads: the head of each part's chain of dead letters; empty if the batch has no
     ///     dead letter.
     func increments(
         _ verdicts: [Verdict],

@@ -10,10 +10,10 @@ struct PartitionClaim: Hashable, Sendable {
     let epoch: UInt64
 }
 
-/// What is known of one partition under one claim.
+/// The state of one partition under one claim.
 struct PartitionState: Sendable {
     enum Phase: Sendable, Equatable {
-        /// What was committed is being asked for; no record may come.
+        /// The committed offset is being requested; no record may come.
         case loading
         case active
         /// Being read again from the settled offset; what still comes from before is dropped.
@@ -40,7 +40,7 @@ struct PartitionState: Sendable {
     var phase = Phase.loading
     /// The offset that the next record should have; nil while nothing is known.
     var next: Int64?
-    /// Of everything settled; nil while nothing is known.
+    /// The tally of all settled records; nil before the committed one is loaded.
     var tally: StageTally?
     /// The head of the chain of dead letters, of everything settled; nil before the first.
     var chainHead: SHA256Digest?
@@ -52,14 +52,14 @@ struct PartitionState: Sendable {
     var committed: Int64?
     /// The hash of settings that have accepted a record, for the commit metadata.
     var acceptedSettings: String?
-    /// What the broker has confirmed of it.
+    /// The accepted settings in the last confirmed commit.
     var committedAcceptedSettings: String?
     /// In order of their offsets.
     var spans: [Span] = []
     /// Nothing from this offset on is settled until the partition is read again.
     var pinnedAt: Int64?
-    /// What is neither settled nor in flight was written after this, in UNIX milliseconds; nil
-    /// while nothing is known.
+    /// A bound in UNIX milliseconds after which all records were written that are neither settled
+    /// nor in flight; nil if unknown.
     var writtenAfter: Int64?
 
     init(epoch: UInt64) {
@@ -115,7 +115,7 @@ struct PartitionState: Sendable {
         return offset - expected
     }
 
-    /// Gives what a batch holds from an offset on to another batch; all of it where there is none.
+    /// Moves a batch's records from an offset on, or all without one, to another batch.
     mutating func split(_ batch: Int, at offset: Int64?, rest: Int) {
         guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
         guard let offset else {
@@ -181,7 +181,7 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// What is to be committed; nil when the broker knows it all.
+    /// The next commit; nil if the broker has confirmed everything settled.
     var commit: OffsetCommit? {
         guard hasUncommitted, let settled, let tally else { return nil }
         let metadata = CommitMetadata(

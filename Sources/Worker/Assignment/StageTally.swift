@@ -1,6 +1,6 @@
 import OpenSSL
 
-/// What a stage has counted in a partition since its tally began.
+/// The counts of a stage in a partition since its tally began.
 ///
 /// The offset committed with it minus `began` is the sum of the counts: each offset in between
 /// ended in exactly one disposition.
@@ -44,7 +44,7 @@ package struct StageTally: Hashable, Sendable {
     }
 }
 
-/// What one batch adds to a partition's tally.
+/// The addition of one batch to a partition's tally.
 struct TallyIncrement: Equatable, Sendable {
     private(set) var counts: [Disposition: Int64] = [:]
     private(set) var forwarded: Int64 = 0
@@ -70,8 +70,8 @@ enum TallyStart: Equatable, Sendable {
     case first
     /// It goes on where the last owner committed.
     case resumed(StageTally)
-    /// What was committed carries none, so a new one begins there: conservation before that offset
-    /// can no longer be shown.
+    /// The commit carries no tally, so a new one begins there: conservation before that offset can
+    /// no longer be shown.
     case begunAnew(at: Int64, metadata: String)
     /// It goes on, but its counts and the committed offset do not match.
     case inconsistent(StageTally, offset: Int64)

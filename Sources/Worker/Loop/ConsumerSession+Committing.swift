@@ -117,7 +117,7 @@ extension ConsumerSession {
         let due = assignment.withLock { $0.commits() }
         guard !due.isEmpty else {
             if loop.faults.isFailing(.commit) {
-                // What could not be committed went elsewhere.
+                // The partitions that could not be committed have been assigned to another worker.
                 loop.faults.succeeded(.commit)
             }
             return true
@@ -176,7 +176,7 @@ extension ConsumerSession {
 }
 
 extension KafkaError {
-    /// The group is being arranged anew: the commit is repeated, or its work is done again.
+    /// Whether a rebalance caused the error: the commit is repeated, or its work is done again.
     fileprivate var isRoutineWhileRebalancing: Bool {
         isFencedCommit || code == .rebalanceInProgress
     }

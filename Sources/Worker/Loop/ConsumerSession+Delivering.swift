@@ -42,7 +42,7 @@ extension ConsumerSession {
     private func tryLargest(_ processed: inout ProcessedBatch) async {
         for (owner, index) in processed.untried(loop.limits) {
             let output = processed.verdicts[owner].outputs[index]
-            // An earlier record of the batch may have shown meanwhile what the topic accepts.
+            // An earlier record of the batch may have shown by now what the topic accepts.
             guard loop.limits.isUntried(output) else { continue }
             switch await loop.deliverer.send(alone: output) {
             case nil:
@@ -91,7 +91,7 @@ extension ConsumerSession {
         return batch.processed
     }
 
-    /// What is to be sent again or instead of the outputs that were not acknowledged.
+    /// The records to send again or instead of the outputs that were not acknowledged.
     private func failed(
         _ outputs: [ProcessedBatch.Output],
         _ failures: [Int: KafkaError],
@@ -119,7 +119,7 @@ extension ConsumerSession {
         loop.faults.failed(.deliver, UndeliveredRecord(output.record, error))
     }
 
-    /// Whose partition went elsewhere is not sent for any longer, nor what a dead letter replaces.
+    /// Drops outputs of partitions that were revoked, and outputs that a dead letter replaces.
     private func stillWanted(
         _ outputs: [ProcessedBatch.Output],
         of processed: ProcessedBatch
@@ -185,6 +185,6 @@ struct DeliveredBatch: Sendable {
     var processed: ProcessedBatch
     var outputs: [ProcessedBatch.Output]
     let delivery: Delivery
-    /// What its outputs hold in memory.
+    /// Bytes that its outputs hold in memory.
     let outputBytes: Int
 }

@@ -62,7 +62,7 @@ extension ConsumerSession {
         }
     }
 
-    /// The partitions are given up: whoever reads them next finds what has to wait.
+    /// Forgets the held records of partitions that are given up: their next owner finds them again.
     func forgetHolds() {
         polling.withLock { $0.holds = [:] }
         showHolds()

@@ -167,7 +167,7 @@ extension ConsumerSession {
 
     /// Waits until the brokers have answered about the topic's partitions; false when given up.
     ///
-    /// Not for ever: a letter that lies where the partitioner puts it is better than none.
+    /// Within a deadline: a letter in the partitioner's choice of partition is better than none.
     private func waitForLetterPartitions() async -> Bool {
         let end = ContinuousClock.now + configuration.callDeadline
         while loop.letterPartitions.load(ordering: .acquiring) == LetterPartitions.unknown,

@@ -49,10 +49,10 @@ extension ConsumerSession {
         }
     }
 
-    /// Has the stage process what is left of a batch, again and again until it can; nil when
-    /// nothing is left or all is given up.
+    /// Gives the rest of a batch to the stage until it succeeds; nil if nothing is left or all is
+    /// given up.
     ///
-    /// - Returns: what it has processed, and what it has left for another time.
+    /// - Returns: the processed records, and those left for the next call.
     private func processUntilDone(_ batch: Batch) async -> (ProcessedBatch, rest: Batch?)? {
         var backoff = configuration.backoff
         var rest = batch
@@ -132,14 +132,14 @@ extension ConsumerSession {
     }
 }
 
-/// What the processing task waits for.
+/// An event of the processing task.
 enum StageWork: Sendable {
     case batch(Batch)
     /// The settings were reloaded; there may be no batch for a long time.
     case reload
 }
 
-/// What the polling task has to remember between its turns.
+/// The state of the polling task between its turns.
 struct PollingState: Sendable {
     /// The committed offsets of newly assigned partitions.
     struct LoadedOffsets: Sendable {

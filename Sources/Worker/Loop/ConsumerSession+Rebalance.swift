@@ -63,7 +63,7 @@ extension ConsumerSession {
         loop.metrics.partitions.set(count)
     }
 
-    /// Asks what was committed, for as long as it takes; polling goes on meanwhile.
+    /// Requests the committed offsets until they arrive, while polling continues.
     private func load(_ claims: [PartitionClaim]) async {
         var backoff = configuration.backoff
         while !mustAbort {
@@ -90,7 +90,7 @@ extension ConsumerSession {
 
     /// Starts reading where the last owner committed, with the tally that it left.
     ///
-    /// The group is answered even if the partitions are lost meanwhile: librdkafka waits for it.
+    /// The group is answered even if the partitions have been lost: librdkafka waits for it.
     private func begin(_ offsets: PollingState.LoadedOffsets) async throws(KafkaError) {
         var positions: [TopicPartition: Int64?] = [:]
         for claim in offsets.claims {

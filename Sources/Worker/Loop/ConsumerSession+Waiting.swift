@@ -37,7 +37,7 @@ extension ConsumerSession {
     }
 }
 
-/// What of a worker's partitions is not settled.
+/// The unsettled records of a worker's partitions.
 struct WaitingRecords: Sendable {
     var records: Int64 = 0
     /// When the oldest of them was written, at the earliest; UNIX milliseconds.
@@ -47,7 +47,7 @@ struct WaitingRecords: Sendable {
 }
 
 extension Assignment {
-    /// What waits before the ends of the partitions, as far as the brokers have reported these.
+    /// Adds the records before the partitions' ends, as far as brokers have reported these.
     ///
     /// - Parameter now: UNIX milliseconds.
     mutating func waiting(

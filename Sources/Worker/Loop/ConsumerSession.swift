@@ -18,7 +18,7 @@ final class ConsumerSession: Sendable {
     /// Sent when there is something to commit.
     let commitSignal = Signal()
     let batchesInFlight = Atomic(0)
-    /// What the outputs hold that are not yet acknowledged.
+    /// Bytes of the outputs that are not yet acknowledged.
     let outputBytesInFlight = Atomic(0)
     /// Sent when outputs were acknowledged or given up.
     let outputSignal = Signal()
@@ -101,7 +101,7 @@ final class ConsumerSession: Sendable {
         if error == nil {
             await commitLast()
         }
-        // Who only connects anew comes back at once, and who has failed perhaps too.
+        // A worker that only reconnects comes back at once, and one that has failed perhaps too.
         let isLeaving = loop.isOutdated || loop.mustStop && configuration.leavesOnStop
         await consumer.close(
             isLeaving: error == nil && isLeaving,
@@ -122,7 +122,7 @@ final class ConsumerSession: Sendable {
             log.info(
                 loop.mustStop
                     ? "shutting down, finishing batches in flight"
-                    : "connecting to Kafka anew, finishing batches in flight"
+                    : "reconnecting to Kafka, finishing batches in flight"
             )
             let end = ContinuousClock.now + configuration.shutdownBudget
             while batchesInFlight.load(ordering: .acquiring) > 0, ContinuousClock.now < end {

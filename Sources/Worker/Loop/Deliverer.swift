@@ -1,6 +1,6 @@
 import Kafka
 
-/// The producer, made anew when it has met an error that ends it.
+/// The producer, recreated after an error that ends it.
 actor Deliverer {
     private let properties: [String: String]
     private let handlers: KafkaHandlers
@@ -47,8 +47,8 @@ actor Deliverer {
         try KafkaProducer(configuration: properties, handlers: handlers)
     }
 
-    /// Has the other producer write from now on; what the former one has not delivered within a
-    /// second is reported as failed.
+    /// Writes by the other producer from now on; records that the former one has not delivered
+    /// within a second are reported as failed.
     func replace(by other: KafkaProducer) {
         let old = producer
         producer = other
@@ -66,7 +66,7 @@ actor Deliverer {
         )
     }
 
-    /// What is not acknowledged by the deadline is reported as purged.
+    /// Reports records as purged that are not acknowledged by the deadline.
     func close(deadline: Duration) async {
         await producer.close(deadline: deadline)
     }

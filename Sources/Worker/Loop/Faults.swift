@@ -7,7 +7,7 @@ enum FaultKind: String, Sendable, CaseIterable {
     /// A record that has to wait.
     case held
 
-    /// What does not hold while it fails.
+    /// The health condition that does not hold while it fails.
     ///
     /// - Parameter dependency: what the stage's own steps depend on.
     func condition(_ dependency: HealthCondition) -> HealthCondition {

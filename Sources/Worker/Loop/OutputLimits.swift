@@ -19,7 +19,7 @@ package final class OutputLimits: Sendable {
         var source: Source?
         /// The question that is on its way.
         var asking: Task<Void, Never>?
-        /// What was reported before this instant is as good as new.
+        /// An answer from before this instant counts as current.
         var asksAgainAt = ContinuousClock.now
     }
 
@@ -85,7 +85,7 @@ package final class OutputLimits: Sendable {
     package func reader() -> Reader { Reader(limits: self) }
 
     /// For one batch: looks a topic's limit up once for all records that follow each other, so that
-    /// a limit that changes meanwhile may count from the next batch on.
+    /// a changed limit may count from the next batch on.
     package struct Reader {
         private let limits: OutputLimits
         private var last: (topic: String, bytesMax: Int)?

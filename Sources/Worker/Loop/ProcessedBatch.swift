@@ -27,13 +27,13 @@ struct ProcessedBatch: Sendable {
     /// One record to be written.
     struct Output: Sendable {
         var record: ProducerRecord
-        /// Whose it is: an index into the batch's records.
+        /// Index of the output's input in the batch's records.
         let owner: Int
         let kind: Kind
     }
 
     enum Kind: Sendable {
-        /// What goes on to the next stage.
+        /// A record for the next stage.
         case forward
         /// An answer to those who wait for the record.
         case outcome
@@ -43,7 +43,7 @@ struct ProcessedBatch: Sendable {
     var verdicts: [Verdict]
     /// Partitions of which nothing from an offset on counts, because the breaker holds it.
     var pins: [TopicPartition: Int64] = [:]
-    /// Of the settings by which the batch was processed.
+    /// The writer by the settings that the batch was processed with.
     let deadLetters: any DeadLetterWriting
     /// Which output of a record, by the record's index, is acknowledged before the others are sent.
     var tried: [Int: Int] = [:]
@@ -77,7 +77,7 @@ struct ProcessedBatch: Sendable {
         return Output(record: record, owner: owner, kind: .outcome)
     }
 
-    /// Without the records of partitions that went elsewhere meanwhile.
+    /// The batch without the records of partitions that were revoked.
     func filtered(_ isKept: (PartitionClaim) -> Bool) -> ProcessedBatch {
         let keeps = batch.parts.map { isKept($0.claim) }
         guard keeps.contains(false) else { return self }

@@ -53,7 +53,7 @@ struct OutboxService: Sendable {
                 try await outbox.waitForWork()
                 try await outbox.empty { try await deliver($0) }
                 faults.succeeded(.outbox)
-                // What could not be written before, another copy has written meanwhile.
+                // Another copy has written the records that could not be written here.
                 faults.succeeded(.publish)
                 backoff.reset()
             } catch is UndeliveredRecord {

@@ -2,7 +2,7 @@ import Kafka
 
 /// Compares the topics with what the pipeline needs of them, and reports what is wrong.
 struct TopicCheck: Sendable {
-    /// What a topic has to accept, in bytes of one record.
+    /// The size of one record in bytes that a topic must accept.
     struct Need: Sendable, Equatable {
         let topic: String
         let recordBytesMin: Int

@@ -17,14 +17,14 @@ struct WaitingMetrics: Sendable {
         lagSeconds =
             registry.gauge(
                 "lag_seconds",
-                "How long the oldest record of this worker's partitions that is not settled has "
-                    + "waited since it was written to this topic; 0 where none waits."
+                "Age of the oldest unsettled record of this worker's partitions, since it was "
+                    + "written to this topic; 0 if no record waits."
             )[]
         oldestUnsettled =
             registry.gauge(
                 "oldest_unsettled_seconds",
-                "How long ago this worker read the oldest record that it has not settled; 0 where "
-                    + "there is none."
+                "Time since this worker read the oldest record that it has not settled; 0 without "
+                    + "such a record."
             )[]
         recordAge =
             registry.histogram(

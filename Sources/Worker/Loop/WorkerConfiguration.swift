@@ -1,16 +1,16 @@
 import Records
 import Settings
 
-/// What the loop has to know; its bounds and its topics.
+/// The loop's bounds and topics.
 package struct WorkerConfiguration: Sendable {
     package var stage: StageDescription
-    /// What does not hold while the stage's own steps fail, such as the database.
+    /// The condition that does not hold while the stage's own steps fail, such as the database.
     package var dependency = HealthCondition.broker
-    /// What is read.
+    /// The topics to read.
     package var inputTopics: [String]
-    /// What is written, the dead letters not among them; for the checks at start.
+    /// The topics to write, without the dead letters; for the checks at start.
     package var outputTopics: [String]
-    /// What the next stage reads, where there is one; records written to it count as forwarded.
+    /// The topic of the next stage, if any; records written to it count as forwarded.
     package var nextTopic: String?
     package var deadLetterTopic: String
     /// Where records that carry a correlation ID are answered; nil for no answers.
@@ -20,7 +20,7 @@ package struct WorkerConfiguration: Sendable {
 
     package var batchRecordsMax = 2_000
     package var batchBytesMax = 4 << 20
-    /// What outputs hold that are not yet acknowledged: from there on nothing more is processed.
+    /// Bound on unacknowledged output bytes, from which on nothing more is processed.
     package var outputBytesInFlightMax = 16 << 20
     /// One is processed while the others await their acknowledgements.
     package var batchesInFlightMax = 3

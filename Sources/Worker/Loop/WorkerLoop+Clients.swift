@@ -1,9 +1,9 @@
 import Kafka
 
-/// How a worker comes by its clients to Kafka.
+/// The making of a worker's clients to Kafka.
 ///
-/// Each is made of certificates and keys as their files hold them at that moment. Whoever replaces
-/// these replaces one after the other, and between the two no client can be made.
+/// Each is made of the certificates and keys in the files at that moment. Files are replaced one
+/// after the other, and between the two no client can be made.
 extension WorkerLoop {
     /// The longest wait before a client is tried again.
     private static let retryDelayMax = Duration.seconds(2)
@@ -34,7 +34,7 @@ extension WorkerLoop {
         return nil
     }
 
-    /// Makes the producer anew; nothing may be in flight.
+    /// Recreates the producer; nothing may be in flight.
     func renewDeliverer() async {
         let made = await madeClient { () throws(KafkaError) in
             try deliverer.madeAnew()

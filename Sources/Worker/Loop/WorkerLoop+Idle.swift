@@ -1,7 +1,7 @@
 import Kafka
 import Synchronization
 
-/// What a worker does besides its records.
+/// The work of a worker besides its records.
 extension WorkerLoop {
     /// Between two probes of a stage that nothing else asks.
     private static let probeInterval = Duration.seconds(2)
@@ -27,7 +27,7 @@ extension WorkerLoop {
         }
     }
 
-    /// What fails only while a batch is in flight.
+    /// The faults that occur only while a batch is in flight.
     private static let kindsOfBatches: [FaultKind] = [.process, .acknowledge, .deliver]
 
     /// Records that failed and then went to another worker fail here no longer, and no repetition
@@ -38,7 +38,7 @@ extension WorkerLoop {
         }
     }
 
-    /// Those that could not be started because the worker is to stop are not among them.
+    /// Starts the outboxes, without those that cannot start because the worker is stopping.
     func startOutboxes() async -> [Task<Void, Never>] {
         var tasks: [Task<Void, Never>] = []
         for outbox in stage.outboxes {
@@ -73,7 +73,7 @@ extension WorkerLoop {
     }
 }
 
-/// What a worker does when its program has become too old for its stage's database.
+/// The behaviour of a program that has become too old for its stage's database.
 extension WorkerLoop {
     /// Whether it keeps out of the group, because others can do its work and it cannot.
     var isOutdated: Bool { outdatedBy.withLock { $0 != nil } }
@@ -96,7 +96,7 @@ extension WorkerLoop {
         leaveGroup()
     }
 
-    /// Keeps out of the group for as long as the program is too old; not ready meanwhile.
+    /// Keeps out of the group, and not ready, while the program is too old.
     func restWhileOutdated() async {
         while !mustStop, let error = outdatedBy.withLock({ $0 }) {
             health.progressed()

@@ -19,16 +19,16 @@ package final class WorkerLoop: Sendable {
     /// Nil for stages that need none.
     let breaker: Mutex<Breaker>?
     private let active: Mutex<ActiveStage>
-    /// What a reload has brought and has not processed a batch yet.
+    /// The stage of a reload that has not processed a batch yet.
     private let nextStage = Mutex<ActiveStage?>(nil)
     private let isStopping = Atomic(false)
-    /// The clients are to be made anew, with certificates that were replaced.
+    /// Whether the clients are to be recreated with replaced certificates.
     private let isRenewing = Atomic(false)
     private let session = Mutex<ConsumerSession?>(nil)
     let limits: OutputLimits
     /// Sent when a broker has refused a record for its size.
     let limitsSignal = Signal()
-    /// Of the dead-letter topic; see `LetterPartitions`.
+    /// Partitions of the dead-letter topic; see `LetterPartitions`.
     let letterPartitions = Atomic(LetterPartitions.unknown)
     /// By what the program was found to be too old; nil while it is not.
     let outdatedBy = Mutex<(any Error)?>(nil)
@@ -121,7 +121,7 @@ package final class WorkerLoop: Sendable {
             if let error, !mustPause {
                 faults.failed(.connection, error)
                 if ContinuousClock.now - start > configuration.backoff.delayMax {
-                    // It has worked meanwhile: this is another fault, not the same one again.
+                    // It has worked in between: this is another fault, not the same one again.
                     backoff.reset()
                 }
                 try? await Task.sleep(for: backoff.nextDelay())
@@ -137,17 +137,17 @@ package final class WorkerLoop: Sendable {
         session.withLock { $0 }?.stop()
     }
 
-    /// Has every client to Kafka made anew, with the certificates that are there now; what is in
-    /// flight is finished and committed before.
+    /// Recreates every client to Kafka with the present certificates, after batches in flight are
+    /// finished and committed.
     ///
-    /// A static member (`kafka.instance_id`) keeps its place in the group and its partitions,
-    /// another one leaves and joins again. From any thread.
+    /// A static member (`kafka.instance_id`) keeps its membership and its partitions, another one
+    /// leaves and joins again. From any thread.
     func renewClients() {
         isRenewing.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
     }
 
-    /// Whether sessions and outboxes are to end: for good, for a while, or to begin anew.
+    /// Whether sessions and outboxes are to end: for good, for a while, or to reconnect.
     var mustPause: Bool { mustRest || isRenewing.load(ordering: .acquiring) }
 
     /// Ends the present consumer, and with it the membership in the group.
@@ -162,12 +162,11 @@ package final class WorkerLoop: Sendable {
         active.withLock { $0.deadLetters }(cluster)
     }
 
-    /// Has another stage process records, from the next batch on and with the breaker of its
-    /// settings.
+    /// Processes records by another stage from the next batch on, with the breaker of its settings.
     ///
-    /// What the former one has processed is delivered and committed, but `acknowledged` and
-    /// `abandoned` are called on the new one: only a stage that does not remember batches may be
-    /// replaced. From any thread.
+    /// Batches of the former stage are delivered and committed, but `acknowledged` and `abandoned`
+    /// are called on the new one: only a stage that does not remember batches may be replaced. From
+    /// any thread.
     package func reload(_ next: ActiveStage) {
         nextStage.withLock { $0 = next }
         session.withLock { $0 }?.settingsChanged()

@@ -1,6 +1,6 @@
 import AppStore
 
-/// What every worker counts.
+/// The metrics of every worker.
 final class WorkerMetrics: Sendable {
     let records: MetricFamily<Counter>
     let outputs: MetricFamily<Counter>

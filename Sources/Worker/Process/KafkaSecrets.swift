@@ -6,12 +6,12 @@ import Synchronization
 /// Passwords and certificates that are replaced while the clients made of them live.
 ///
 /// A user name and a password reach clients that live: nothing is disconnected, and the group
-/// notices nothing. For certificates every client has to be made anew.
+/// notices nothing. For certificates every client must be recreated.
 package final class KafkaSecrets: Sendable {
     private struct State {
         var identity: KafkaIdentity
-        /// What the clients were made of; nil where they may have been made of anything, as the
-        /// files did not fit together meanwhile.
+        /// The certificates that the clients were made of; nil if unknown, because the files did
+        /// not match at that time.
         var certificates: [SHA256Digest?]?
     }
 
@@ -35,10 +35,10 @@ package final class KafkaSecrets: Sendable {
         .compactMap { properties[$0] }
     }
 
-    /// Takes over what differs; for one task at a time.
+    /// Applies changed properties; for one task at a time.
     ///
     /// - Parameter properties: librdkafka's, of a client, as they are now.
-    /// - Returns: whether every client has to be made anew.
+    /// - Returns: whether every client must be recreated.
     /// - Throws: where a client cannot be made of them, such as a key that does not belong to its
     ///   certificate; then the former ones stay.
     package func follow(_ properties: [String: String]) throws(KafkaError) -> Bool {

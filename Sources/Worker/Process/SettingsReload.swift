@@ -12,7 +12,7 @@ final class SettingsReload: Sendable {
     private struct State {
         /// In force: what may change as it was last applied, all else as at the start.
         var settings: SettingsValues
-        /// What was wrong at the last attempt; empty where it was applied.
+        /// The problems of the last attempt; empty if it was applied.
         var problems: [String] = []
         /// Settings that were read and are not in force.
         var needingRestart: [String] = []
@@ -99,7 +99,7 @@ final class SettingsReload: Sendable {
                 problems: [SettingProblem(setting: "rdkafka", message: error.message)]
             )
         }
-        log.notice("certificates replaced, connecting to Kafka anew")
+        log.notice("certificates replaced, reconnecting to Kafka")
         loop.renewClients()
     }
 
@@ -165,7 +165,7 @@ final class SettingsWatch: Sendable {
     private let interval: Duration
     private let signal = Signal()
     private let isAsked = Atomic(false)
-    /// What the settings in force were read from.
+    /// The contents that the present settings were read from.
     private let known: Mutex<Contents>
 
     /// Takes what the files hold now for what the present settings were read from.
@@ -175,7 +175,7 @@ final class SettingsWatch: Sendable {
         known = Mutex(Self.contents(of: reload.files))
     }
 
-    /// Has the settings reloaded at once.
+    /// Requests a reload of the settings at once.
     ///
     /// From any thread.
     func ask() {

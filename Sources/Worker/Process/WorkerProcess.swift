@@ -161,8 +161,8 @@ enum MemoryPolicy {
     private static let arenasMax: Int32 = 1
     /// A block from this size on goes back to the system when it is freed.
     ///
-    /// A batch's usual ones are smaller: to get each anew, page by page, would cost more than to
-    /// keep them.
+    /// A batch's usual ones are smaller: mapping each again, page by page, would cost more than
+    /// keeping them.
     private static let mappedBytesMin: Int32 = 1 << 20
     /// So much may lie unused at the end of the heap.
     private static let trimBytes: Int32 = 8 << 20

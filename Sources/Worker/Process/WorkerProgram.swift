@@ -3,9 +3,9 @@ import OpenSSL
 import Records
 package import Settings
 
-/// What makes a worker of one stage out of the common parts.
+/// The parts of a worker that are its stage's own.
 package struct WorkerProgram: Sendable {
-    /// What a stage gets to build itself from.
+    /// The common parts that a stage is built from.
     package struct Parts: Sendable {
         package let settings: SettingsValues
         package let metrics: MetricsRegistry
@@ -17,7 +17,7 @@ package struct WorkerProgram: Sendable {
     }
 
     package let stage: StageDescription
-    /// What the executable does, in a sentence.
+    /// The executable's purpose in a sentence.
     package let summary: String
     /// The stage's own settings.
     package let declarations: [SettingDeclaration]
@@ -25,14 +25,15 @@ package struct WorkerProgram: Sendable {
     package let borrowed: [SettingDeclaration]
     /// The sections of a JSON file that belong to other executables.
     package let otherSections: Set<String>
-    /// Those that decide what is refused; `dlq.config.sha256` is made of them.
+    /// The settings that decide what is refused; `dlq.config.sha256` is made of them.
     package let decisive: [SettingDeclaration]
-    /// Those that are applied while the worker runs; the stage is then made again, so that only a
-    /// stage that does not remember batches has any.
+    /// The settings that a reload applies.
+    ///
+    /// The stage is then made again, so that only a stage that does not remember batches has any.
     package let reloadable: [SettingDeclaration]
     /// The files that these settings name, a change of which is a change of the settings.
     package let files: @Sendable (SettingsValues) -> [String]
-    /// What the stage needs beside the broker to be ready, such as a database; nil for nothing.
+    /// The dependency beside the broker that readiness needs, such as a database; nil for none.
     ///
     /// It does not hold while a step of the stage fails.
     package let dependency: HealthCondition?
@@ -40,7 +41,7 @@ package struct WorkerProgram: Sendable {
     ///
     /// The verdicts of a stage with a breaker carry evidence.
     package let breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)?
-    /// What only the settings together show to be wrong, beside what all workers look at.
+    /// Problems that only several settings together show, beside those that all workers check.
     package let problems: @Sendable (SettingsValues) -> [SettingProblem]
     /// Builds the stage; waits for nothing.
     ///
@@ -103,7 +104,7 @@ extension WorkerProgram {
         )
     }
 
-    /// Of the settings that decide what is refused, the contents of the files they name included.
+    /// Hash of the decisive settings, including the contents of the files that they name.
     private func decisiveHash(_ settings: SettingsValues) -> SHA256Digest {
         var text = settings.canonicalText(of: decisive)
         for path in files(settings) {

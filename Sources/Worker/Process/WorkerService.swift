@@ -12,7 +12,7 @@ package final class WorkerService: Sendable {
     package let loop: WorkerLoop
     let log: Log
     private let watch: SettingsWatch
-    /// What is known to keep the settings of Kafka from working.
+    /// A known reason why the settings of Kafka cannot work.
     private let warning: String?
 
     /// Begins to listen for health and metrics; opens no other connection.
@@ -84,7 +84,7 @@ package final class WorkerService: Sendable {
         loop.stop()
     }
 
-    /// Has the settings reloaded.
+    /// Reloads the settings.
     ///
     /// From any thread.
     package func reload() {

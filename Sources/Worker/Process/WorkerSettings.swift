@@ -124,7 +124,7 @@ package enum WorkerSettings {
         )
     }
 
-    /// What only the settings together show to be wrong.
+    /// Problems that only several settings together show.
     package static func problems(_ values: SettingsValues) -> [SettingProblem] {
         guard values[retryDelayMin] > values[retryDelayMax] else { return [] }
         return [
@@ -167,7 +167,7 @@ extension SettingsValues {
         clientProperties(stage)
     }
 
-    /// What all clients of a stage share, the properties passed through among them.
+    /// The properties of all clients of a stage, including those passed through.
     package func clientProperties(_ stage: StageDescription) -> [String: String] {
         var properties = kafkaProperties
         properties["bootstrap.servers"] = self[KafkaSettings.bootstrap].commaSeparated

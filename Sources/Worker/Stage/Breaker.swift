@@ -29,7 +29,7 @@ package struct Breaker: Sendable {
         case tripped
     }
 
-    /// What a record shows of the settings.
+    /// The evidence of a record about the settings.
     package enum Evidence: Hashable, Sendable {
         /// They are right: they have accepted it.
         case accepted
@@ -41,7 +41,7 @@ package struct Breaker: Sendable {
     package struct Refused: Hashable, Sendable {
         /// By which it is counted once, however often it comes.
         package let content: SHA256Digest
-        /// What the settings would have to name for it to be accepted, such as an app.
+        /// The name, such as an app, that the settings would need to accept it.
         package let subject: String
 
         /// - Parameter subject: may hold what strangers wrote; kept bounded and fit for a log.
@@ -51,11 +51,11 @@ package struct Breaker: Sendable {
         }
     }
 
-    /// What one batch means for it.
+    /// The evidence of one batch.
     package struct Findings: Sendable {
         /// The batch held a record that was accepted.
         package var hasAccepted: Bool
-        /// Those that only the settings refuse.
+        /// Records that only the settings refuse.
         package var refused: [Refused]
 
         package init(hasAccepted: Bool = false, refused: [Refused] = []) {
@@ -81,7 +81,7 @@ package struct Breaker: Sendable {
     /// The hash of the settings that decide what is refused.
     package let settings: String
     package let bounds: Bounds
-    /// When the first batch was processed: a wait for brokers or partitions is none of the window.
+    /// Time of the first processed batch: the window does not include a wait for partitions.
     private var firstBatchAt: ContinuousClock.Instant?
     private var contents: Set<SHA256Digest> = []
     private var refusedBySubject: [String: Int] = [:]

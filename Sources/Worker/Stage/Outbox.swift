@@ -32,7 +32,7 @@ extension Outbox {
 /// acknowledged, and then the records after it have not been written either.
 package typealias OutboxDelivery = @Sendable ([ProducerRecord]) async throws -> Void
 
-/// What an outbox may count on.
+/// Bounds that an outbox can rely on.
 package enum OutboxLimits {
     /// How long the producer may try to write a record before it gives it back.
     package static let deliveryMax = Duration.seconds(6)
@@ -52,11 +52,11 @@ package struct UndeliveredRecord: Error, CustomStringConvertible {
     package var description: String { "writing to \(topic): \(error)" }
 }
 
-/// Work in a stage's database that no record asks for, such as projecting anew by another catalog.
+/// Work in a stage's database that no record asks for, such as projecting again by another catalog.
 ///
 /// The loop runs it from its start to its end, one run at a time, also while no record
-/// comes and while the worker owns no partition. Every copy of a worker does so: who keeps up sees
-/// to it that they do not do the same at once.
+/// comes and while the worker owns no partition. Every copy of a worker does so; the
+/// implementation ensures that they do not do the same at once.
 package protocol Upkeep: Sendable {
     /// Waits until there may be something to do: for a signal, or for a while.
     ///

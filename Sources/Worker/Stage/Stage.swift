@@ -1,15 +1,15 @@
 package import Kafka
 
-/// What a worker does with records; everything around it is the loop's.
+/// The work of a worker on records; the loop does everything around it.
 ///
 /// The loop calls `process` with one batch at a time and in order. It may call it while an earlier
 /// batch awaits its acknowledgements; `acknowledged` is called with one batch at a time too, in the
 /// same order, and may run beside `process`.
 package protocol Stage: Sendable {
-    /// What the stage does without having been given a record; nothing for most.
+    /// Outputs that no record causes; empty for most stages.
     var outboxes: [any Outbox] { get }
 
-    /// What the stage does in its database without having been given a record; nil for most.
+    /// Work in the stage's database that no record causes; nil for most stages.
     var upkeep: (any Upkeep)? { get }
 
     /// The maximum of records that the stage accepts in one batch, as things are; the settings may
@@ -27,11 +27,11 @@ package protocol Stage: Sendable {
 
     /// Processes records, one verdict each in the same order.
     ///
-    /// All of them, or at least the first ones, where these bring out as much as is good to hold:
-    /// the others are given again when that was delivered.
+    /// It may process only the first ones if their outputs fill the bound; the others are given
+    /// again after delivery.
     ///
-    /// Throwing means a fault of the infrastructure: the records are given again after a while,
-    /// without those whose partition went elsewhere. A fault of a record is a verdict.
+    /// Throwing means a fault of the infrastructure: the records are given again after a delay,
+    /// without those whose partition was revoked. A fault of a record is a verdict.
     func process(_ records: [ConsumerRecord]) async throws -> [Verdict]
 
     /// Called when all outputs of these records are acknowledged, before any offset is committed.

@@ -1,16 +1,15 @@
-/// What a stage is called, reads, writes and counts: what the loop and the operators' tools know of
-/// it.
+/// The name, topics and dispositions of a stage, for the loop and the operators' tools.
 ///
 /// Topics are named without the prefix that the settings give them.
 package struct StageDescription: Sendable {
     package let name: String
-    /// What the stage reads.
+    /// The topic that the stage reads.
     package let inputTopic: String
     /// Whether what it reads are observations, and not bodies that any client may have posted.
     package let readsObservations: Bool
     /// Where records go on to; nil for the last stage.
     package let outputTopic: String?
-    /// What the stage writes besides, dead letters and outcomes not among it.
+    /// Further topics that the stage writes, without dead letters and outcomes.
     package let otherTopics: [String]
     /// How a record can end in the stage, in the order in which reports show it.
     package let dispositions: [Disposition]
@@ -60,7 +59,7 @@ extension StageDescription: Hashable, CustomStringConvertible {
 package struct Disposition: Sendable {
     /// One word in snake case, as commits, metrics and reports spell it.
     package let name: String
-    /// What became of the records, for reports: `known already`.
+    /// Explanation for reports: `known already`.
     package let meaning: String
 
     package init(_ name: String, _ meaning: String) {
@@ -73,7 +72,7 @@ package struct Disposition: Sendable {
     /// An offset that held no record: retention overtook the consumer, or a control record.
     package static let skipped = Disposition("skipped", "offsets without a record")
 
-    /// What every stage has.
+    /// The dispositions of every stage.
     static let common = [deadLettered, skipped]
 }
 

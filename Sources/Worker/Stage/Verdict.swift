@@ -2,7 +2,7 @@ package import AppStore
 package import Kafka
 package import Records
 
-/// What a stage has decided about one record: how it ends, and what is to be written for it.
+/// The decision of a stage about one record: its disposition and outputs.
 package struct Verdict: Sendable {
     package var disposition: Disposition
     /// Written before the offset is committed; each carries its topic.
@@ -13,7 +13,7 @@ package struct Verdict: Sendable {
     /// When the body that the record comes from was written to the first topic, for the metrics;
     /// nil where the record itself is the body, or does not say.
     package var bodyWrittenAt: Timestamp?
-    /// What the record shows of the settings, for a stage with a breaker; nil where nothing.
+    /// The record's evidence about the settings, for a stage with a breaker.
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
     package let refusal: Refusal?

@@ -2,7 +2,7 @@ package import HTTP
 import JSON
 import Synchronization
 
-/// What has to hold before a worker is ready.
+/// A condition of readiness.
 package struct HealthCondition: Hashable, Sendable {
     /// One word, as readiness and its metric spell it.
     package let name: String
@@ -11,7 +11,7 @@ package struct HealthCondition: Hashable, Sendable {
         self.name = name
     }
 
-    /// The consumer group has given this worker its partitions, be they none.
+    /// The consumer group has given this worker its partitions, possibly none.
     package static let assigned = HealthCondition("assigned")
     /// The broker answers.
     package static let broker = HealthCondition("broker")
@@ -99,7 +99,7 @@ package final class Health: Sendable {
     }
 }
 
-/// What a worker answers over HTTP: `/livez`, `/readyz` and `/metrics`.
+/// The HTTP routes of a worker: `/livez`, `/readyz` and `/metrics`.
 package enum HealthRoutes {
     package static func routes(health: Health, metrics: MetricsRegistry) -> [HTTPRoute] {
         let isReady = metrics.gauge(

@@ -113,7 +113,7 @@ package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// What goes with a log event: values by constant dotted keys (`kafka.topic`), in order.
+/// The metadata of a log event: values by constant dotted keys (`kafka.topic`), in order.
 package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
     package private(set) var pairs: [(key: StaticString, value: LogValue)]
 
@@ -132,7 +132,7 @@ package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// What may vary in a log event.
+/// A varying value in a log event.
 ///
 /// Never a token, receipt, JWS or account token.
 package enum LogValue: Hashable, Sendable {

@@ -41,7 +41,7 @@ package final class MetricFamily<Series: Sendable>: Sendable {
         }
     }
 
-    /// Forgets a series, so that a partition that went elsewhere is no longer shown.
+    /// Removes a series, so that a revoked partition is no longer shown.
     package func remove(_ values: String...) {
         precondition(!labels.isEmpty, "\(name) has one series, which stays")
         series.withLock { _ = $0.removeValue(forKey: values) }

@@ -5,7 +5,7 @@ import AppStore
 /// Pure: the time is an argument. A group is what an operator would look at together: one reason,
 /// leaf certificate, bundle ID, topic and producer.
 struct RefusalGroups: Sendable {
-    /// What like dead letters have in common.
+    /// The common properties of similar dead letters.
     struct Group: Hashable, Sendable {
         let reason: RefusalReason
         /// SHA-256 of the leaf certificate, hexadecimal; nil where there was none.

@@ -13,7 +13,7 @@ final class RefusalWatch: Sendable {
         var sources: Set<String> = []
     }
 
-    /// A producer names itself, and may name itself anew each time: further ones are `other`.
+    /// A producer chooses its name and may change it each time, so further ones count as `other`.
     private static let sourcesMax = 50
     private static let nameLengthMax = 80
     private static let unnamed = "unnamed"

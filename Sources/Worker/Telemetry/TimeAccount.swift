@@ -7,7 +7,7 @@ import Synchronization
 /// its acknowledgement. A moment counts for the first activity, in the order of `Activity`, that
 /// goes on, which is the one that the next batch waits for.
 package final class TimeAccount: Sendable {
-    /// What a worker does; also the label `activity`.
+    /// An activity of a worker; also the label `activity`.
     package enum Activity: Int, CaseIterable, Sendable {
         /// A batch waits for the database, or for a connection to it.
         case database

@@ -118,6 +118,6 @@ extension PipelineTests {
 
         private static let refused =
             "reloaded settings invalid, previous settings stay in force"
-        private static let renewed = "certificates replaced, connecting to Kafka anew"
+        private static let renewed = "certificates replaced, reconnecting to Kafka"
     }
 }
