@@ -4,10 +4,11 @@ import Testing
 @Suite struct EnglishTests {
     /// The areas that the rule covers.
     static let covered = [
-        "Sources/Benchmarks/", "Sources/Demonstration/", "Sources/HTTP/", "Sources/JSON/",
-        "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/",
-        "Sources/Postgres/", "Sources/Settings/", "Sources/Simulation/", "Sources/Threads/",
-        "Sources/Worker/",
+        "Sources/AppStore/", "Sources/Benchmarks/", "Sources/Demonstration/",
+        "Sources/HTTP/", "Sources/JSON/", "Sources/Kafka/",
+        "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/", "Sources/Postgres/",
+        "Sources/Settings/", "Sources/Simulation/",
+        "Sources/Threads/", "Sources/Worker/",
         "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
         "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
         "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",

@@ -1,4 +1,4 @@
-/// The form of a body, known by its first bytes and its alphabet.
+/// The form of a body, recognised by its first bytes and its alphabet.
 enum BodyForm {
     case json([UInt8])
     case jws(Token)
@@ -9,7 +9,7 @@ enum BodyForm {
         guard body.count <= limits.bodyBytesMax else {
             throw Fault(
                 .payloadTooLarge,
-                "the body has \(body.count) bytes, \(limits.bodyBytesMax) are allowed"
+                "the body has \(body.count) bytes of at most \(limits.bodyBytesMax)"
             )
         }
         guard let range = Self.withoutWhitespace(body) else {

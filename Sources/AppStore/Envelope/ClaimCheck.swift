@@ -1,6 +1,6 @@
 import JSON
 
-/// Compares the unsigned fields around an item with what was signed.
+/// Compares the unsigned fields around an item with the signed ones.
 struct ClaimCheck {
     private let subject: JSONValue
     private let counterparts: [(claim: UnsignedClaim, field: StaticString)]
@@ -29,8 +29,8 @@ struct ClaimCheck {
         (.appAppleId, "appAppleId"),
     ]
 
-    /// - Parameter statements: of one item. The notification's fields are compared where there is
-    ///   one, else the transaction's, else those of the renewal info.
+    /// - Parameter statements: the statements of one item. The notification's fields are compared
+    ///   if there is one, else the transaction's, else the renewal info's.
     init(_ statements: [SignedStatement]) {
         precondition(!statements.isEmpty, "an item has a JWS")
         let principal =
@@ -58,8 +58,8 @@ struct ClaimCheck {
         self.counterparts = counterparts
     }
 
-    /// Compares the claims around a receipt with the receipt and its purchases: all of them have to
-    /// be true of one purchase.
+    /// Compares the claims around a receipt with the receipt and its purchases: one purchase has to
+    /// confirm all of them.
     static func check(_ claims: UnsignedClaims, against receipt: VerifiedReceipt) throws(Fault) {
         try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
         var firstFault: Fault?
@@ -84,7 +84,7 @@ struct ClaimCheck {
         }
     }
 
-    /// Compared byte for byte; an empty text and values other than text and numbers never match.
+    /// Compares byte for byte; an empty text and values other than text and numbers never match.
     private static func isEqual(_ claimed: JSONValue, _ signed: JSONValue?) -> Bool {
         guard let signed, signed.kind == claimed.kind else { return false }
         switch claimed.kind {
@@ -99,9 +99,9 @@ struct ClaimCheck {
     }
 }
 
-/// The form of what an app claims beside a signed transaction or a receipt: short text.
+/// The form of an app's claims beside a signed transaction or a receipt: short text.
 ///
-/// A claim of another JSON type is left to `ClaimCheck`, which it contradicts.
+/// A claim of another JSON type is left to `ClaimCheck`, which refuses it.
 enum ClaimForm {
     private static let checked: [UnsignedClaim] = [
         .transactionID, .originalTransactionID, .productID, .offerID,
@@ -124,7 +124,7 @@ enum ClaimForm {
 /// The unsigned fields beside an item that have a signed counterpart.
 typealias UnsignedClaims = KnownMembers<UnsignedClaim>
 
-/// The spellings of the app's claims and of the API's fields.
+/// The names of the app's claims and of the API's fields.
 enum UnsignedClaim: String, PayloadField {
     case transactionID, transactionId, originalTransactionID, originalTransactionId
     case productID, productId, offerID, offerIdentifier, environment, bundleID, bundleId
@@ -138,10 +138,10 @@ enum UnsignedClaim: String, PayloadField {
 }
 
 extension ObservationClaims {
-    /// What an app claims beside the signed transaction.
+    /// An app's claims beside the signed transaction.
     ///
-    /// Anything but text is left out here, and
-    /// `ClaimCheck` refuses it where the transaction has a counterpart.
+    /// Anything but text is left out here; `ClaimCheck` refuses it if the transaction has a
+    /// counterpart.
     init(_ claims: UnsignedClaims) {
         self.init(
             transactionID: claims[.transactionID]?.string,

@@ -1,16 +1,16 @@
 import JSON
 
-/// The parts of a body, found by its shape before anything in it is verified.
+/// The parts of a body, found by its shape before any of them is verified.
 struct Envelope {
     /// Empty for an API response without items, and for a receipt.
     let items: [EnvelopeItem]
-    /// Instead of items: all purchases of a receipt are verified at once.
+    /// Present instead of items: all purchases of a receipt are verified at once.
     let receipt: ReceiptText?
-    /// The object around the items, where its unsigned fields are claims about them.
+    /// The object around the items, if its unsigned fields are claims about them.
     let claims: UnsignedClaims?
-    /// What the app claims beside a signed transaction.
+    /// The app's claims beside a signed transaction.
     let clientClaims: ObservationClaims
-    /// Whether Apple's API answered with it, so that its items are independent of each other.
+    /// Whether the body is a response of Apple's API, whose items are independent of each other.
     var isResponse = false
 
     init(
@@ -46,9 +46,10 @@ struct Envelope {
 
 /// One purchase or event of a body: a JWS, or a transaction and the renewal info paired with it.
 struct EnvelopeItem {
-    /// In the order of the body, with the kind that the field's name calls for; nil for any kind.
+    /// The tokens in the order of the body, with the kind that the field's name implies; nil for
+    /// any.
     let tokens: [(token: Token, kind: PayloadKind?)]
-    /// The object around the tokens, where its unsigned fields are claims about this item alone.
+    /// The object around the tokens, if its unsigned fields are claims about this item alone.
     let claims: UnsignedClaims?
 
     init(tokens: [(token: Token, kind: PayloadKind?)], claims: UnsignedClaims? = nil) {

@@ -1,17 +1,16 @@
 import JSON
 
-/// The shapes of a JSON body, each known by a field that only it has.
+/// The shapes of a JSON body, each recognised by a field that only it has.
 enum EnvelopeShape: CaseIterable {
     /// App Store Server Notifications V2.
     case signedPayload
-    /// The app's own post, with claims beside it.
+    /// The app's own request, with unsigned claims.
     case signedTransaction
     /// Transaction history, order look-up, refund history.
     case signedTransactions
-    /// One transaction, one renewal info, or the two paired.
+    /// One transaction, one renewal info, or both as a pair.
     case transactionInfo
     case appTransactionInfo
-    /// All subscription statuses.
     case statuses
     case notificationHistory
     case receipt
@@ -78,7 +77,7 @@ enum EnvelopeShape: CaseIterable {
             + (body[.notificationHistory]?.count ?? 0)
     }
 
-    /// Nil where the shape's field is of another JSON type.
+    /// Nil if the shape's field has another JSON type.
     private func envelope(_ body: Members, _ root: JSONValue) throws(Fault) -> Envelope? {
         switch self {
         case .signedPayload:
@@ -125,8 +124,8 @@ enum EnvelopeShape: CaseIterable {
         }
     }
 
-    /// A transaction and its renewal info, in the order of the text; nil where there is neither, or
-    /// where one is no string.
+    /// A transaction and its renewal info, in the order of the text; nil if there is neither, or if
+    /// one is not a string.
     private static func pair(_ object: JSONValue) -> EnvelopeItem? {
         var tokens: [(token: Token, kind: PayloadKind?)] = []
         for (key, value) in object.members where !value.isNull {
@@ -187,7 +186,7 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    /// Claims beside a receipt are not carried on: each names one purchase of many.
+    /// Drops claims beside a receipt: each names one purchase of many.
     private static func receipt(
         _ value: JSONValue?,
         _ root: JSONValue

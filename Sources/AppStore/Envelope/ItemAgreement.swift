@@ -1,7 +1,7 @@
 import JSON
 import OpenSSL
 
-/// Checks that the JWS of one item are about one purchase.
+/// Checks that all JWS of one item are about the same purchase.
 struct ItemAgreement {
     private var transaction: (statement: SignedStatement, fields: TransactionPayload)?
     private var renewal: (statement: SignedStatement, fields: RenewalPayload)?

@@ -1,7 +1,7 @@
-/// What the app said beside a signed transaction, unsigned.
+/// The app's unsigned claims beside a signed transaction.
 ///
-/// The verifier compared each claim with its signed counterpart. Whose the purchase is, the app is
-/// not asked: see `Observation.ingestUserID`.
+/// The verifier compared each claim with its signed counterpart. The app's claims never decide
+/// whose purchase it is: see `Observation.ingestUserID`.
 package struct ObservationClaims: Hashable, Sendable {
     package var transactionID: String?
     package var originalTransactionID: String?

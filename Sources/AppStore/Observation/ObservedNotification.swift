@@ -1,7 +1,7 @@
-/// The App Store Server Notification that an observation came by.
+/// The App Store Server Notification that delivered an observation.
 ///
-/// Values are kept as Apple wrote them: a type or subtype that this version does not know travels
-/// on, to be recorded, counted and alerted.
+/// Values are kept as Apple wrote them: a type or subtype that this version does not know is
+/// recorded, counted and alerted on.
 package struct ObservedNotification: Hashable, Sendable {
     package var type: String
     package var subtype: String?

@@ -1,9 +1,9 @@
-/// Text that a client sets and that is carried along: short, and nothing that a terminal obeys.
+/// Text that a client sets and that is forwarded: short, and free of control characters.
 package enum ShortText {
     package static let bytesMax = 255
 
-    /// Whether these bytes are at most 255, without a control character among them (U+0000 to
-    /// U+001F, U+007F to U+009F).
+    /// Whether there are at most 255 bytes, without a control character (U+0000 to U+001F, U+007F
+    /// to U+009F).
     package static func isAcceptable(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= bytesMax else { return false }
         var isAfterC2 = false

@@ -1,9 +1,9 @@
 package import OpenSSL
 
-/// Who vouched for a payload: Apple, all of whose pinned roots count as one, or a configured root.
+/// The root that vouched for a payload: a configured one, or any of Apple's pinned roots.
 ///
-/// A bare renewal info names no app. It joins only the purchases whose transactions the same trust
-/// vouched for, so that a test root never renews a customer's purchase.
+/// A bare renewal info names no app. It applies only to purchases whose transactions have the same
+/// trust, so that a test root never renews a customer's purchase.
 package enum Trust: Hashable, Sendable {
     case apple
     case configured(SHA256Digest)
@@ -21,7 +21,7 @@ package enum Trust: Hashable, Sendable {
         self.init(utf8: utf8.span)
     }
 
-    /// - Parameter text: UTF-8, of which no string is made.
+    /// - Parameter text: UTF-8; no string is made of it.
     package init?(utf8 text: Span<UInt8>) {
         if Self.isApple(text) {
             self = .apple

@@ -1,13 +1,13 @@
 package import OpenSSL
 
-/// What the verifier found true of the signature that vouches for an observation.
+/// The verifier's findings about the signature of an observation.
 package struct VerificationFacts: Hashable, Sendable {
     /// The date at which the certificates had to be valid.
     package var signedDate: Timestamp
     package var leaf: SHA256Digest
-    /// The anchor that vouched: Apple's root, or the one an app entry names.
+    /// The anchor that vouched: Apple's root, or one of the app's entry.
     package var root: SHA256Digest
-    /// Who vouched, as renewal infos are joined to purchases by it.
+    /// The trust by which renewal infos are matched to purchases.
     package var trust: Trust
     package var method: Method
     /// The version of the verifier, for auditors.
@@ -29,7 +29,6 @@ package struct VerificationFacts: Hashable, Sendable {
         self.verifier = verifier
     }
 
-    /// How the payload was signed.
     package enum Method: String, Sendable {
         case jws
         /// A JWS with the single certificate exported from Xcode.

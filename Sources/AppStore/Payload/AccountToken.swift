@@ -2,19 +2,19 @@ import OpenSSL
 
 /// An `appAccountToken`: a UUID that the app chose, compared without case.
 ///
-/// Never the nil UUID (RFC 9562 §5.9): some clients send it where they have no token, and as an
+/// Never the nil UUID (RFC 9562 §5.9): some clients send it if they have no token, and as an
 /// identity it would make one user of all their customers.
 package struct AccountToken: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// Nil when the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
+    /// Nil if the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
     package init?(_ text: String) {
         let utf8 = text.utf8
         self.init(utf8.span)
     }
 
-    /// Nil when the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
+    /// Nil if the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.length, !Self.isPlaceholder(text) else { return nil }
         var digits = InlineArray<32, UInt8>(repeating: 0)

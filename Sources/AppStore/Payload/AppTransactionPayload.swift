@@ -17,7 +17,7 @@ package struct AppTransactionPayload: Sendable {
     package private(set) var originalPlatform: PayloadText?
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object that Apple signed; any other value has no fields.
+    /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
     }

@@ -1,4 +1,4 @@
-/// The store a purchase was made in; a value that Apple adds later keeps its own name.
+/// The store of a purchase; a value that Apple adds later keeps its own name.
 package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: String
 
@@ -11,8 +11,8 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
     package static let xcode = Environment(rawValue: "Xcode")
     package static let localTesting = Environment(rawValue: "LocalTesting")
 
-    /// The environments whose transaction IDs begin again at 0, so that one ID names several
-    /// transactions in turn.
+    /// The environments whose transaction IDs restart at 0, so that one ID names several
+    /// transactions over time.
     package static let ofReusedIDs: Set<Environment> = [.xcode, .localTesting]
 
     package var reusesIDs: Bool { Environment.ofReusedIDs.contains(self) }
@@ -35,7 +35,7 @@ package enum ProductType: Hashable, Sendable {
         self = Self(known: name.span) ?? .other(Identifier(rawValue))
     }
 
-    /// - Parameter name: UTF-8; of a known kind no string is made of it.
+    /// - Parameter name: UTF-8; no string is made of a known kind.
     package init(utf8 name: Span<UInt8>) {
         self =
             Self(known: name)
@@ -73,11 +73,11 @@ package enum ProductType: Hashable, Sendable {
     }
 }
 
-/// How a customer comes to have a purchase; a value that Apple adds later keeps its own name.
+/// How a customer came to own a purchase; a value that Apple adds later keeps its own name.
 package enum OwnershipType: Hashable, Sendable {
     case purchased
     case familyShared
-    /// A seat of a purchase that an organization or a group made.
+    /// A seat of a purchase by an organization or a group.
     case assigned
     case other(String)
 

@@ -1,13 +1,13 @@
 import JSON
 
-/// Reads members leniently: a value of another type or out of bounds counts as absent and is
+/// Reads members leniently: a value of another type or out of bounds is treated as absent and
 /// counted as malformed.
 ///
 /// An explicit null is absent and not malformed.
 struct FieldReader {
     private(set) var malformedFields = 0
 
-    /// The length in bytes of an identifier, which every stage uses as a key.
+    /// The allowed length of an identifier, which every stage uses as a key.
     static let identifierBytes = 1...255
 
     mutating func text(_ value: JSONValue) -> PayloadText? {
@@ -20,14 +20,14 @@ struct FieldReader {
         return accept(isBounded ? text : nil, value)
     }
 
-    /// The nil UUID is absent, as null is.
+    /// Treats the nil UUID as absent, like null.
     mutating func token(_ value: JSONValue) -> AccountToken? {
         let text = PayloadText(value)
         if let text, text.isPlaceholderToken { return nil }
         return accept(text?.accountToken, value)
     }
 
-    /// Fractions round down; a date outside the years 1 to 9999 is absent.
+    /// Rounds fractions down; a date outside the years 1 to 9999 is absent.
     mutating func date(_ value: JSONValue) -> Timestamp? {
         accept(value.int64RoundedDown.flatMap(Timestamp.init(boundedMilliseconds:)), value)
     }

@@ -2,7 +2,7 @@ import JSON
 
 /// Finds a payload's field by the bytes of its key, without making a string.
 ///
-/// A hash table with open addressing. The hash is of length, first, middle and last byte: known
+/// A hash table with open addressing. The hash covers length, first, middle and last byte: known
 /// names rarely collide, and an unknown name is compared with few others.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
@@ -33,7 +33,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
 
     func field(named key: JSONValue) -> Field? {
         guard let range = key.plainStringRange else {
-            // An escape takes at most six bytes for one, so that a longer key cannot be a name.
+            // An escape takes at most six bytes for one, so a longer key cannot be a name.
             guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
             return key.stringBytes.flatMap { field(named: $0.span) }
         }
@@ -52,9 +52,9 @@ struct FieldTable<Field: PayloadField>: Sendable {
         return nil
     }
 
-    /// Hands each member of an object with a known name to `body`, in one pass.
+    /// Passes each member of an object with a known name to `body`, in one pass.
     ///
-    /// - Returns: how many of them were malformed.
+    /// - Returns: the number of malformed members.
     func read(
         _ object: JSONValue,
         _ body: (Field, JSONValue, inout FieldReader) -> Void
@@ -81,11 +81,11 @@ protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {}
 
 /// The members of an object whose names are in a table, found in one pass.
 ///
-/// To look each name up would cost a pass for each of them, over an object of any size.
+/// A look-up by name would cost one pass for each of them, over an object of any size.
 struct KnownMembers<Field: PayloadField & Hashable> {
     private var values: [Field: JSONValue] = [:]
 
-    /// - Parameter object: any other value has no members; of doubled ones the first counts.
+    /// - Parameter object: any other value has no members; the first of duplicate members counts.
     init(of object: JSONValue, named table: FieldTable<Field>) {
         let members = object.members(keyBytesMax: table.nameBytesMax) { name in
             table.field(named: name)

@@ -2,9 +2,9 @@ package import JSON
 
 /// A name from outside: of a user, a product, a transaction, an app, an entitlement, a currency.
 ///
-/// Compared, ordered and hashed by its UTF-8, as PostgreSQL, Kafka and Apple do. `String` takes
-/// canonically equivalent texts for one: "é" in one code point and in two would be one user, who
-/// holds what either has bought.
+/// Compared, ordered and hashed by its UTF-8, as in PostgreSQL, Kafka and Apple's systems. `String`
+/// equates canonically equivalent texts: "é" in one code point and in two would be one user with
+/// the purchases of both.
 ///
 /// One type for all names, because the danger is the comparison; labels keep a user from a product.
 package struct Identifier: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct Identifier: Hashable, Sendable {
         let (left, right) = (leftText.span.bytes, rightText.span.bytes)
         guard left.byteCount == right.byteCount else { return false }
         var offset = 0
-        // By words: keys are compared with every record.
+        // Compares by words: keys are compared with every record.
         while offset + 8 <= left.byteCount {
             let word = unsafe left.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let other = unsafe right.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -48,8 +48,8 @@ package struct Identifier: Hashable, Sendable {
 extension Identifier {
     /// Accepts a text that a person or a service enters as an identifier.
     ///
-    /// Nil for a text that is too long, or that looks like another: nobody sees a blank at an end
-    /// or a bidirectional control. The function `is_identifier` of PostgreSQL has the same rule.
+    /// Nil for a text that is too long, or that looks like another: nobody sees a trailing blank or
+    /// a bidirectional control. PostgreSQL's function `is_identifier` has the same rule.
     package init?(entering text: String) {
         let scalars = text.unicodeScalars
         guard Self.entryBytes.contains(text.utf8.count),
@@ -85,7 +85,7 @@ extension Identifier: ExpressibleByStringInterpolation, CustomStringConvertible 
 }
 
 extension JSONValue {
-    /// The string that it is; nil for any other value.
+    /// The value's string as an identifier; nil for any other value.
     package var identifier: Identifier? {
         string.map { Identifier($0) }
     }
@@ -96,7 +96,7 @@ extension JSONWriter {
         string(identifier.text)
     }
 
-    /// Writes the member only when there is an identifier.
+    /// Writes the member only if there is an identifier.
     package mutating func optionalString(_ name: StaticString, _ identifier: Identifier?) {
         optionalString(name, identifier?.text)
     }

@@ -15,14 +15,14 @@ package struct NotificationPayload: Sendable {
     package private(set) var externalPurchaseToken: NotificationSubject?
     package private(set) var appData: NotificationSubject?
     package private(set) var unclaimInfo: NotificationSubject?
-    /// Where none of the objects above names an app: the first other one that does.
+    /// If none of the objects above names an app: the first other object that does.
     package private(set) var newBody: NotificationSubject?
     /// Whether `data` or `appData`, which may hold purchases, is neither an object nor null.
     package private(set) var hasUnreadableBody = false
-    /// Includes those of the nested objects.
+    /// Includes the malformed fields of the nested objects.
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object that Apple signed; any other value has no fields.
+    /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
         if documentedSubject == nil, unclaimInfo?.bundleID == nil {
@@ -86,7 +86,7 @@ package struct NotificationPayload: Sendable {
 }
 
 extension NotificationPayload {
-    /// The object by which Apple's documentation says which app the notification is for.
+    /// The documented object that says which app the notification is for.
     package var documentedSubject: NotificationSubject? {
         data ?? summary ?? externalPurchaseToken ?? appData
     }
@@ -97,12 +97,12 @@ extension NotificationPayload {
     }
 }
 
-/// The subject of a notification: its `data`, `summary` or whichever object names the app.
+/// The subject of a notification: `data`, `summary` or another object that names the app.
 ///
-/// One type for all of them, since each names the app and a field's name means the same in each; a
-/// field that the object does not have is nil.
+/// One type for all of them, since a field's name has the same meaning in each; a field that the
+/// object lacks is nil.
 package struct NotificationSubject: Sendable {
-    /// The object as signed, with the fields that have no property here.
+    /// The object as signed, including fields that have no property here.
     package let json: JSONValue
     package private(set) var environment: PayloadText?
     package private(set) var appAppleID: Int64?
@@ -130,7 +130,7 @@ package struct NotificationSubject: Sendable {
         malformedFields = Self.fields.read(object) { read($0, $1, &$2) }
     }
 
-    /// The environment an external purchase token belongs to: its ID begins with `SANDBOX` there.
+    /// The environment of an external purchase token, whose ID begins with `SANDBOX` there.
     package var externalPurchaseEnvironment: Environment? {
         externalPurchaseID.map { id in
             id.bytes.starts(with: "SANDBOX".utf8) ? .sandbox : .production

@@ -4,7 +4,7 @@ package import JSON
 package struct PayloadText: Sendable {
     private let value: JSONValue
 
-    /// - Parameter value: nil is returned where it is not a string, or not Unicode.
+    /// - Parameter value: the result is nil if it is not a string, or not Unicode.
     package init?(_ value: JSONValue) {
         guard value.kind == .string else { return nil }
         guard value.plainStringRange != nil || value.stringBytes != nil else { return nil }
@@ -19,7 +19,7 @@ package struct PayloadText: Sendable {
         Identifier(string)
     }
 
-    /// The content in UTF-8, escapes replaced.
+    /// The content in UTF-8, unescaped.
     package var bytes: [UInt8] {
         value.stringBytes ?? []
     }
@@ -28,7 +28,7 @@ package struct PayloadText: Sendable {
         value.plainStringRange?.count ?? bytes.count
     }
 
-    /// The UUID that it is, in either case; nil for any other text and for the nil UUID.
+    /// The text as a UUID in either case; nil for any other text and for the nil UUID.
     var accountToken: AccountToken? {
         guard let content = value.plainStringRange else { return AccountToken(bytes.span) }
         return AccountToken(value.documentBytes.span.extracting(content))
@@ -48,7 +48,7 @@ package struct PayloadText: Sendable {
 
     var ownershipType: OwnershipType { OwnershipType(rawValue: string) }
 
-    /// Whether the content is exactly these bytes; canonical equivalence counts for nothing.
+    /// Whether the content is exactly these bytes, regardless of canonical equivalence.
     package func equals(_ text: StaticString) -> Bool {
         value.isString(text)
     }

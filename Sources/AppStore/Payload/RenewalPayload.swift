@@ -2,7 +2,7 @@ package import JSON
 
 /// A signed renewal info (`JWSRenewalInfoDecodedPayload`), read leniently in one pass.
 ///
-/// It names no app; see `Trust` for the purchases that it joins.
+/// It names no app; see `Trust` for the purchases that it applies to.
 package struct RenewalPayload: Sendable {
     package private(set) var expirationIntent: Int32?
     package private(set) var originalTransactionID: PayloadText?
@@ -31,7 +31,7 @@ package struct RenewalPayload: Sendable {
     package private(set) var billingPlanType: PayloadText?
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object that Apple signed; any other value has no fields.
+    /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
     }

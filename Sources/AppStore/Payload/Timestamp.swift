@@ -1,11 +1,11 @@
-/// An instant in UNIX milliseconds, as Apple's payloads write dates, in the years 1 to 9999.
+/// An instant in UNIX milliseconds, as in Apple's payloads, in the years 1 to 9999.
 ///
-/// Every reader of the database can represent it, and neither the difference of two instants nor
-/// the sum of one and a span of some thousand years overflows.
+/// Every reader of the database can represent it. Neither the difference of two instants nor the
+/// sum of one and a span of some thousand years overflows.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
-    /// A number outside the years 1 to 9999 becomes the first or the last instant of them.
+    /// Clamps a number outside the years 1 to 9999 to their first or last instant.
     package init(milliseconds: Int64) {
         self.milliseconds =
             min(max(milliseconds, Self.bounds.lowerBound), Self.bounds.upperBound)
@@ -43,7 +43,7 @@ extension Int64 {
 extension Timestamp: CustomStringConvertible {
     package static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// ISO 8601 in UTC; milliseconds only where there are any.
+    /// ISO 8601 in UTC; milliseconds only if they are not zero.
     package var description: String {
         let days = milliseconds.flooredQuotient(by: Self.millisecondsPerDay)
         let date = CivilDate(daysSinceEpoch: Int(days))
@@ -72,7 +72,7 @@ extension Timestamp: CustomStringConvertible {
 
     private static let dateLength = 10
 
-    /// Days since 1970 of the date at the start of the text; nil where there is none.
+    /// Days since 1970 of the date at the start of the text; nil if there is no date.
     static func days(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"),
             bytes[7] == UInt8(ascii: "-"),
@@ -119,7 +119,7 @@ extension Timestamp {
     /// Reads a date as receipts write it (RFC 3339 §5.6), and as Xcode does: with or without a
     /// fraction, the offset with or without its colon, `T` and `Z` in either case.
     ///
-    /// Fractions round down to milliseconds. Nil for anything else, and for a date outside the
+    /// Rounds fractions down to milliseconds. Nil for anything else, and for a date outside the
     /// years 1 to 9999.
     package init?(rfc3339 text: [UInt8]) {
         guard text.count >= Self.secondsLength, let days = Self.days(text),
@@ -177,8 +177,8 @@ extension Timestamp {
 
 /// A day of the proleptic Gregorian calendar.
 ///
-/// The conversions are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the
-/// year is counted from March, so that the leap day is its last.
+/// The conversions are from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the
+/// year starts in March, so that the leap day is its last.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// 1 to 12.

@@ -3,7 +3,7 @@ package import JSON
 /// A signed transaction (`JWSTransactionDecodedPayload`), read leniently in one pass.
 ///
 /// A field of a wrong type or value is nil, as if absent, and counted in `malformedFields`; the
-/// payload itself travels as Apple signed it. Enumerations keep the value Apple wrote.
+/// payload itself is forwarded as signed. Enumerations keep Apple's value.
 package struct TransactionPayload: Sendable {
     package private(set) var originalTransactionID: PayloadText?
     package private(set) var transactionID: PayloadText?
@@ -46,7 +46,7 @@ package struct TransactionPayload: Sendable {
     package private(set) var previousOriginalTransactionID: PayloadText?
     package private(set) var malformedFields = 0
 
-    /// - Parameter payload: the object that Apple signed; any other value has no fields.
+    /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
     }

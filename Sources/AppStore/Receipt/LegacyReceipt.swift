@@ -1,4 +1,4 @@
-/// A receipt as it was posted: base64 (RFC 4648 §4), with line breaks or without.
+/// A posted receipt: base64 (RFC 4648 §4), with line breaks or without.
 struct ReceiptText {
     private let text: ArraySlice<UInt8>
 
@@ -19,20 +19,19 @@ struct ReceiptText {
 /// A transaction receipt in the style of iOS 6: a property list in text, with `purchase-info` and
 /// `signature` in base64.
 ///
-/// It is recognised so that its dead letter tells the operator what to do; it is never verified.
+/// It is recognised so that its dead letter can advise the operator; it is never verified.
 struct LegacyReceipt {
-    /// Its own fields, unverified.
+    /// The receipt's own fields, unverified.
     let transactionID: String?
     let originalTransactionID: String?
     let bundleID: String?
     let productID: String?
 
-    /// What the operator has to do.
     static let advice =
         "a transaction receipt in the style of iOS 6: ask Apple's Get Transaction Info for its"
         + " transaction ID and publish the answer"
 
-    /// One has about five thousand bytes.
+    /// Such a receipt has about five thousand bytes.
     private static let bytesMax = 64 << 10
 
     /// Nil for anything else.
@@ -54,8 +53,8 @@ struct LegacyReceipt {
 
     /// The string in `"key" = "value";`.
     ///
-    /// It is searched for as bytes: the text is unverified, and
-    /// Unicode's rules for characters could make a search costly.
+    /// Searches bytes: the text is unverified, and Unicode's rules for characters could make a
+    /// search costly.
     private static func value(of key: String, in list: [UInt8]) -> [UInt8]? {
         let quote = UInt8(ascii: "\"")
         let name = [quote] + Array(key.utf8) + [quote]

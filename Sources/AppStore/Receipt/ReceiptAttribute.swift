@@ -1,22 +1,21 @@
 import JSON
 import OpenSSL
 
-/// One attribute of a receipt, or of an in-app record in it: `ReceiptField` says what its number
-/// means.
+/// One attribute of a receipt, or of an in-app record in it; `ReceiptField` explains its number.
 struct ReceiptAttribute: Equatable {
     let number: Int64
     let version: Int64
     /// The content of its OCTET STRING.
     let value: ArraySlice<UInt8>
 
-    /// How many attributes a receipt or a record may have, in-app records not counted.
+    /// The maximum of attributes in a receipt or a record, without in-app records.
     ///
     /// Apple writes about twenty-five.
     private static let countMax = 256
 
     /// Reads a SET of attributes that fills the range.
     ///
-    /// - Parameter recordsMax: how many of them may be in-app records.
+    /// - Parameter recordsMax: the maximum of in-app records among them.
     static func all(
         in bytes: [UInt8],
         _ range: Range<Int>,
@@ -82,14 +81,14 @@ struct ReceiptAttribute: Equatable {
     }
 }
 
-/// An attribute's value, read in the form that belongs to its number.
+/// An attribute's value, read in the form of its number.
 enum ReceiptValue {
     case text(String)
     case integer(Int64)
     case flag(Bool)
-    /// An empty text or date, or an identifier of zero: the attribute counts as absent.
+    /// An empty text or date, or an identifier of zero: treated as absent.
     case absent
-    /// Well formed, but with an unknown meaning.
+    /// Well formed, but of unknown meaning.
     case unknown
     case malformed
 

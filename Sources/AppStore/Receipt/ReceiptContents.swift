@@ -1,8 +1,8 @@
 import JSON
 
-/// What a receipt says about the app: all attributes but the in-app records, which are not read.
+/// The attributes of a receipt about the app; its in-app records are not read.
 struct ReceiptContents {
-    /// With the field names of an app transaction, which has the same facts.
+    /// Uses the field names of an app transaction, which states the same facts.
     let json: JSONValue
     let app: AppTransactionPayload
     /// Nil for an unknown receipt type.
@@ -11,7 +11,7 @@ struct ReceiptContents {
     let records: [ArraySlice<UInt8>]
     let malformedFields: Int
 
-    /// - Parameter content: what is signed.
+    /// - Parameter content: the signed bytes.
     init(_ content: [UInt8], recordsMax: Int) throws(Fault) {
         let attributes = try ReceiptAttribute.all(
             in: content,
@@ -42,11 +42,11 @@ struct ReceiptContents {
 struct ReceiptObject {
     private let fields: [Int64: ReceiptField]
     private let attributes: [ReceiptAttribute]
-    /// How many known attributes had a malformed value; they are carried as they are.
+    /// The number of known attributes with a malformed value, which is kept as it is.
     private(set) var malformedFields = 0
     private var others: [ReceiptAttribute] = []
 
-    /// - Throws: `receipt_malformed` where a known attribute occurs twice.
+    /// - Throws: `receipt_malformed` if a known attribute occurs twice.
     init(
         _ attributes: [ReceiptAttribute],
         _ fields: [Int64: ReceiptField]
@@ -59,7 +59,7 @@ struct ReceiptObject {
         }
     }
 
-    /// The text of an attribute; nil where there is none.
+    /// The text of an attribute; nil if absent.
     func text(of number: Int64) -> String? {
         guard let attribute = attributes.first(where: { $0.number == number }),
             case .text(let text) = ReceiptValue(attribute, .text)
@@ -67,7 +67,7 @@ struct ReceiptObject {
         return text
     }
 
-    /// Writes a member for each attribute whose number has a name and whose value is of its form.
+    /// Writes a member for each attribute with a known number and a value of the right form.
     mutating func writeNamed(to writer: inout JSONWriter) {
         for attribute in attributes {
             guard let field = fields[attribute.number] else {
@@ -110,7 +110,7 @@ struct ReceiptObject {
 }
 
 extension JSONWriter {
-    /// The written text as a value; nil where the strict reader refuses it.
+    /// The written text as a value; nil if the strict reader refuses it.
     consuming func value() -> JSONValue? {
         try? JSONDocument(parsing: bytes).root
     }

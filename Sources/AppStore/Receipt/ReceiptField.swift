@@ -1,6 +1,6 @@
 /// The fields of a receipt: Apple's "Receipt Fields", and others that genuine receipts have.
 ///
-/// The names are those of a JWS's fields, where it has the same field.
+/// A field that a JWS has too goes by its name there.
 struct ReceiptField {
     enum Form {
         case text
@@ -9,7 +9,7 @@ struct ReceiptField {
         /// An integer that a JWS writes as a string; zero means absent.
         case identifier
         case flag
-        /// Only the meaning of 3 is known: an auto-renewable subscription.
+        /// Only the value 3 has a known meaning: an auto-renewable subscription.
         case productType
         case bytes
     }
@@ -65,7 +65,6 @@ struct ReceiptField {
 
 /// Attribute 0: the store that issued a receipt.
 enum ReceiptType {
-    /// Nil for an unknown name.
     static func environment(_ name: String) -> Environment? {
         func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
         return if isNamed("Production") || isNamed("ProductionVPP") {

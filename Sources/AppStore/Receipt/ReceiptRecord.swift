@@ -1,15 +1,15 @@
 import JSON
 
-/// One in-app record of a receipt, in the shape of a transaction that came as a JWS.
+/// One in-app record of a receipt, in the shape of a transaction from a JWS.
 ///
-/// Fields that a receipt does not have are absent. Its signed date is the receipt's.
+/// Fields that a receipt lacks are absent. Its signed date is the receipt's.
 struct ReceiptRecord {
     let json: JSONValue
     let fields: TransactionPayload
-    /// Malformed attributes, besides those that `fields` counts.
+    /// Malformed attributes, in addition to those that `fields` counts.
     let malformedFields: Int
 
-    /// - Parameter value: of an attribute 17.
+    /// - Parameter value: the value of an attribute 17.
     init(_ value: ArraySlice<UInt8>, of receipt: ReceiptContents) throws(Fault) {
         let bytes = Array(value)
         let attributes = try ReceiptAttribute.all(in: bytes, bytes.indices, recordsMax: 0)
@@ -19,7 +19,7 @@ struct ReceiptRecord {
         object.writeNamed(to: &writer)
         if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil
         {
-            // Xcode leaves it out; in its JWS of the same purchase it equals the transaction ID.
+            // Xcode omits it; in its JWS of the same purchase it equals the transaction ID.
             let id = object.text(of: ReceiptField.transactionID)
             writer.optionalString("originalTransactionId", id)
         }
@@ -34,7 +34,7 @@ struct ReceiptRecord {
         malformedFields = object.malformedFields
     }
 
-    /// Fields that every transaction of a JWS has and a receipt states once.
+    /// Writes the fields that every transaction has in a JWS and a receipt states once.
     private static func write(_ receipt: ReceiptContents, to writer: inout JSONWriter) {
         writer.optionalString("bundleId", receipt.app.bundleID?.string)
         writer.optionalString("environment", receipt.environment?.rawValue)
@@ -48,7 +48,7 @@ struct ReceiptRecord {
         }
     }
 
-    /// Refuses a record without the fields of a purchase.
+    /// Refuses a record that lacks the fields of a purchase.
     func checkRequired() throws(Fault) {
         try Self.require(fields.transactionID != nil, "transaction ID")
         try Self.require(fields.originalTransactionID != nil, "original transaction ID")
@@ -62,7 +62,7 @@ struct ReceiptRecord {
         }
     }
 
-    /// The records of a receipt in its order, equal ones once.
+    /// The distinct records of a receipt, in its order.
     static func all(of receipt: ReceiptContents) throws(Fault) -> [ReceiptRecord] {
         var records: [ReceiptRecord] = []
         var known: [[UInt8]: ArraySlice<UInt8>] = [:]

@@ -2,7 +2,7 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Verifies a receipt: the rules for a JWS in their order, where they have a counterpart.
+    /// Verifies a receipt by the rules for a JWS, in their order, as far as they apply.
     func verify(_ receipt: ReceiptText) throws(Fault) -> VerifiedReceipt {
         trail.beginReceipt()
         let outline = try outline(of: receipt)
@@ -69,14 +69,15 @@ extension Verifier {
             return try SignedMessage(outline)
         } catch {
             if error == .notSignedData {
-                // OpenSSL reads no message with a malformed certificate; that is the better reason.
+                // OpenSSL reads no message with a malformed certificate, which is the better
+                // reason.
                 _ = try parse(outline.certificates, acceptsOldRoot: false)
             }
             throw Fault(error)
         }
     }
 
-    /// The certificates may be in any order: the signer's is the leaf, its issuer comes next.
+    /// Accepts certificates in any order: the signer's is the leaf, its issuer comes next.
     private func verifyChain(
         of message: SignedMessage,
         _ certificates: [Certificate]
@@ -145,19 +146,18 @@ extension Fault {
     }
 }
 
-/// A receipt that has passed every rule.
 struct VerifiedReceipt {
     let contents: ReceiptContents
-    /// Equal ones once.
+    /// The distinct records.
     let records: [ReceiptRecord]
     let environment: Environment
     let bundleID: Identifier?
     let verification: VerificationFacts
 
-    /// One for each record.
+    /// One item for each record.
     ///
-    /// The first carries the receipt's fields about the app; the others do too
-    /// where those fields are short.
+    /// The first carries the receipt's fields about the app; the others do too if those fields are
+    /// short.
     func items(claims: ObservationClaims) -> [VerifiedItem] {
         let isRepeated = contents.json.range.count <= Self.repeatedBytesMax
         return records.enumerated().map { index, record in
@@ -165,6 +165,6 @@ struct VerifiedReceipt {
         }
     }
 
-    /// Several times the size of these fields in a receipt of Apple's.
+    /// Several times the size of these fields in Apple's receipts.
     private static let repeatedBytesMax = 4 << 10
 }

@@ -1,15 +1,15 @@
-/// What may show that somebody tries to get what was not bought.
+/// A possible sign of an attempt to obtain purchases without paying.
 package enum AttackSign: String, Sendable, CaseIterable {
-    /// Apple's certificates, or such as look like them, with a signature that is not theirs.
+    /// Apple's certificates, or imitations of them, with a signature that is not Apple's.
     case forgedSignature = "forged_signature"
-    /// Signed by another authority than Apple's.
+    /// Signed by an authority other than Apple.
     case foreignChain = "foreign_chain"
-    /// Genuine data that contradicts itself or what is known, as in a purchase that was passed on.
+    /// Genuine data that contradicts itself or earlier data, such as a purchase that was passed on.
     case conflict
 }
 
 extension RefusalReason {
-    /// What kind of attack the reason may be a sign of; nil where it is a fault.
+    /// The kind of attack that the reason may indicate; nil if it is a mere fault.
     package var attackSign: AttackSign? {
         switch self {
         case .algorithmNotAllowed, .signatureInvalid, .receiptSignatureInvalid: .forgedSignature

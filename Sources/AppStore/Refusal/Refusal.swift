@@ -1,21 +1,20 @@
 package import OpenSSL
 
-/// Why one record is refused, and what an auditor has to know: from the rule that it broke to
-/// the headers of its dead letter.
+/// The reason why one record is refused, with the facts that an auditor needs.
 ///
-/// Referred to, so that a record that is accepted carries no room for one.
+/// A class, so that an accepted record carries no room for one.
 package final class Refusal: Error, Sendable {
     package let reason: RefusalReason
-    /// Which rule, in at most 200 bytes of our own words: nothing of the record is in it.
+    /// The broken rule, in at most 200 bytes of constant text: it quotes nothing from the record.
     package let detail: String
-    /// Leaf, intermediate and root as presented, as far as they parsed, also where the chain
-    /// failed; empty where the fault came before the certificates.
+    /// Leaf, intermediate and root as presented, as far as they parsed, even if the chain failed;
+    /// empty if the fault came before the certificates.
     package let chain: [CertificateFacts]
-    /// What the record says of itself, for search only: nobody has verified it.
+    /// The record's statements about itself, for search only: unverified.
     package let unverified: UnverifiedIdentifiers
     /// The SHA-256 of the signed payload that only the settings refuse; nil for all other reasons.
     ///
-    /// `unverified` then holds what this payload says, whose signature is good.
+    /// `unverified` then holds statements of this payload, whose signature is good.
     package let signedPayload: SHA256Digest?
 
     package init(
@@ -33,7 +32,7 @@ package final class Refusal: Error, Sendable {
     }
 }
 
-/// What names a certificate to an auditor.
+/// The facts by which an auditor identifies a certificate.
 package struct CertificateFacts: Hashable, Sendable {
     package let fingerprint: SHA256Digest
     /// The first and the last second of validity, since 1970.
@@ -49,10 +48,10 @@ package struct CertificateFacts: Hashable, Sendable {
     }
 }
 
-/// A broken rule where it is found; `VerificationTrail` makes the refusal of it.
+/// A broken rule where it is found; `VerificationTrail` turns it into the refusal.
 struct Fault: Error, Equatable {
     let reason: RefusalReason
-    /// Our own words, without anything of the body.
+    /// Constant text that quotes nothing from the body.
     let detail: String
 
     init(_ reason: RefusalReason, _ detail: String) {

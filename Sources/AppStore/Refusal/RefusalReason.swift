@@ -1,4 +1,4 @@
-/// Why a record is dead-lettered: the closed set that stands in the header `dlq.reason`.
+/// The closed set of reasons for a dead letter, written to the header `dlq.reason`.
 package enum RefusalReason: String, Sendable, CaseIterable {
     case envelopeMalformed = "envelope_malformed"
     case bodyUnrecognized = "body_unrecognized"
@@ -18,7 +18,6 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case bundleMismatch = "bundle_mismatch"
     case appMismatch = "app_mismatch"
     case environmentMismatch = "environment_mismatch"
-    /// Items of one body that disagree.
     case itemMismatch = "item_mismatch"
     case claimMismatch = "claim_mismatch"
     case receiptMalformed = "receipt_malformed"
@@ -26,12 +25,12 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case receiptUnsupported = "receipt_unsupported"
     case receiptSignatureInvalid = "receipt_signature_invalid"
     case transactionConflict = "transaction_conflict"
-    /// Only after `verify-worker`: the record is no observation.
+    /// Set only after `verify-worker`: the record is not an observation.
     case observationMalformed = "observation_malformed"
-    /// Only after `verify-worker`: one record that PostgreSQL will never take.
+    /// Set only after `verify-worker`: one record that PostgreSQL will never accept.
     case notStorable = "not_storable"
 
-    /// What kind of trouble it is, which says who has to look at it.
+    /// The class of the reason, which determines who has to look into it.
     package var deadLetterClass: DeadLetterClass {
         switch self {
         case .algorithmNotAllowed, .x5cMissing, .x5cLength, .rootUntrusted, .chainInvalid,
@@ -50,8 +49,8 @@ package enum RefusalReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the signatures are good and only the settings do not know the app: what the
-    /// breaker against wrong settings counts.
+    /// Whether the signatures are good and only the settings lack the app; the breaker against
+    /// wrong settings counts these.
     package var isSettingsDependent: Bool {
         deadLetterClass == .misrouted
     }
@@ -61,12 +60,12 @@ package enum RefusalReason: String, Sendable, CaseIterable {
 package enum DeadLetterClass: String, Sendable, CaseIterable {
     /// Not signed by Apple: an attempt, or a test root that is missing in the settings.
     case forged
-    /// Not what Apple or the app produced: truncated, re-encoded, of no known form.
+    /// Not produced by Apple or the app: truncated, re-encoded, of no known form.
     case corrupt
-    /// Genuine, but of an app or environment that is not configured.
+    /// Genuine, but for an app or environment that is not configured.
     case misrouted
     /// Genuine once: the certificate was not valid then, or was revoked.
     case stale
-    /// Genuine, but contradicts itself or what is known.
+    /// Genuine, but contradicts itself or earlier data.
     case conflict
 }

@@ -1,21 +1,19 @@
 package import JSON
 package import OpenSSL
 
-/// The certificates of a JWS header, read for people who look into a refused body, with what each
-/// rule has against them; never for a decision.
+/// The certificates of a JWS header with the rules that each breaks, for people who look into a
+/// refused body; never for a decision.
 package struct UnverifiedChain: Sendable {
-    /// One certificate of the chain.
     package struct Reading: Sendable {
-        /// `leaf`, `intermediate`, `root`, or the number of one that belongs nowhere.
+        /// `leaf`, `intermediate`, `root`, or the number of any other.
         package let role: String
-        /// Nil where it does not parse.
+        /// Nil if it does not parse.
         package let certificate: Certificate?
-        /// What the rules say against it; empty where nothing is.
         package fileprivate(set) var findings: [String] = []
     }
 
     package private(set) var readings: [Reading] = []
-    /// What is wrong with the chain as a whole; nil where nothing is.
+    /// The fault of the chain as a whole; nil if it has none.
     package private(set) var problem: String?
 
     private static let roles = ["leaf", "intermediate", "root"]
@@ -23,13 +21,13 @@ package struct UnverifiedChain: Sendable {
     private static let certificateBytesMax = 64 << 10
 
     /// - Parameters:
-    ///   - header: of a JWS; nil where it has no `x5c`.
-    ///   - signedDate: what the payload says of itself.
+    ///   - header: the header of a JWS; the result is nil if it lacks `x5c`.
+    ///   - signedDate: the unverified date of the payload.
     package init?(header: JSONValue, signedDate: Timestamp?) {
         guard let x5c = header["x5c"], x5c.kind == .array else { return nil }
         let count = x5c.count
         if count != Self.roles.count {
-            problem = "\(count) certificates, where there have to be three"
+            problem = "\(count) certificates instead of three"
         }
         for (index, value) in x5c.elements.prefix(Self.certificatesMax).enumerated() {
             let role = index < Self.roles.count ? Self.roles[index] : "number \(index + 1)"
@@ -52,7 +50,7 @@ package struct UnverifiedChain: Sendable {
             return Reading(
                 role: role,
                 certificate: nil,
-                findings: ["it is no standard base64, or is too large"]
+                findings: ["it is not standard base64, or is too large"]
             )
         }
         do throws(CertificateError) {
@@ -78,7 +76,7 @@ package struct UnverifiedChain: Sendable {
     ) -> [String] {
         var findings: [String] = []
         if let signedDate, !certificate.validity.contains(signedDate.wholeSeconds) {
-            findings.append("it was not valid at the date that the payload says it was signed at")
+            findings.append("it was not valid at the date of signing that the payload states")
         }
         switch role {
         case "leaf":
@@ -116,17 +114,16 @@ package struct UnverifiedChain: Sendable {
     private static func issuance(_ certificate: Certificate?, by issuer: Certificate?) -> [String] {
         guard let certificate, let issuer else { return [] }
         switch certificate.issuance(by: issuer) {
-        case .nameMismatch: return ["it names another issuer than the next certificate"]
-        case .keyIdentifierMismatch: return ["it names another key than the next certificate's"]
+        case .nameMismatch: return ["it names an issuer other than the next certificate"]
+        case .keyIdentifierMismatch: return ["it names a key other than the next certificate's"]
         case .named:
             return certificate.isSigned(by: issuer)
-                ? [] : ["the next certificate has not signed it, though it says so"]
+                ? [] : ["the next certificate, which it names as its issuer, has not signed it"]
         }
     }
 }
 
 extension UnverifiedChain.Reading {
-    /// What the certificate may be used for, in words.
     package var purposes: [String] {
         guard let certificate else { return [] }
         var purposes: [String] = []

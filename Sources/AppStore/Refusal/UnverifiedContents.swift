@@ -1,14 +1,13 @@
 package import JSON
 import OpenSSL
 
-/// The tokens and receipts of a body, decoded without a look at any signature: for people who look
-/// into a refused body, never for a decision.
+/// The tokens and receipts of a body, decoded without checking any signature, for people who look
+/// into a refused body; never for a decision.
 ///
-/// Anybody can have sent the body. Time and memory are linear in its size: a path is a list of
-/// steps, of which a text is made for the few parts alone, and each level of nesting decodes fewer
-/// bytes than the one around it has.
+/// The body may come from anybody. Time and memory are linear in its size: a path is a list of
+/// steps whose text is made for a few parts only, and each level of nesting decodes fewer bytes
+/// than the one around it.
 package struct UnverifiedContents: Sendable {
-    /// The way from the body to one of its parts.
     package struct Path: Sendable {
         package enum Step: Sendable {
             /// The key of a member.
@@ -21,7 +20,7 @@ package struct UnverifiedContents: Sendable {
 
         /// The path as text, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole.
         ///
-        /// - Parameter name: gets each member's key and returns the text for it.
+        /// - Parameter name: returns the text for a member's key.
         package func text(_ name: (JSONValue) -> String) -> String {
             var text = ""
             for step in steps {
@@ -37,21 +36,21 @@ package struct UnverifiedContents: Sendable {
     /// One JWS, receipt or in-app record of the body.
     package struct Part: Sendable {
         package let path: Path
-        /// The number of an in-app record of a receipt.
+        /// The number of an in-app record within its receipt.
         package var record: Int?
-        /// Of a JWS; nil where there is none, or where it is no JSON.
+        /// The header of a JWS; nil if absent or not JSON.
         package var header: JSONValue?
-        /// What is signed; of a receipt its attributes by their names.
+        /// The signed value; for a receipt its attributes by their names.
         package var payload: JSONValue?
-        /// Why there is no payload; nil where there is one.
+        /// The reason why there is no payload; nil if there is one.
         package var problem: String?
     }
 
-    /// In the order of the body; what stands in a payload follows what all bodies hold.
+    /// In the order of the body; the contents of payloads follow those of all bodies.
     package private(set) var parts: [Part] = []
     /// The body as JSON; nil if it is not JSON, or exceeds the limits of the reader.
     package private(set) var root: JSONValue?
-    /// Whether nothing was left out for its number or its nesting.
+    /// Whether nothing was left out because of its number or its nesting.
     package private(set) var isWhole = true
 
     private static let partsMax = 100
@@ -60,10 +59,11 @@ package struct UnverifiedContents: Sendable {
     private static let recordsMax = 10_000
     private static let certificatesMax = 20
     private static let certificateBytesMax = 64 << 10
-    /// A certificate or a receipt, and no ordinary text that happens to begin like one.
+    /// The least length of a certificate or a receipt, to rule out ordinary text that begins like
+    /// one.
     private static let receiptCharactersMin = 200
 
-    /// A token, a receipt or JSON that is to be decoded.
+    /// A token, a receipt or JSON to decode.
     private struct Content {
         let steps: [Path.Step]
         let bytes: [UInt8]
@@ -96,14 +96,14 @@ package struct UnverifiedContents: Sendable {
         let token = Token(content.bytes, content.bytes.indices)
         var part = Part(path: Path(steps: content.steps))
         guard let jws = try? CompactJWS(token) else {
-            part.problem = "no compact JWS: it has not three segments"
+            part.problem = "not a compact JWS: it does not have three segments"
             parts.append(part)
             return []
         }
         part.header = Self.segment(jws.header, of: content.bytes)
         part.payload = Self.segment(jws.payload, of: content.bytes)
         if part.payload == nil {
-            part.problem = "the payload is no JSON in base64url"
+            part.problem = "the payload is not JSON in base64url"
         }
         parts.append(part)
         guard let payload = part.payload else { return [] }
@@ -132,7 +132,7 @@ package struct UnverifiedContents: Sendable {
         guard let message = outline.flatMap({ try? SignedMessage($0) }),
             let receipt = try? ReceiptContents(message.content, recordsMax: Self.recordsMax)
         else {
-            part.problem = "no PKCS #7 message with a receipt in it"
+            part.problem = "not a PKCS #7 message that contains a receipt"
             return parts.append(part)
         }
         part.payload = receipt.json
@@ -144,12 +144,12 @@ package struct UnverifiedContents: Sendable {
             }
             var record = Part(path: part.path, record: index)
             record.payload = (try? ReceiptRecord(value, of: receipt))?.json
-            record.problem = record.payload == nil ? "no in-app record" : nil
+            record.problem = record.payload == nil ? "not an in-app record" : nil
             parts.append(record)
         }
     }
 
-    /// The tokens and receipts that stand as strings in a value, in the order of the text.
+    /// The tokens and receipts among the strings of a value, in the order of the text.
     private static func contents(of root: JSONValue, in outer: Content) -> [Content] {
         var found: [Content] = []
         var steps = outer.steps
@@ -157,7 +157,7 @@ package struct UnverifiedContents: Sendable {
         return found
     }
 
-    /// Recursive, as deep as the reader lets JSON nest.
+    /// Recurses as deep as the reader lets JSON nest.
     private static func find(
         in value: JSONValue,
         _ steps: inout [Path.Step],

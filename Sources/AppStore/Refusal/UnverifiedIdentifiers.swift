@@ -16,8 +16,8 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     package var isEmpty: Bool { self == UnverifiedIdentifiers() }
 
-    /// Takes over what is not known yet from a payload; of a notification also from its subject and
-    /// from the transaction inside, which nobody has looked at.
+    /// Adds the identifiers that are still missing from a payload; for a notification also from its
+    /// subject and from the transaction inside, whose signature nobody has checked.
     mutating func add(_ payload: JSONValue) {
         let fields = fields(of: payload)
         guard let data = fields[.data] else { return }
@@ -26,14 +26,14 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         add(payloadOf: inner)
     }
 
-    /// The same of bytes that nobody need have signed, as leniently as JSON allows.
+    /// Adds the identifiers of bytes that may be unsigned, as leniently as JSON allows.
     mutating func add(unsigned payload: [UInt8]) {
         if let document = try? JSONDocument(parsing: payload, policy: .grammar) {
             add(document.root)
         }
     }
 
-    /// Reads the second segment of what may be a JWS.
+    /// Reads the second segment of a possible JWS.
     mutating func add(payloadOf token: Token) {
         guard let jws = try? CompactJWS(token),
             let bytes = Base64.url.decode(token.bytes.span.extracting(jws.payload)),
@@ -42,7 +42,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         fields(of: document.root)
     }
 
-    /// Reads what a receipt may say of its app and of the first purchase in it.
+    /// Reads a receipt's statements about its app and about the first purchase in it.
     mutating func add(receipt content: [UInt8]) {
         let attributes = ReceiptAttribute.first(Self.attributesSearchedMax, of: content)
         for attribute in attributes {
@@ -69,11 +69,11 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         }
     }
 
-    /// So many attributes, in-app records among them, are read of a receipt that is refused.
+    /// The number of attributes that are read from a refused receipt, including in-app records.
     private static let attributesSearchedMax = 512
 
     private func text(_ attribute: ReceiptAttribute) -> String? {
-        // Two to four bytes of tag and length come before the text.
+        // Two to four bytes of tag and length precede the text.
         guard attribute.value.count <= Self.textBytesMax + 4,
             case .text(let text) = ReceiptValue(attribute, .text)
         else { return nil }
@@ -101,7 +101,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     private static let table = FieldTable<Field>()
 
-    /// Takes over what an object says, and gives back what was found in it.
+    /// Adds the statements of an object, and returns them.
     @discardableResult
     private mutating func fields(of object: JSONValue) -> KnownMembers<Field> {
         let found = KnownMembers(of: object, named: Self.table)

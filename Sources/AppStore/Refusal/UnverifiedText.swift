@@ -1,18 +1,18 @@
-/// Text of a refused record that people are shown, or search for, before anybody asked to reveal
-/// the record.
+/// Text of a refused record that is shown to people, or searched, before anybody asks to reveal the
+/// record.
 package enum UnverifiedText {
     /// No identifier is longer.
     package static let bytesMax = 128
-    /// A digest in hexadecimal digits has so many; tokens, keys and receipts have more.
+    /// The digits of a digest in hexadecimal; tokens, keys and receipts are longer.
     private static let runMax = 64
-    /// Enumerations with blanks, as Apple writes them.
+    /// Values with blanks, as Apple writes them.
     private static let phrases = [
         "Auto-Renewable Subscription", "Non-Renewing Subscription",
     ].map { Array($0.utf8) }
 
     /// Whether text has the form of an identifier, a date, a version or an enumeration's value.
     ///
-    /// An allow list of forms: no sentence, no address of a person, no token and no key has one.
+    /// An allow list of forms: no sentence, no personal address, no token and no key has one.
     package static func isHarmless(_ text: some Collection<UInt8>) -> Bool {
         guard text.count <= bytesMax, !text.starts(with: "eyJ".utf8) else { return false }
         var run = 0

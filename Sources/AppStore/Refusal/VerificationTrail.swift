@@ -1,16 +1,16 @@
 import JSON
 import OpenSSL
 
-/// The JWS of the item in hand, or the receipt, and what was found of each, for the refusal
-/// if one breaks a rule.
+/// The JWS of the current item, or the receipt, and the findings about each, for the refusal if one
+/// breaks a rule.
 struct VerificationTrail {
     private struct Step {
         /// Nil for a receipt.
         var token: Token?
-        /// What a receipt signs.
+        /// The content that a receipt signs.
         var receipt: [UInt8]?
         var legacyReceipt: LegacyReceipt?
-        /// The payload's bytes, which nobody need have signed.
+        /// The payload's bytes, which may be unsigned.
         var decoded: [UInt8]?
         var payload: JSONValue?
         var chain: [CertificateFacts]
@@ -50,7 +50,7 @@ struct VerificationTrail {
         steps[steps.count - 1].payload = payload
     }
 
-    /// Puts the item in hand that an earlier pass has verified.
+    /// Makes an item current that an earlier pass has verified.
     mutating func resume(_ statements: [SignedStatement]) {
         steps = statements.map { statement in
             Step(
@@ -86,7 +86,7 @@ struct VerificationTrail {
         )
     }
 
-    /// Of the last JWS or receipt, whatever the body holds beside it.
+    /// The digest for the last JWS or receipt, regardless of the rest of the body.
     private var signedPayload: SHA256Digest? {
         guard let step = steps.last else { return nil }
         if let payload = step.payload {

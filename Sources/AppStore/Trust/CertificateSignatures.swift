@@ -3,13 +3,13 @@ import OpenSSL
 /// Verifies signatures of certificates, and remembers the intermediates that a root has signed.
 ///
 /// A signature on P-384 costs as much as ten records whose chain is known. Apple's intermediate and
-/// root are public, so a forger can send them with a leaf of his own: once they are known, such a
-/// leaf, and Apple's next one, costs one signature instead of two.
+/// root are public, so a forger can send them with his own leaf: once they are known, such a leaf,
+/// and Apple's next one, costs one signature instead of two.
 ///
-/// It remembers only that this root's key verifies these exact bytes, which no time changes: names,
-/// dates, purpose and revocation are checked anew for each record. Only certificates that a trusted
-/// root has signed are added, so that nobody can fill it with forgeries. Each verifier has one of
-/// its own, so that other roots start with an empty one. Not for use by two threads at once.
+/// It remembers only that this root's key verifies these exact bytes, which time cannot change:
+/// names, dates, purpose and revocation are checked again for each record. Only certificates that a
+/// trusted root has signed are added, so that nobody can fill it with forgeries. Each verifier owns
+/// one, so that other roots start with an empty one. Not for use by two threads at once.
 struct CertificateSignatures {
     private struct Fact {
         let intermediate: Certificate
@@ -19,14 +19,13 @@ struct CertificateSignatures {
     let factsMax: Int
     /// The most recently used one comes first.
     private var facts: [Fact] = []
-    /// How many signatures were verified.
     private(set) var computedCount = 0
 
     init(factsMax: Int) {
         self.factsMax = factsMax
     }
 
-    /// The certificate of exactly these bytes, if it is part of a fact: parsed, its key decoded.
+    /// The certificate of exactly these bytes, if remembered: parsed, its key decoded.
     ///
     /// It is of version 3: no other intermediate is read, and a root is pinned or configured.
     func certificate(of der: [UInt8]) -> Certificate? {
@@ -37,13 +36,13 @@ struct CertificateSignatures {
         return nil
     }
 
-    /// Whether the intermediate has signed a leaf: computed each time.
+    /// Whether the intermediate has signed a leaf; verified on each call.
     mutating func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool {
         computedCount += 1
         return leaf.isSigned(by: intermediate)
     }
 
-    /// Whether a root that may vouch for chains has signed an intermediate: computed once.
+    /// Whether a root that may vouch for chains has signed an intermediate; verified once.
     ///
     /// A signature that does not verify is never remembered.
     mutating func isSigned(_ intermediate: Certificate, byRoot root: Certificate) -> Bool {

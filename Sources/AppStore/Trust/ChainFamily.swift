@@ -7,7 +7,6 @@ enum ChainFamily {
     case jws
     case receipts
 
-    /// The fingerprint of Apple's root.
     var pin: SHA256Digest {
         switch self {
         case .jws: AppleRoots.jws
@@ -24,7 +23,7 @@ enum ChainFamily {
         }
     }
 
-    /// Whether a certificate below the root may be signed over this digest: Apple's receipts had
+    /// Whether a certificate below the root may be signed over this digest: Apple's receipts used
     /// SHA-1 until 2023.
     func allows(_ digest: SignatureDigest) -> Bool {
         switch digest {
@@ -36,7 +35,7 @@ enum ChainFamily {
 
     static let rsaBitsMin = 2048
 
-    /// Why the leaf's key may not sign for this family; nil where it may.
+    /// The reason why the leaf's key may not sign for this family; nil if it may.
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
@@ -49,7 +48,7 @@ enum ChainFamily {
     }
 }
 
-/// The roots of Apple that the product trusts, by the SHA-256 of the certificate.
+/// The pinned roots of Apple, by the SHA-256 of the certificate.
 ///
 /// Each vouches for one family: G3 for JWS only, the RSA root for receipts only. Apple publishes
 /// the digests on its PKI page (apple.com/certificateauthority).
@@ -81,7 +80,7 @@ package enum MarkerOID {
 
 /// A root that has issued a chain, or Xcode's certificate, which needs no issuer.
 ///
-/// Whether it may vouch for the app of a payload is checked for each payload.
+/// Whether it may vouch for a payload's app is checked for each payload.
 struct Anchor {
     let trust: Trust
     let certificate: Certificate

@@ -4,14 +4,14 @@ import OpenSSL
 struct ChainPolicy {
     let leaf: Certificate
     let intermediate: Certificate
-    /// The third certificate: trusted only where its fingerprint is pinned.
+    /// The third certificate: trusted only if its fingerprint is pinned.
     let presentedRoot: Certificate
     let family: ChainFamily
 
-    /// The roots that may have issued the intermediate, before any signature is computed.
+    /// The roots that may have issued the intermediate, before any signature is verified.
     ///
-    /// Apple's root is found by the fingerprint of the third certificate; a configured one by its
-    /// name as the issuer, whatever the third certificate is.
+    /// Apple's root is found by the fingerprint of the third certificate; a configured root by its
+    /// name as the issuer, regardless of the third certificate.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
         var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
         let isPinned = presentedRoot.fingerprint == family.pin
@@ -23,7 +23,7 @@ struct ChainPolicy {
 
     /// The anchors that vouch for the chain: at least one.
     ///
-    /// - Parameter signatures: verifies those of the certificates, after every other rule.
+    /// - Parameter signatures: verifies the certificates' signatures, after every other rule.
     func anchors(
         _ chainRoots: [Certificate],
         _ signatures: inout CertificateSignatures
@@ -126,7 +126,7 @@ struct ChainPolicy {
         }
     }
 
-    /// Why the certificates may not sign App Store data; nil where they may.
+    /// The reason why the certificates may not sign App Store data; nil if they may.
     var purposeFault: String? {
         guard leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1 else {
             return "the leaf does not have the extension \(MarkerOID.receiptSigning) exactly once"

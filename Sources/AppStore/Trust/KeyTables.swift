@@ -1,7 +1,7 @@
 import OpenSSL
 import Synchronization
 
-/// The tables of leaf keys that sign again and again, shared by all verifiers of a configuration.
+/// The tables of leaf keys that sign repeatedly, shared by all verifiers of a configuration.
 ///
 /// A table costs as much as some 500 signatures and saves half of each, so a key gets one after a
 /// verifier has found a thousand good signatures of it: only the holder of a certified key can
@@ -20,15 +20,14 @@ package final class KeyTables: Sendable {
         self.tablesMax = tablesMax
     }
 
-    /// How many leaf keys have a table.
     package var count: Int {
         entries.withLock { $0.count { $0.table != nil } }
     }
 
-    /// The table of a leaf's key, made now if there is none.
+    /// The table of a leaf's key, made now if missing.
     ///
-    /// Nil while another thread makes it, where the maximum is in use, and where OpenSSL makes
-    /// none.
+    /// Nil while another thread makes it, if the maximum is in use, or if OpenSSL fails to make
+    /// one.
     func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
         let (known, isOurs) = entries.withLock { entries in
             entries.removeAll { !$0.isBeingMade && $0.table == nil }

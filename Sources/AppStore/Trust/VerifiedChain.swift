@@ -1,21 +1,21 @@
 import OpenSSL
 
-/// A verified chain of certificates: everything that the JWS signed by one leaf share.
+/// A verified chain of certificates, shared by all JWS of one leaf.
 ///
 /// Holds the leaf's key in contexts. Not for use by two threads at once.
 final class VerifiedChain {
     /// Leaf, intermediate and root as presented.
     let certificates: [CertificateFacts]
-    /// Leaf and intermediate; none where one configured certificate signs by itself.
+    /// Leaf and intermediate; empty if one configured certificate signs by itself.
     private let signers: [Certificate]
     /// All anchors that vouch for the chain: usually one.
     let anchors: [Anchor]
     let method: VerificationFacts.Method
-    /// Why the certificates may not sign App Store data; nil where they may.
+    /// The reason why the certificates may not sign App Store data; nil if they may.
     let purposeFault: String?
-    /// For a JWS; `SignedMessage` checks a receipt's signature.
+    /// Verifies a JWS; `SignedMessage` checks a receipt's signature.
     private let signature: P256Verifier?
-    /// How many good signatures of the leaf were found.
+    /// The number of good signatures of the leaf so far.
     private var signaturesCount = 0
 
     /// A chain of three whose anchors have vouched for it.
@@ -29,7 +29,7 @@ final class VerifiedChain {
         signature = policy.family == .jws ? policy.leaf.p256Key.map(P256Verifier.init) : nil
     }
 
-    /// A certificate exported from Xcode, which is configured.
+    /// A configured certificate, exported from Xcode.
     init(local certificate: Certificate, _ family: ChainFamily) {
         certificates = [CertificateFacts(certificate)]
         signers = []
@@ -49,7 +49,7 @@ final class VerifiedChain {
 
     var leaf: SHA256Digest { certificates[0].fingerprint }
 
-    /// The anchors that were valid at a time, if leaf and intermediate were; both ends included.
+    /// The anchors valid at a time, if leaf and intermediate were too; both ends included.
     func anchors(validAt seconds: Int64) -> [Anchor] {
         guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else {
             return []
@@ -67,7 +67,7 @@ final class VerifiedChain {
         signature.use(table)
     }
 
-    /// - Parameter beginning: the digest of the header segment and its dot, where it is known.
+    /// - Parameter beginning: the digest of the header segment and its dot, if known.
     func check(
         _ jws: CompactJWS,
         of token: Token,
@@ -96,11 +96,11 @@ final class VerifiedChain {
 /// is short and its first entry nearly always matches. Only headers of JWS with a good signature
 /// are added, so that only the holder of a certified key can displace others.
 struct VerifiedChainCache {
-    /// A known chain, and how the token goes on from its header.
+    /// A known chain, and how the token continues after its header.
     struct Known {
         let chain: VerifiedChain
         let headerEnd: Int
-        /// Of the header and its dot, which are most of what is signed: digested once for all.
+        /// The digest of the header and its dot, which are most of the signed bytes: computed once.
         let beginning: SHA256Prefix
     }
 
@@ -112,7 +112,7 @@ struct VerifiedChainCache {
 
     let entriesMax: Int
     private var entries: [Entry] = []
-    /// How often a chain was looked for, and found.
+    /// The number of look-ups that found a chain, and of those that did not.
     private(set) var lookups = (found: 0, missed: 0)
 
     init(entriesMax: Int) {
@@ -123,8 +123,8 @@ struct VerifiedChainCache {
 
     /// The chain of the known header that a token begins with, and where that header ends.
     ///
-    /// A known header contains no dot, so it is the token's whole first segment where a dot
-    /// follows, and four thousand characters need not be searched for that dot.
+    /// A known header contains no dot. So it is the token's whole first segment if a dot follows
+    /// it, and four thousand characters need not be searched for that dot.
     mutating func chain(beginning token: Token) -> Known? {
         let bytes = token.bytes
         for index in entries.indices {

@@ -1,13 +1,13 @@
 package import OpenSSL
 
-/// What all verifiers of a process share: the apps, the anchors that follow from them, the limits.
+/// The apps, their anchors and the limits, shared by all verifiers of a process.
 package struct VerifierConfiguration: Sendable {
     package let apps: [ConfiguredApp]
     package let limits: VerifierLimits
     /// Receives the chains as they come into use.
     package var observer: (any ChainObserver)?
     package let keyTables: KeyTables
-    /// The apps' custom roots, each once, that may end a chain of three.
+    /// The apps' distinct custom roots that may end a chain of three.
     private let chainRoots: [Certificate]
     /// Certificates that sign by themselves, in Xcode and LocalTesting.
     let localCertificates: [Certificate]
@@ -102,17 +102,17 @@ extension ConfiguredApp {
     }
 }
 
-/// One app in one environment whose purchases are accepted, and the roots that may vouch for them.
+/// One app in one environment whose purchases are accepted, with the roots that may vouch for them.
 package struct ConfiguredApp: Sendable {
     package let bundleID: Identifier
     package let environment: Environment
     /// Apple's number for the app; needed in Production.
     package let appAppleID: Int64?
-    /// Instead of Apple's pinned roots; in Xcode and LocalTesting the certificates exported from
+    /// Replaces Apple's pinned roots; in Xcode and LocalTesting the certificates exported from
     /// Xcode, each of which signs by itself.
     package let roots: [Certificate]
-    /// Confirms that custom roots are intended in Production, where their holder could sell for
-    /// nothing.
+    /// Confirms that custom roots are intended in Production, where their holder could forge
+    /// purchases.
     package let hasTestRootInProduction: Bool
 
     package init(
@@ -132,7 +132,7 @@ package struct ConfiguredApp: Sendable {
     /// Whether its JWS and receipts carry one certificate, exported from Xcode, instead of a chain.
     package var isLocal: Bool { environment == .xcode || environment == .localTesting }
 
-    /// The trusts that may vouch for the app's data of a family.
+    /// The trusts that may vouch for the app's data in a family.
     func trusts(_ family: ChainFamily) -> [Trust] {
         roots.isEmpty ? [.apple] : roots.compactMap { family.trust(inRoot: $0.fingerprint) }
     }

@@ -67,7 +67,7 @@ package struct Base64: Sendable {
         return seen < 0x40
     }
 
-    /// Two or three remaining characters; the unused bits of the last one have to be zero.
+    /// Decodes the last two or three characters; the unused bits of the last one have to be zero.
     private static func decodeRest(
         _ text: UnsafeBufferPointer<UInt8>,
         _ range: Range<Int>,
@@ -89,7 +89,7 @@ package struct Base64: Sendable {
 }
 
 extension Base64 {
-    /// The one text that decodes to these bytes.
+    /// The only text that decodes to these bytes.
     package func encode(_ bytes: [UInt8]) -> [UInt8] {
         let count = isPadded ? (bytes.count + 2) / 3 * 4 : (bytes.count * 4 + 2) / 3
         return [UInt8](unsafeUninitializedCapacity: count + 3) { output, written in
@@ -109,7 +109,7 @@ extension Base64 {
         }
     }
 
-    /// Writes the four characters of three bytes; where bytes are missing they count as zero.
+    /// Writes the four characters of three bytes; missing bytes count as zero.
     private static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ group: Int,

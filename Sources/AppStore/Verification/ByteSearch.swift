@@ -24,7 +24,7 @@ enum ByteSearch {
 
     /// Whether a text has another one as its prefix from an index on.
     ///
-    /// It does not stop at the first difference: a header that is not the known one is rare.
+    /// Does not stop at the first difference: headers other than the known one are rare.
     static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
         guard prefix.count <= text.count - start else { return false }
         return prefix.withUnsafeBytes { prefix in
@@ -34,7 +34,7 @@ enum ByteSearch {
         }
     }
 
-    /// - Parameter text: is as long as `prefix` at least.
+    /// - Parameter text: at least as long as `prefix`.
     private static func isEqual(
         _ prefix: UnsafeRawBufferPointer,
         _ text: UnsafeRawBufferPointer

@@ -7,20 +7,20 @@ struct CompactJWS {
     let payload: Range<Int>
     let signature: Range<Int>
 
-    /// The bytes that are signed: header, dot and payload.
+    /// The signed bytes: header, dot and payload.
     var signed: Range<Int> { header.lowerBound..<payload.upperBound }
 
-    /// - Parameter headerEnd: where the first dot is, if that is known.
+    /// - Parameter headerEnd: the position of the first dot, if known.
     init(_ token: Token, headerEnd: Int? = nil) throws(Fault) {
         let bytes = token.bytes
         let dot = UInt8(ascii: ".")
         let range = token.range
         guard let first = headerEnd ?? ByteSearch.first(dot, in: bytes.span, range),
             let second = ByteSearch.first(dot, in: bytes.span, first + 1..<range.upperBound)
-        else { throw Fault(.jwsMalformed, "a compact JWS has three segments, this has fewer") }
+        else { throw Fault(.jwsMalformed, "the compact JWS has fewer than three segments") }
         let third = ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound)
         guard third == nil else {
-            throw Fault(.jwsMalformed, "a compact JWS has three segments, this has more")
+            throw Fault(.jwsMalformed, "the compact JWS has more than three segments")
         }
         header = range.lowerBound..<first
         payload = first + 1..<second
@@ -38,7 +38,7 @@ struct Token {
         self.range = range
     }
 
-    /// Nil for anything but a string; escapes in it are replaced.
+    /// Nil for anything but a string; escapes are replaced.
     init?(_ value: JSONValue) {
         if let range = value.plainStringRange {
             self.init(value.documentBytes, range)
@@ -50,7 +50,7 @@ struct Token {
     }
 }
 
-/// The part of a JOSE header that decides something: `x5c`, once `alg` is known to be ES256.
+/// The part of a JOSE header that matters: `x5c`, once `alg` is known to be ES256.
 ///
 /// `typ`, `kid`, `jwk`, `jku` and `x5u` are ignored: nothing in the header selects a key.
 struct JWSHeader {

@@ -1,13 +1,12 @@
 import JSON
 
-/// A payload read by its kind.
 enum SignedFields {
     case transaction(TransactionPayload)
     case renewalInfo(RenewalPayload)
     case appTransaction(AppTransactionPayload)
     case notification(NotificationPayload)
 
-    /// Tells the kinds apart by members that only one kind has; null counts as absent.
+    /// Recognises each kind by members that only it has; null counts as absent.
     ///
     /// Nil for a kind that Apple introduced after this version.
     init?(_ payload: JSONValue) throws(Fault) {
@@ -85,7 +84,7 @@ package enum PayloadKind: String, Sendable, CaseIterable {
 }
 
 extension SignedFields {
-    /// Refuses a payload without the fields that make it what it is.
+    /// Refuses a payload that lacks the required fields of its kind.
     ///
     /// An absent bundle ID is left to the app's rule, which reports it separately: genuine payloads
     /// without one exist.
@@ -125,7 +124,7 @@ extension SignedFields {
 }
 
 extension NotificationPayload {
-    /// Whether a member that should be a JWS is neither a string nor null: it may be a purchase.
+    /// Whether a member that should be a JWS, and may be a purchase, is neither a string nor null.
     var hasUnreadableItem: Bool {
         [
             data?.json["signedTransactionInfo"], data?.json["signedRenewalInfo"],
@@ -135,7 +134,7 @@ extension NotificationPayload {
 
     /// The JWS inside, in the order of the text; null is absent, an empty string is a JWS.
     ///
-    /// An object of a new name may hold purchases too, under the names that they have everywhere.
+    /// An object of a new name may hold purchases too, under the names used in all others.
     var signedItems: [(token: Token, kind: PayloadKind)] {
         var items: [(token: Token, kind: PayloadKind)] = []
         if let body = data ?? newBody {

@@ -1,11 +1,10 @@
 package import JSON
 package import OpenSSL
 
-/// The contents of a verified body.
 package enum VerifiedBody: Sendable {
-    /// It contains no purchase.
+    /// The body contains no purchase.
     case ignored(IgnoreReason)
-    /// At least one, in the order of the body.
+    /// At least one item, in the order of the body.
     case items([VerifiedItem])
     /// Every other rule has passed, but the status of these certificates has to be known first.
     case undetermined(Set<SHA256Digest>)
@@ -15,13 +14,13 @@ package enum VerifiedBody: Sendable {
         case emptyResponse = "empty_response"
         /// A genuine receipt without in-app purchases.
         case emptyReceipt = "empty_receipt"
-        /// Genuine, but of a kind that this version does not know, or for an app that nothing in it
-        /// names: there is nothing to record it under.
+        /// Genuine, but of a kind that this version does not know, or without the name of an app to
+        /// record it under.
         case unknownKind = "unknown_kind"
     }
 }
 
-/// One observation's worth of a verified body.
+/// The part of a verified body that becomes one observation.
 ///
 /// A transaction with the renewal info paired with it, a renewal info alone, an app transaction, or
 /// a notification without any of them.
@@ -32,11 +31,10 @@ package struct VerifiedItem: Sendable {
     package private(set) var transaction: ReadPayload<TransactionPayload>?
     package private(set) var renewalInfo: ReadPayload<RenewalPayload>?
     package private(set) var appTransaction: ReadPayload<AppTransactionPayload>?
-    /// The notification that contained it.
     package private(set) var notification: ReadPayload<NotificationPayload>?
     private var notificationSignedDate: Timestamp?
-    /// The receipt's fields about the app, where the transaction came in one; nil where another
-    /// item of the receipt carries them.
+    /// The receipt's fields about the app, if the transaction came in one; nil if another item of
+    /// the receipt carries them.
     package private(set) var receipt: JSONValue?
     private var receiptMalformedFields = 0
     package let verification: VerificationFacts
@@ -68,7 +66,7 @@ package struct VerifiedItem: Sendable {
             record.malformedFields + receipt.contents.malformedFields
     }
 
-    /// How many fields of the payloads had a wrong type or value; they are carried all the same.
+    /// The number of fields with a wrong type or value; the payload carries them unchanged.
     package var malformedFields: Int {
         (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
             + (appTransaction?.fields.malformedFields ?? 0)
@@ -119,7 +117,7 @@ package struct VerifiedItem: Sendable {
 }
 
 extension VerifiedItem {
-    /// The notification's facts as an observation carries them; nil where there was none.
+    /// The notification's facts for an observation; nil without a notification.
     package var observedNotification: ObservedNotification? {
         guard let fields = notification?.fields, let notificationSignedDate else { return nil }
         return ObservedNotification(

@@ -2,8 +2,8 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Checks that the payload is meant for a configured app, and that one of the chain's anchors
-    /// may vouch for that app.
+    /// Checks that the payload is for a configured app, and that one of the chain's anchors may
+    /// vouch for that app.
     ///
     /// Nil for a notification that names no app.
     func vouching(
@@ -29,8 +29,8 @@ extension Verifier {
 
     /// The same check for a notification, or for a payload of an unknown kind.
     ///
-    /// Which members an object has that Apple has not documented is not known: its app's number is
-    /// compared where it is there, and without an environment it names no app.
+    /// An undocumented object may have any members: its app number is compared if present, and
+    /// without an environment it names no app.
     func vouching(
         forNotification fields: NotificationPayload,
         _ anchors: [Anchor]
@@ -48,7 +48,7 @@ extension Verifier {
         )
     }
 
-    /// The same check for a receipt, whose app number is zero where there is none.
+    /// The same check for a receipt, whose app number is zero if absent.
     func vouching(
         forReceipt receipt: ReceiptContents,
         _ anchors: [Anchor]
@@ -62,13 +62,13 @@ extension Verifier {
         )
     }
 
-    /// The configured environment of a name; nil where no app has it.
+    /// The configured environment of a name; nil if no app has it.
     private func environment(_ name: PayloadText?) -> Environment? {
         name.flatMap { configuration.environment($0) }
     }
 
-    /// - Parameter appAppleID: nil where the kind of payload has no such field, and a nil inside
-    ///   where this payload lacks it.
+    /// - Parameter appAppleID: nil if the kind of payload has no such field; an inner nil if this
+    ///   payload lacks it.
     private func vouching(
         _ bundleID: PayloadText?,
         _ environment: Environment?,
@@ -83,7 +83,7 @@ extension Verifier {
         let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
         if let index, let appAppleID, environment == .production {
             guard appAppleID == configuration.apps[index].appAppleID else {
-                let detail = appAppleID == nil ? "absent" : "another than the configured one"
+                let detail = appAppleID == nil ? "absent" : "not the configured one"
                 throw Fault(.appMismatch, detail)
             }
         }

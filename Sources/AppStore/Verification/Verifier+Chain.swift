@@ -1,7 +1,7 @@
 import OpenSSL
 
 extension Verifier {
-    /// Verifies the certificates of a header that no cached chain stands for.
+    /// Verifies the certificates of a header that is not in the cache.
     func verifyChain(_ header: [UInt8]) throws(Fault) -> VerifiedChain {
         let header = try JWSHeader(
             decoding: header,
@@ -20,10 +20,10 @@ extension Verifier {
         return VerifiedChain(policy, anchors: anchors)
     }
 
-    /// Notes the certificates that parse, even where a later one does not.
+    /// Records the certificates that parse, even if a later one does not.
     ///
-    /// - Parameter acceptsOldRoot: the third certificate may be of an old version, as in the JWS of
-    ///   Apple's own mock data: it is trusted only where it is pinned or configured, and then it
+    /// - Parameter acceptsOldRoot: whether the third certificate may be of an old version, as in
+    ///   the JWS of Apple's own mock data: it is trusted only if pinned or configured, and then it
     ///   is of version 3.
     func parse(
         _ certificates: [[UInt8]],
@@ -52,7 +52,7 @@ extension Verifier {
         }
     }
 
-    /// Xcode's certificate has to be a configured one, byte for byte; there is no chain.
+    /// Requires a configured Xcode certificate, byte for byte; there is no chain.
     func verifyLocal(
         _ certificate: Certificate,
         _ family: ChainFamily

@@ -1,7 +1,7 @@
 package import OpenSSL
 
 extension Verifier {
-    /// Refuses what was signed after its certificate was revoked; notes the unknown certificates.
+    /// Refuses data signed after its certificate was revoked; records the unknown certificates.
     ///
     /// A certificate that is configured itself has no issuer that could revoke it.
     func checkRevocation(of chain: VerifiedChain, at signedDate: Timestamp) throws(Fault) {
@@ -26,7 +26,7 @@ package struct RevocationSnapshot: Sendable {
         case revoked(since: Int64)
         /// Not requested yet, or without a valid answer.
         case unknown
-        /// No responder can tell: the chain names none, or the certificate has expired and the
+        /// No responder can answer: the chain names none, or the certificate has expired and the
         /// responder did not answer, as it may forget it then (RFC 6960 §4.4.4).
         case unanswerable
     }

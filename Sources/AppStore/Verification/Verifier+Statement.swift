@@ -2,10 +2,10 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Verifies one JWS: every rule that concerns it alone, in their order.
+    /// Verifies one JWS by every rule that concerns it alone, in order.
     ///
     /// - Parameter isPart: whether it is one of several in a response, where an unknown kind must
-    ///   not cost the others.
+    ///   not affect the others.
     func verify(
         _ token: Token,
         expecting kind: PayloadKind?,
@@ -54,7 +54,7 @@ extension Verifier {
             guard isPart else {
                 throw Fault(.payloadMalformed, "the payload is of no known kind")
             }
-            // Its date and its app stand where those of a notification do.
+            // Its date and its app have the same positions as in a notification.
             let fields = NotificationPayload(json)
             let anchors = try anchors(of: chain, at: fields.signedDate).anchors
             _ = try vouching(forNotification: fields, anchors)
@@ -163,8 +163,8 @@ extension Verifier {
 /// One JWS that has passed every rule that concerns it alone.
 enum GenuineJWS {
     case statement(SignedStatement)
-    /// Of a kind that is new to this version, or a notification that names no app: nothing of it is
-    /// recorded but the JWS that it holds, each of which names its own app.
+    /// A kind that is new to this version, or a notification that names no app: only the JWS inside
+    /// it are recorded, each of which names its own app.
     case unknown(holding: [(token: Token, kind: PayloadKind)])
 
     var signedItems: [(token: Token, kind: PayloadKind)] {
@@ -177,16 +177,15 @@ enum GenuineJWS {
 
 /// A genuine JWS of a known kind, for a configured app.
 ///
-/// A class, because copying the dozens of fields of a payload costs more than handing on one
+/// A class, because copying the dozens of fields of a payload costs more than passing one
 /// reference.
 final class SignedStatement {
     let token: Token
-    /// The payload as Apple signed it.
     let json: JSONValue
     let fields: SignedFields
     let signedDate: Timestamp
     let chain: VerifiedChain
-    /// The one of the chain's anchors that may vouch for the payload.
+    /// The first of the chain's anchors that may vouch for the payload.
     let anchor: Anchor
     let environment: Environment
     /// The app's entry; nil for renewal info, which names no app.

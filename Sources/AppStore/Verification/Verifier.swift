@@ -5,7 +5,7 @@ import OpenSSL
 ///
 /// VERIFICATION.md in this target lists the rules in their order; the first broken one is the
 /// reason for the refusal. Not for use by two threads at once, as it holds the keys' contexts and
-/// the chains verified so far: each thread has a verifier of its own with the same configuration.
+/// the chains verified so far: each thread has its own verifier with the same configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
     package static let version = "1.2.0"
@@ -14,16 +14,16 @@ package final class Verifier {
     var chains: VerifiedChainCache
     var signatures: CertificateSignatures
     var trail = VerificationTrail()
-    /// The known statuses of certificates; nil where revocation is not checked.
+    /// The known statuses of certificates; nil if revocation is not checked.
     package var revocations: RevocationSnapshot?
     /// Certificates of the current body whose status is unknown.
     var awaited: Set<SHA256Digest> = []
-    /// How many bodies passed although a status was unknown.
+    /// The number of bodies that passed although a status was unknown.
     package private(set) var passedUnknown = 0
-    /// How many JWS of accepted bodies were left out because they are of an unknown kind or name no
-    /// app.
+    /// The number of JWS in accepted bodies that were left out because their kind is unknown or
+    /// they name no app.
     package private(set) var unknownKinds = 0
-    /// The same, of the current body.
+    /// The same for the current body.
     private var unknownKindsInBody = 0
 
     package init(configuration: VerifierConfiguration) {
@@ -32,18 +32,17 @@ package final class Verifier {
         signatures = CertificateSignatures(factsMax: configuration.limits.intermediatesKnownMax)
     }
 
-    /// How many chains are known; a gauge for operators.
     package var chainsCached: Int { chains.count }
 
-    /// How often a known chain stood for the header of a JWS, and how often none did.
+    /// The number of JWS headers with a known chain, and of those without.
     package var chainLookups: (found: Int, missed: Int) { chains.lookups }
 
-    /// How many signatures of certificates were verified; each costs as much as ten records.
+    /// The number of certificate signatures verified; each costs as much as ten records.
     package var certificateSignaturesComputed: Int { signatures.computedCount }
 
     /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
-        // Nothing of one body is kept until the next, however large it was.
+        // Keeps nothing of a body until the next one, however large it was.
         defer {
             trail = VerificationTrail()
             awaited.removeAll()
@@ -101,8 +100,8 @@ package final class Verifier {
         return .items(receipt.items(claims: envelope.clientClaims))
     }
 
-    /// The item's JWS in the order of the body, a notification before what it holds; empty where
-    /// all of them are left out.
+    /// The item's JWS in the order of the body, a notification before its contents; empty if all of
+    /// them are left out.
     private func statements(
         of item: EnvelopeItem,
         isPart: Bool

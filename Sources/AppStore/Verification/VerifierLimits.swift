@@ -4,26 +4,25 @@ import OpenSSL
 /// The limits of a body's size and cost, beyond which it is refused.
 package struct VerifierLimits: Sendable, Equatable {
     package var bodyBytesMax: Int
-    /// Of the encoded header segment.
     package var headerSegmentBytesMax: Int
-    /// Of one DER certificate.
     package var certificateBytesMax: Int
-    /// How many purchases or events an API response may hold.
+    /// The maximum of purchases or events in an API response.
     package var itemsMax: Int
-    /// Of an envelope and of a header.
+    /// The limits of an envelope and of a header.
     package var json: JSONLimits
-    /// Of a signed payload: less, so that an observation can embed two of them.
+    /// The limits of a signed payload: smaller, so that an observation can embed two of them.
     package var payload: JSONLimits
-    /// How many verified chains one verifier remembers.
+    /// The number of verified chains that one verifier remembers.
     package var chainsCachedMax: Int
-    /// How many intermediates one verifier remembers as signed by a root.
+    /// The number of intermediates that one verifier remembers as signed by a root.
     ///
     /// Each of Apple's roots has signed a dozen, and anybody can turn an ECDSA signature into its
     /// second valid form.
     package var intermediatesKnownMax: Int
-    /// How many leaf keys may have a table, over all verifiers of a configuration; 0 for none.
+    /// The maximum of leaf keys with a table, over all verifiers of a configuration; 0 for none.
     package var keyTablesMax: Int
-    /// How many good signatures of a leaf one verifier has to see before its key gets a table.
+    /// The number of good signatures of a leaf that one verifier has to see before its key gets a
+    /// table.
     package var signaturesBeforeTable: Int
 
     package init(
@@ -52,7 +51,7 @@ package struct VerifierLimits: Sendable, Equatable {
 
     package static let standard = VerifierLimits()
 
-    /// Every later stage reads the payload as a part of an observation, within the standard limits.
+    /// The limits of a payload as a part of an observation, within the standard limits.
     ///
     /// A genuine payload has some sixty values and is at most four levels deep.
     package static let payloadStandard = JSONLimits(depthMax: 48, nodesMax: 40_000)
@@ -65,7 +64,6 @@ package struct VerifierLimits: Sendable, Equatable {
         try JSONDocument(parsing: bytes, limits: json, policy: .strict).root
     }
 
-    /// Reads what was signed.
     func read(payload bytes: [UInt8]) throws(JSONError) -> JSONValue {
         try JSONDocument(parsing: bytes, limits: payload, policy: .strict).root
     }
