@@ -5,7 +5,7 @@ import Testing
     /// The areas that the rule covers.
     static let covered = [
         "Sources/AppStore/", "Sources/Benchmarks/", "Sources/Demonstration/",
-        "Sources/HTTP/", "Sources/JSON/", "Sources/Kafka/",
+        "Sources/Entitlements/", "Sources/HTTP/", "Sources/JSON/", "Sources/Kafka/",
         "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/", "Sources/Postgres/",
         "Sources/Settings/", "Sources/Simulation/",
         "Sources/Threads/", "Sources/Worker/",

@@ -1,12 +1,12 @@
 package import AppStore
 
-/// A duration of the calendar in UTC, written as ISO 8601 (`P1M`, `P1Y6M`, `P2W`).
+/// A calendar duration in UTC, written as ISO 8601 (`P1M`, `P1Y6M`, `P2W`).
 package struct CalendarPeriod: Hashable, Sendable {
     package let months: Int
     package let days: Int
 
     /// Nil unless the text is `P` and at least one of years, months, weeks and days, in that order,
-    /// and the whole is more than nothing and at most a hundred years.
+    /// and the total is more than zero and at most a hundred years.
     package init?(iso8601 text: String) {
         var rest = Substring(text)
         guard rest.popFirst() == "P", !rest.isEmpty else { return nil }
@@ -35,8 +35,7 @@ package struct CalendarPeriod: Hashable, Sendable {
 
     /// The instant this many periods later, at the same time of day.
     ///
-    /// A day that the month does not have becomes its last; a result after year 9999 its last
-    /// millisecond.
+    /// A day that the month lacks becomes its last; a result after year 9999 its last millisecond.
     package func added(to start: Timestamp, times: Int32) -> Timestamp {
         let startDays = Int(start.milliseconds.flooredDays)
         let timeOfDay = start.milliseconds - Int64(startDays) * Timestamp.millisecondsPerDay

@@ -1,11 +1,11 @@
 package import AppStore
 package import JSON
 
-/// The products a company sells, and what each grants.
+/// The products of a company, with the entitlements that each grants.
 package struct Catalog: Hashable, Sendable {
     package private(set) var products: [Identifier: Product]
 
-    /// Of products with the same ID the last counts.
+    /// The last of several products with the same ID counts.
     package init(_ products: [Product] = []) {
         self.products = Dictionary(
             products.map { ($0.id, $0) },
@@ -17,28 +17,30 @@ package struct Catalog: Hashable, Sendable {
         products[productID]
     }
 
-    /// The IDs of products that are not in both, or not the same in both.
+    /// The IDs of products that differ between the catalogs, or are missing from one of them.
     package func productIDs(differingFrom other: Catalog) -> Set<Identifier> {
         Set(products.keys).union(other.products.keys)
             .filter { products[$0] != other.products[$0] }
     }
 
-    /// This catalog with the products of another in the place of its own of the same IDs.
+    /// This catalog, with another catalog's products replacing its own of the same IDs.
     package func completed(by other: Catalog) -> Catalog {
         var catalog = self
         catalog.products.merge(other.products) { _, completed in completed }
         return catalog
     }
 
-    /// What a product grants: an unknown one an entitlement named by its ID, so that nothing that
-    /// was bought is ever dropped.
+    /// The entitlements that a product grants.
+    ///
+    /// An unknown product grants one named by its ID, so that no purchase is ever dropped.
     package func entitlementKeys(of productID: Identifier) -> [Identifier] {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type that decides: Apple's value if it is known, else the catalog's.
+    /// The type by which a transaction is projected: Apple's value if it is known, else the
+    /// catalog's.
     ///
-    /// Without either, as in receipts or where Apple has a new value, a transaction with an end is
+    /// Without either, as in receipts or with a new value of Apple's, a transaction with an end is
     /// a subscription: the customer has paid until then. Without an end it has no type and grants
     /// nothing until a catalog names its product.
     package func type(of transaction: MergedTransaction) -> ProductType? {
@@ -53,7 +55,7 @@ package struct Catalog: Hashable, Sendable {
 }
 
 extension ProductType {
-    /// Whether Apple began to use the value after this was written.
+    /// Whether this version does not know the value.
     package var isUnknown: Bool {
         if case .other = self { true } else { false }
     }
@@ -74,8 +76,8 @@ extension Catalog {
     /// ```
     ///
     /// A product without `entitlements` grants one named by its ID. `credits` and `duration` are
-    /// plain values or lists of values with the date from which each holds; a `duration` of null
-    /// has no end. The format in full is `schemas/catalog/catalog.schema.json`.
+    /// plain values or lists of values, each with its start date; a `duration` of null
+    /// has no end. The full format is `schemas/catalog/catalog.schema.json`.
     ///
     /// - Throws: `CatalogError` with all problems at once.
     package init(json bytes: [UInt8]) throws(CatalogError) {
@@ -100,7 +102,7 @@ extension Catalog {
     }
 }
 
-/// A catalog that cannot be used, with every problem that was found in it.
+/// A catalog that cannot be used, with every problem found in it.
 package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [CatalogProblem]
 
@@ -113,11 +115,9 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// One thing that is wrong with a catalog file, and where.
 package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
     /// Such as `products["coins.100"].credits[0].amount`.
     package var path: String
-    /// What was expected.
     package var message: String
 
     package init(path: String, message: String) {

@@ -1,12 +1,11 @@
 import AppStore
 import JSON
 
-/// Reads the product's own format and goes on after a problem, so that all of them are reported at
-/// once.
+/// Reads the product's own format and continues after a problem, so that all are reported at once.
 struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
 
-    /// Times the greatest quantity Apple can sign it still fits 64 bits.
+    /// The product with the greatest quantity that Apple can sign still fits 64 bits.
     static let amountMax: Int64 = 1_000_000_000
 
     static func identifier(_ value: JSONValue?) -> Identifier? {

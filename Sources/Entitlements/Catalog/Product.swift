@@ -1,19 +1,19 @@
 package import AppStore
 
-/// What a product of the catalog grants.
+/// The entitlements and credits that a product of the catalog grants.
 package struct Product: Hashable, Sendable {
     package var id: Identifier
     package var type: ProductType
-    /// What it grants; not for consumables.
+    /// The granted entitlements; empty for consumables.
     package var entitlementKeys: [Identifier]
     /// Units by currency that one piece of a consumable credits.
     package var credits: [Identifier: [EffectiveDated<Int64>]]
-    /// How long one piece of a non-renewing product lasts; empty where nobody knows, so for ever.
+    /// How long one piece of a non-renewing product lasts; empty if unknown, so without an end.
     package var durations: [EffectiveDated<CalendarPeriod>]
     package var subscriptionGroup: Identifier?
-    /// 1 is the highest level of service within the group.
+    /// Within the group; 1 is the highest level of service.
     package var level: Int?
-    /// For those who read: Apple's word in each transaction decides.
+    /// For readers only: Apple's value in each transaction decides.
     package var isFamilyShareable: Bool
     package var introductoryOffer: IntroductoryOffer?
 
@@ -40,10 +40,10 @@ package struct Product: Hashable, Sendable {
     }
 }
 
-/// A value and the date from which it holds, so that a change does not rewrite what was sold.
+/// A value and the date from which it applies, so that a change does not rewrite past purchases.
 package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
     package var value: Value
-    /// Nil: since ever.
+    /// Nil if it has no beginning.
     package var from: Timestamp?
 
     package init(_ value: Value, from: Timestamp? = nil) {
@@ -53,7 +53,7 @@ package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension Collection {
-    /// The value that holds at a date: of the entries that begin at or before it, the latest.
+    /// The value that applies at a date: the latest entry that begins at or before it.
     package func value<Value>(at date: Timestamp) -> Value?
     where Element == EffectiveDated<Value> {
         var latest: EffectiveDated<Value>?
@@ -66,7 +66,7 @@ extension Collection {
     }
 }
 
-/// What a subscription offers to those who are new to its group; it decides nothing here.
+/// A subscription's offer to customers who are new to its group; it decides nothing here.
 package struct IntroductoryOffer: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
         case freeTrial = "free-trial"
@@ -76,7 +76,6 @@ package struct IntroductoryOffer: Hashable, Sendable {
 
     package var mode: Mode
     package var period: CalendarPeriod
-    /// How many periods it lasts.
     package var count: Int
 
     package init(mode: Mode, period: CalendarPeriod, count: Int = 1) {

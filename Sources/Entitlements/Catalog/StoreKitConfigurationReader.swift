@@ -1,10 +1,9 @@
 import AppStore
 package import JSON
 
-/// Reads an Xcode `.storekit` file and goes on after a problem, so that all are reported at once.
+/// Reads an Xcode `.storekit` file and continues after a problem, so that all are reported at once.
 ///
-/// Members that say nothing of what a product grants are passed over: Xcode adds some with every
-/// version.
+/// Members that do not affect entitlements are ignored: Xcode adds some with every version.
 struct StoreKitConfigurationReader {
     private(set) var problems: [CatalogProblem] = []
     private var seen: Set<Identifier> = []
@@ -116,7 +115,7 @@ struct StoreKitConfigurationReader {
 }
 
 extension StoreKitConfigurationReader {
-    /// The elements of a list with their paths; none where the member is missing.
+    /// The elements of a list with their paths; empty if the member is missing.
     private mutating func list(
         _ member: String,
         of object: JSONValue,
@@ -155,8 +154,8 @@ extension StoreKitConfigurationReader {
 }
 
 extension Catalog {
-    /// Whether a document is an Xcode `.storekit` file and not the product's own format: its
-    /// products stand in lists.
+    /// Whether a document is an Xcode `.storekit` file, whose products are lists, instead of the
+    /// product's own format.
     package static func isStoreKitConfiguration(_ root: JSONValue) -> Bool {
         root["subscriptionGroups"] != nil || root["nonRenewingSubscriptions"] != nil
             || root["products"]?.kind == .array
@@ -165,7 +164,7 @@ extension Catalog {
     /// Reads an Xcode `.storekit` file: products, non-renewing subscriptions, and subscription
     /// groups with their levels, family sharing and introductory offers.
     ///
-    /// Such a file says neither how long a non-renewing subscription lasts nor what a consumable
+    /// Such a file states neither how long a non-renewing subscription lasts nor what a consumable
     /// credits: until another catalog completes it, the former has no end and the latter credits
     /// nothing. Each product grants an entitlement named by its ID.
     ///

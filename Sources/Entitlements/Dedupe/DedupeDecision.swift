@@ -1,4 +1,4 @@
-/// What becomes of an observation, from the verdicts on its parts.
+/// The fate of an observation, from the verdicts on its parts.
 package enum DedupeDecision: Hashable, Sendable {
     case forwarded
     case refreshed
@@ -6,12 +6,12 @@ package enum DedupeDecision: Hashable, Sendable {
     case duplicate
     case conflict(ImmutableField)
 
-    /// An observation is dropped only when no part of it says anything new.
+    /// The decision on an observation, which is dropped only if none of its parts is new.
     ///
     /// - Parameters:
     ///   - verdicts: one per part.
-    ///   - isNotificationKnown: nil when it came by no notification. Another notification of equal
-    ///     state has another UUID and goes on, as history.
+    ///   - isNotificationKnown: nil without a notification. Another notification of equal state has
+    ///     another UUID and is forwarded, as history.
     ///   - hasUnidentified: see `ObservationParts`.
     package init(
         _ verdicts: [PartVerdict],
@@ -38,7 +38,6 @@ package enum DedupeDecision: Hashable, Sendable {
         }
     }
 
-    /// Whether the observation goes on to the next stage.
     package var goesOn: Bool {
         switch self {
         case .forwarded, .refreshed, .superseded: true
@@ -48,7 +47,7 @@ package enum DedupeDecision: Hashable, Sendable {
 }
 
 extension DedupeDecision: Comparable {
-    /// What says more counts for the whole observation; a conflict above all.
+    /// The greatest decision counts for the whole observation; a conflict is above all others.
     package static func < (left: DedupeDecision, right: DedupeDecision) -> Bool {
         left.weight < right.weight
     }
@@ -64,16 +63,16 @@ extension DedupeDecision: Comparable {
     }
 }
 
-/// What a part says, against what is known of its ID.
+/// The comparison of a part with the known revisions of its ID.
 package enum PartVerdict: Hashable, Sendable {
-    /// Content that decides from now on.
+    /// New content that becomes the current one.
     case new
-    /// Known content, signed anew: goes on, so that the sink raises the fact's date. Dropped, it
-    /// would let a late older revision win.
+    /// Known content with a newer signature: forwarded, so that the sink raises the fact's date.
+    /// Dropping it would let a late older revision win.
     case refreshed
-    /// Older than what is known: goes on, for the history and for the graces it may name.
+    /// Older than the known content: forwarded for the history and for the graces it may name.
     case superseded
     case duplicate
-    /// A field that never changes for an ID differs from what is known.
+    /// An immutable field of the ID differs from the known one.
     case conflict(ImmutableField)
 }

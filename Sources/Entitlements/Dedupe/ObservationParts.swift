@@ -1,18 +1,17 @@
 package import AppStore
 
-/// The parts of an observation, of each of which the deduplication decides by itself.
+/// The parts of an observation, each deduplicated on its own.
 package struct ObservationParts: Sendable {
     /// In the order transaction, claim, renewal info, app transaction.
     package let parts: [ObservedPart]
-    /// The key of the notification it came by; nil when it came by none, or by one without a UUID.
+    /// The key of the notification; nil without one, or without its UUID.
     package let notification: PartKey?
-    /// Whether it says something that no ID can tell apart, a notification without a UUID: that is
-    /// never a duplicate.
+    /// Whether it has a notification without a UUID, which no ID can tell apart: never a duplicate.
     package let hasUnidentified: Bool
 
     /// - Parameters:
-    ///   - claim: the user whom the ingestion service names beside the transaction.
-    ///   - notification: what the facts came by.
+    ///   - claim: the user named by the ingestion service beside the transaction.
+    ///   - notification: the notification that delivered the facts.
     package init(
         _ facts: SignedFacts,
         claim: UserClaim?,
@@ -50,7 +49,7 @@ package struct ObservationParts: Sendable {
 }
 
 extension TransactionFact {
-    /// What the deduplication compares of it.
+    /// The part that the deduplication compares.
     package var part: PartRevision {
         PartRevision(
             track: track,
@@ -61,15 +60,15 @@ extension TransactionFact {
 }
 
 extension RenewalFact {
-    /// What the deduplication compares of it: Apple signs renewal infos as JWS alone.
+    /// The part that the deduplication compares: Apple signs renewal infos only as JWS.
     package var part: PartRevision {
         PartRevision(revision: revision)
     }
 }
 
-/// One part of an observation: what it is about, and which revision of it.
+/// One part of an observation: its key, and its revision.
 ///
-/// The deduplication refers to it from its reading until it is remembered, and does not copy it.
+/// A class, since the deduplication refers to it from reading until it is remembered.
 package final class ObservedPart: Sendable {
     package let key: PartKey
     package let revision: PartRevision
@@ -79,10 +78,10 @@ package final class ObservedPart: Sendable {
         self.revision = revision
     }
 
-    /// Compares the part with what is known of its ID.
+    /// Compares the part with the known revisions of its ID.
     ///
-    /// Beside a transaction the first record that names a user says it all, and an earlier one of
-    /// the same user matters only for who was first.
+    /// For a claim beside a transaction, the first record that names a user is enough; an earlier
+    /// one of the same user matters only for who was first.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         guard case .claim = key else { return revision.verdict(against: known) }
         guard let earliest = known.map(\.revision).max() else { return .new }
@@ -90,14 +89,14 @@ package final class ObservedPart: Sendable {
     }
 }
 
-/// What one part of an observation says something about.
+/// The subject of one part of an observation.
 package enum PartKey: Hashable, Sendable {
     case transaction(TransactionKey)
     case renewal(RenewalKey)
-    /// By `appTransactionId`, or where there is none by the content's own hash.
+    /// Named by `appTransactionId`, or if absent by the hash of the content.
     case appTransaction(Environment, bundleID: Identifier, id: Identifier)
-    /// The user whom the ingestion service names beside a transaction: a statement of its own,
-    /// which the same transaction without it must not hide.
+    /// The user named by the ingestion service beside a transaction: a separate statement, which
+    /// the same transaction without it must not hide.
     case claim(TransactionKey, userID: Identifier)
     case notification(Environment, uuid: Identifier)
 }

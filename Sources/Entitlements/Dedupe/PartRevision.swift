@@ -1,4 +1,4 @@
-/// One signed statement about an ID, as far as the deduplication needs it.
+/// One signed statement about an ID, reduced to the fields that the deduplication compares.
 package struct PartRevision: Hashable, Sendable {
     package var track: Track
     package var revision: Revision
@@ -18,10 +18,10 @@ package struct PartRevision: Hashable, Sendable {
 }
 
 extension PartRevision {
-    /// Compares a part with what is known of its ID.
+    /// Compares a part with the known revisions of its ID.
     ///
-    /// - Parameter known: the revisions of this ID in any order: those remembered, those in hand
-    ///   and those earlier in the batch, of either track. None means that the ID is new.
+    /// - Parameter known: the revisions of this ID in any order, from either track: remembered, in
+    ///   flight and earlier in the batch. If empty, the ID is new.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         if let field = conflict(with: known) {
             return .conflict(field)
@@ -47,7 +47,7 @@ extension PartRevision {
 }
 
 extension Revision {
-    /// The table of the deduplication, for one ID and track.
+    /// The decision table of the deduplication, for one ID and track.
     func verdict(against newest: Revision) -> PartVerdict {
         if contentHash == newest.contentHash {
             return signedDate > newest.signedDate ? .refreshed : .duplicate

@@ -1,14 +1,14 @@
 package import AppStore
 import OpenSSL
 
-/// What one app transaction says of an Apple Account's copy of an app.
+/// The facts of one app transaction about an Apple Account's copy of an app.
 package struct AppTransactionFact: Hashable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
     package var track: Track
     package var revision: Revision
     package var trust: Trust
-    /// Nil in what Apple signed before 2025.
+    /// Nil in data that Apple signed before 2025.
     package var appTransactionID: Identifier?
     package var originalApplicationVersion: String?
     package var originalPurchaseDate: Timestamp?
@@ -42,12 +42,12 @@ package struct AppTransactionFact: Hashable, Sendable {
         self.applicationVersion = applicationVersion
     }
 
-    /// By what it is known: its `appTransactionId`, or where it has none its content.
+    /// Its key: the `appTransactionId`, or if absent the hash of its content.
     package var id: Identifier {
         appTransactionID ?? "sha256:\(revision.contentHash.hex)"
     }
 
-    /// The Apple Account that it names; nil where it names none.
+    /// The Apple Account that it names; nil if absent.
     package var group: AppTransactionGroup? {
         appTransactionID.map { id in
             AppTransactionGroup(

@@ -1,12 +1,12 @@
 package import AppStore
 package import JSON
 
-/// One item of an Advanced Commerce purchase, which Apple can take back alone.
+/// One item of an Advanced Commerce purchase, which Apple can revoke alone.
 package struct CommerceItem: Hashable, Sendable {
     package var sku: Identifier
     /// When the item was revoked, or refunded in full.
     package var revocationDate: Timestamp?
-    /// What was refunded of its price in part; the item is kept.
+    /// The part of its price that was refunded; the item is kept.
     package var refund: ItemRefund?
 
     package init(sku: Identifier, revocationDate: Timestamp? = nil, refund: ItemRefund? = nil) {
@@ -16,16 +16,16 @@ package struct CommerceItem: Hashable, Sendable {
     }
 }
 
-/// What of an item's price went back in part, all such refunds together.
+/// All partial refunds of an item's price together.
 package struct ItemRefund: Hashable, Sendable {
-    /// Of the last of them.
+    /// The date of the last of them.
     package var date: Timestamp
     /// Milliunits, more than zero and at most the price.
     package var amount: Int64
     /// Milliunits.
     package var price: Int64
 
-    /// Nil where that says nothing of a share.
+    /// Nil unless the refund is a part of the price.
     package init?(date: Timestamp, amount: Int64, price: Int64) {
         guard amount > 0, price > 0 else { return nil }
         self.date = date
@@ -40,7 +40,6 @@ extension CommerceItem {
         advancedCommerce?["items"].map { items(list: $0) } ?? []
     }
 
-    /// The items of the list itself.
     package static func items(list: JSONValue) -> [CommerceItem] {
         list.elements.compactMap { CommerceItem($0) }
     }
@@ -59,7 +58,7 @@ extension CommerceItem {
         refunds.filter(\.isWholeRefund).compactMap { date($0["refundDate"]) }.min()
     }
 
-    /// One without a date or an amount counts for nothing: nobody knows what it took back.
+    /// The sum of the partial refunds; one without a date or an amount is ignored.
     private static func part(of price: Int64?, in refunds: [JSONValue]) -> ItemRefund? {
         var sum: Int64 = 0
         var last: Timestamp?
@@ -87,8 +86,8 @@ extension JSONValue {
 }
 
 extension CommerceItem {
-    /// Writes a list that `items(list:)` reads again: each item as Apple writes one of which a part
-    /// was refunded once.
+    /// Writes a list that `items(list:)` can read: each item in Apple's form, with at most one
+    /// partial refund.
     package static func write(_ items: [CommerceItem], to writer: inout JSONWriter) {
         writer.beginArray()
         for item in items {

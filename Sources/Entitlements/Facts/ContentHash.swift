@@ -1,17 +1,17 @@
 package import JSON
 package import OpenSSL
 
-/// What a signed payload says, apart from when it was signed.
+/// The hash of a signed payload's content, regardless of when it was signed.
 ///
 /// The SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes),
-/// key and value each in its original bytes, nothing between them but `:` and `,`. Left out are
+/// key and value each in its original bytes, separated only by `:` and `,`. It leaves out
 /// `signedDate`, `deviceVerification` and `deviceVerificationNonce`, which differ each time Apple
 /// signs the same state.
 package enum ContentHash {
-    /// - Parameter payload: the object Apple signed; of any other value its bytes are hashed.
+    /// - Parameter payload: the signed object; any other value is hashed by its bytes.
     package static func of(_ payload: JSONValue) -> SHA256Digest {
         guard payload.kind == .object else { return SHA256.digest(payload.rawBytes) }
-        // Names that were written with escapes are appended to it.
+        // Names with escapes are appended to it decoded.
         var text = payload.documentBytes
         var members: [Member] = []
         members.reserveCapacity(payload.count)
@@ -88,9 +88,9 @@ package enum ContentHash {
 extension ContentHash {
     private struct Member {
         let span: JSONMemberSpan
-        /// Where the decoded name stands in the text.
+        /// The position of the decoded name in the text.
         private let name: Range<Int>
-        /// Its first bytes, the first of all as the highest: they decide most comparisons.
+        /// Its first bytes, big-endian: they decide most comparisons.
         private let start: UInt64
 
         init(_ span: JSONMemberSpan, name: Range<Int>, _ text: borrowing Span<UInt8>) {

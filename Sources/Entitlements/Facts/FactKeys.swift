@@ -1,6 +1,6 @@
 package import AppStore
 
-/// One transaction: what counts once, whatever is replayed.
+/// The key of a transaction, which counts once, whatever is replayed.
 package struct TransactionKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -12,7 +12,7 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
         self.transactionID = transactionID
     }
 
-    /// By the ID, which hardly ever is that of another app or environment too.
+    /// Hashes only the ID, which is hardly ever that of another app or environment too.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(transactionID)
     }
@@ -23,7 +23,7 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// One purchase: a subscription with all its renewals, or a one-time purchase.
+/// The key of a purchase: a subscription with all its renewals, or a one-time purchase.
 ///
 /// Environment and bundle ID are part of it, so that Sandbox never grants Production and one app
 /// never another's.
@@ -39,7 +39,7 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
         self.originalTransactionID = originalTransactionID
     }
 
-    /// By the ID, which hardly ever is that of another app or environment too.
+    /// Hashes only the ID, which is hardly ever that of another app or environment too.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(originalTransactionID)
     }
@@ -50,10 +50,10 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// The renewal info of one subscription, as one trust vouches for it.
+/// The key of a subscription's renewal info, by the trust that vouches for it.
 ///
-/// Renewal info names no app. It joins the purchases of this original transaction ID whose
-/// transactions the same trust vouched for.
+/// Renewal info names no app. It applies to the purchases of this original transaction ID whose
+/// transactions have the same trust.
 package struct RenewalKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var originalTransactionID: Identifier
@@ -65,7 +65,7 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
         self.trust = trust
     }
 
-    /// By the ID, which hardly ever is that of another app or environment too.
+    /// Hashes only the ID, which is hardly ever that of another app or environment too.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(originalTransactionID)
     }
@@ -76,7 +76,7 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// The purchases of one Apple Account in one app: those that share an `appTransactionId`.
+/// The purchases of one Apple Account in one app, which share an `appTransactionId`.
 package struct AppTransactionGroup: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -88,7 +88,7 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
         self.appTransactionID = appTransactionID
     }
 
-    /// By the ID, which hardly ever is that of another app or environment too.
+    /// Hashes only the ID, which is hardly ever that of another app or environment too.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(appTransactionID)
     }

@@ -1,12 +1,12 @@
 package import AppStore
 
-/// A transaction as the projection sees it: its tracks made one.
+/// A transaction as the projection sees it: its tracks merged.
 package struct MergedTransaction: Hashable, Sendable {
     package var transactionID: Identifier
     package var productID: Identifier
     package var type: ProductType?
     package var purchaseDate: Timestamp
-    /// When it begins to hold if nothing of its purchase was bought before it.
+    /// The start of the period if nothing of its purchase was bought before it.
     ///
     /// Not after Apple signed it as bought: where daylight saving time ends, first purchases carry
     /// a purchase date an hour ahead.
@@ -76,25 +76,25 @@ package struct MergedTransaction: Hashable, Sendable {
         setStart(signedDate: fact.revision.signedDate)
     }
 
-    /// A renewal that is bought ahead begins when it says.
+    /// A renewal that is bought ahead begins at its purchase date.
     private mutating func setStart(signedDate: Timestamp) {
         let isRenewal = transactionReason.map { $0 != "PURCHASE" } ?? false
         startIfFirst = isRenewal ? purchaseDate : min(purchaseDate, signedDate)
     }
 
-    /// The order in which a purchase's transactions are read: by purchase date, then by ID.
+    /// The order of a purchase's transactions: by purchase date, then by ID.
     package func precedes(_ other: MergedTransaction) -> Bool {
         (purchaseDate, transactionID) < (other.purchaseDate, other.transactionID)
     }
 }
 
 extension MergedTransaction {
-    /// Makes one transaction of its two tracks.
+    /// Merges the two tracks of a transaction.
     ///
-    /// Where both know a field the newer signed date decides, of equal dates the JWS. The receipt
-    /// may add a revocation but never lift one, since an absent one may only mean that it was not
-    /// asked for; how new it is, the receipt says that brought it. A date that both know within the
-    /// same second is the JWS's, which is finer.
+    /// If both have a field, the newer signed date decides, of equal dates the JWS. The receipt may
+    /// add a revocation but never lift one, since an absent one may only mean that it was not
+    /// requested; its revision is then that of the receipt that brought it. If both have a date
+    /// within the same second, the JWS's counts, which is finer.
     package init(jws: TransactionFact, receipt: TransactionFact) {
         self.init(jws)
         let isReceiptNewer = receipt.revision.signedDate > jws.revision.signedDate
@@ -121,7 +121,7 @@ extension MergedTransaction {
         }
     }
 
-    /// Makes one transaction of the tracks that are known of it; nil when there is none.
+    /// Merges the known tracks of a transaction; nil without any.
     package init?(tracks: [TransactionFact]) {
         let jws = tracks.first { $0.track == .jws }
         let receipt = tracks.first { $0.track == .receipt }

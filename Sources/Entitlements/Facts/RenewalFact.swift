@@ -1,6 +1,5 @@
 package import AppStore
 
-/// What the newest renewal info of a subscription says.
 package struct RenewalFact: Hashable, Sendable {
     package var key: RenewalKey
     package var revision: Revision
@@ -40,7 +39,7 @@ package struct RenewalFact: Hashable, Sendable {
         self.appTransactionID = appTransactionID
     }
 
-    /// The grace it grants, if it grants one; every revision's counts, also a superseded one's.
+    /// The grace that it grants, if any; counts from every revision, even a superseded one.
     package var grace: GracePeriod? {
         gracePeriodExpiresDate.map {
             GracePeriod(expiresDate: $0, renewalDate: renewalDate)
@@ -51,7 +50,7 @@ package struct RenewalFact: Hashable, Sendable {
 /// A billing grace period that Apple once granted; later renewal info no longer names it.
 package struct GracePeriod: Hashable, Comparable, Sendable {
     package var expiresDate: Timestamp
-    /// When the period that could not be renewed ended; nil when Apple did not say.
+    /// The end of the period that could not be renewed; nil if Apple did not state it.
     package var renewalDate: Timestamp?
 
     package init(expiresDate: Timestamp, renewalDate: Timestamp? = nil) {
@@ -59,8 +58,8 @@ package struct GracePeriod: Hashable, Comparable, Sendable {
         self.renewalDate = renewalDate
     }
 
-    /// When the period ended that it follows; nil where Apple did not say, or named a date that
-    /// cannot be it.
+    /// The end of the period that it follows; nil if Apple did not state it, or stated an
+    /// impossible date.
     package var anchor: Timestamp? {
         renewalDate.flatMap { $0 < expiresDate ? $0 : nil }
     }
@@ -72,7 +71,7 @@ package struct GracePeriod: Hashable, Comparable, Sendable {
 }
 
 extension RenewalFact {
-    /// The fact that a verified renewal info states; nil when it names no subscription.
+    /// The fact of a verified renewal info; nil if it names no subscription.
     package init?(
         _ payload: RenewalPayload,
         revision: Revision,

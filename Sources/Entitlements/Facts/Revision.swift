@@ -1,7 +1,7 @@
 package import AppStore
 package import OpenSSL
 
-/// Which of several signed statements about one ID counts: the greatest.
+/// The order of signed statements about one ID, of which the greatest counts.
 ///
 /// The newest signed date wins, and of equal dates the greater content hash, in every stage alike,
 /// so that the order of arrival decides nothing.
@@ -19,7 +19,7 @@ package struct Revision: Hashable, Comparable, Sendable {
     }
 }
 
-/// What a transaction was read from; each track has a newest revision of its own.
+/// The source of a transaction; each track has a newest revision of its own.
 package enum Track: String, Hashable, CaseIterable, Sendable {
     case jws
     case receipt

@@ -1,14 +1,14 @@
 package import AppStore
 import JSON
 
-/// What signed payloads state: all that the stages after the verifier decide by.
+/// The facts of signed payloads: the input of all stages after the verifier.
 ///
-/// `init(of:environment:bundleID:verification:)` is the one place where Apple's bytes become facts:
-/// `verify-worker` calls it when it writes an observation's head, and `pipeline rebuild` calls it
-/// again, in the form that names track and trust, on the contents in the table `revisions`; nobody
-/// else does. The initializer without payloads is for those who read facts that were written so.
+/// Only `init(of:environment:bundleID:verification:)` turns Apple's bytes into facts:
+/// `verify-worker` calls it to write an observation's head, and `pipeline rebuild` calls it again,
+/// in the form that takes track and trust, on the contents in the table `revisions`. The
+/// initializer without payloads is for readers of facts written that way.
 ///
-/// Large and handed around, so it is referred to and not copied.
+/// A class, because it is large and passed on often.
 package final class SignedFacts: Sendable {
     package let transaction: TransactionFact?
     package let renewal: RenewalFact?
@@ -27,9 +27,9 @@ package final class SignedFacts: Sendable {
     /// Reads payloads that the verifier has accepted.
     ///
     /// - Parameters:
-    ///   - bundleID: of the app that the verifier found; nil for a renewal info alone.
+    ///   - bundleID: the app that the verifier found; nil for a renewal info alone.
     ///   - verification: who vouched for all of the payloads, and how they were signed.
-    /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
+    /// - Throws: if a payload lacks a field that the verifier requires of its kind.
     package convenience init(
         of payloads: SignedPayloads,
         environment: Environment,
@@ -45,7 +45,7 @@ package final class SignedFacts: Sendable {
         )
     }
 
-    /// The same, of payloads of which no more is known than what a fact keeps.
+    /// The same, if no more of the verification is known than a fact keeps.
     package init(
         of payloads: SignedPayloads,
         environment: Environment,
@@ -76,7 +76,7 @@ package final class SignedFacts: Sendable {
         }
     }
 
-    /// The purchase that the facts are about; nil where they name none.
+    /// The purchase that the facts are about; nil if they name none.
     package var originalTransactionID: Identifier? {
         transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
     }
@@ -89,13 +89,12 @@ extension SignedFacts: Equatable {
     }
 }
 
-/// A payload without a field that the verifier requires of every payload of its kind.
+/// A payload without a field that the verifier requires of its kind.
 package struct IncompletePayload: Error, Hashable {
-    /// The payload's name in an observation.
     package let payload: SignedPayloadKind
 }
 
-/// What holds for all payloads of one item.
+/// The properties shared by all payloads of one item.
 private struct FactSource {
     let environment: Environment
     let bundleID: Identifier?

@@ -1,16 +1,16 @@
 package import AppStore
 package import JSON
 
-/// The payloads of one item, as Apple signed them, each with what it says.
+/// The payloads of one item, as Apple signed them, each with its parsed fields.
 package struct SignedPayloads: Sendable {
     package let transaction: ReadPayload<TransactionPayload>?
     package let renewalInfo: ReadPayload<RenewalPayload>?
     package let appTransaction: ReadPayload<AppTransactionPayload>?
-    /// What the receipt says of the app, where the transaction is a record of one: no stage decides
-    /// by it, and it travels with the others.
+    /// The receipt's fields about the app, if the transaction is one of its records: no stage
+    /// decides by them, but they are forwarded.
     package let receipt: JSONValue?
 
-    /// What the verifier has read already.
+    /// Payloads that the verifier has just read.
     package init(_ item: VerifiedItem) {
         transaction = item.transaction
         renewalInfo = item.renewalInfo

@@ -1,11 +1,10 @@
 package import AppStore
 import JSON
 
-/// What the newest revision of a transaction says, in one of its tracks; of receipts, a revocation
-/// is what the newest of those says that brought one.
+/// The facts of a transaction's newest revision in one track; in receipts, the revocation is that
+/// of the newest one that brought any.
 ///
-/// A value that stages hand from list to list: its copies share one storage, and a change makes a
-/// new one.
+/// A copy-on-write value: copies share one storage.
 package struct TransactionFact: Hashable, Sendable {
     @usableFromInline package private(set) var storage: Storage
 
@@ -104,7 +103,7 @@ extension TransactionFact {
 
     package var members: Members { storage.members }
 
-    /// Changes several members at once, into one new storage.
+    /// Changes several members at once, in one new storage.
     package mutating func change(_ change: (inout Members) -> Void) {
         var members = storage.members
         change(&members)
@@ -146,7 +145,7 @@ extension TransactionFact {
         set { change { $0.revocation = newValue } }
     }
 
-    /// The older receipt that brought the revocation; nil where the newest revision did.
+    /// The older receipt that brought the revocation; nil if the newest revision did.
     package var olderRevoking: Revision? {
         @inlinable get { storage.members.olderRevoking }
         set { change { $0.olderRevoking = newValue } }
@@ -157,7 +156,7 @@ extension TransactionFact {
         set { change { $0.isUpgraded = newValue } }
     }
 
-    /// Nil in a receipt, which does not say.
+    /// Nil in a receipt, which lacks the field.
     package var ownershipType: OwnershipType? {
         @inlinable get { storage.members.ownershipType }
         set { change { $0.ownershipType = newValue } }
@@ -168,7 +167,7 @@ extension TransactionFact {
         set { change { $0.subscriptionGroupID = newValue } }
     }
 
-    /// Identifies a billed period of a subscription, also where it has several transaction IDs.
+    /// Identifies a billed period of a subscription, even if it has several transaction IDs.
     package var webOrderLineItemID: Identifier? {
         @inlinable get { storage.members.webOrderLineItemID }
         set { change { $0.webOrderLineItemID = newValue } }
@@ -180,13 +179,14 @@ extension TransactionFact {
         set { change { $0.transactionReason = newValue } }
     }
 
-    /// Why several transactions represent the period, as signed; nil if this one is the whole.
+    /// Why several transactions represent the period, as signed; nil if this one represents it
+    /// alone.
     package var additionalTransactionReason: String? {
         @inlinable get { storage.members.additionalTransactionReason }
         set { change { $0.additionalTransactionReason = newValue } }
     }
 
-    /// The seats that a refund took back without revoking the transaction, as signed.
+    /// The seats that a refund removed without revoking the transaction, as signed.
     package var revokedSeatQuantity: Int32? {
         @inlinable get { storage.members.revokedSeatQuantity }
         set { change { $0.revokedSeatQuantity = newValue } }
@@ -208,10 +208,10 @@ extension TransactionFact {
     }
 }
 
-/// That Apple took a transaction back: a refund, or a family member's loss of sharing.
+/// Apple's revocation of a transaction: a refund, or a family member's loss of sharing.
 package struct Revocation: Hashable, Sendable {
     package var date: Timestamp
-    /// Milliunits of the price that was refunded (50000 is one half); nil means all of it.
+    /// Milliunits of the price that were refunded (50000 is one half); nil means all of it.
     package var percentage: Int32?
     package var reason: Int32?
     package var type: String?
@@ -232,16 +232,16 @@ package struct Revocation: Hashable, Sendable {
 }
 
 extension TransactionFact {
-    /// What brought the revocation; nil where there is none.
+    /// The revision that brought the revocation; nil without one.
     package var revoking: Revision? {
         revocation == nil ? nil : olderRevoking ?? revision
     }
 
-    /// What it says together with another of the same ID and track: the greater revision counts.
+    /// Merges two facts of the same ID and track: the greater revision counts.
     ///
-    /// No receipt lifts a revocation, since an absent one may only mean that it was not asked for:
-    /// of the receipts that bring one the greatest revision decides, whatever is newer and silent.
-    /// Neither order nor repetition changes what several add up to.
+    /// No receipt lifts a revocation, since an absent one may only mean that it was not requested:
+    /// of the receipts that bring one the greatest revision decides, even if a newer receipt has
+    /// none. Neither order nor repetition changes the result of several merges.
     package func joined(with other: TransactionFact) -> TransactionFact {
         var newest = revision < other.revision ? other : self
         guard track == .receipt, let (revocation, revoking) = newestRevocation(or: other) else {
@@ -267,7 +267,7 @@ extension TransactionFact {
 }
 
 extension TransactionFact {
-    /// The fact that a verified payload states; nil when it lacks what the verifier requires.
+    /// The fact of a verified payload; nil if it lacks a field that the verifier requires.
     ///
     /// - Parameters:
     ///   - environment: as the observation carries it.
@@ -323,7 +323,7 @@ extension TransactionPayload {
 }
 
 extension TransactionIdentity {
-    /// Nil when the payload lacks what the verifier requires of every transaction.
+    /// Nil if the payload lacks a field that the verifier requires of every transaction.
     package init?(_ payload: TransactionPayload) {
         guard let original = payload.originalTransactionID, let product = payload.productID,
             let purchaseDate = payload.purchaseDate
@@ -339,7 +339,7 @@ extension TransactionIdentity {
 }
 
 extension Revocation {
-    /// A percentage outside of 0 to 100 % says nothing, so the whole is taken back.
+    /// A percentage outside of 0 to 100 % is ignored, so the whole price counts as refunded.
     init?(_ payload: TransactionPayload) {
         guard let date = payload.revocationDate else { return nil }
         let percentage = payload.revocationPercentage.flatMap { percentage in

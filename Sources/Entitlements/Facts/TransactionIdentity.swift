@@ -1,6 +1,6 @@
 package import AppStore
 
-/// What never changes for a transaction ID, whatever Apple signs about it later.
+/// The immutable fields of a transaction ID, whatever Apple signs about it later.
 package struct TransactionIdentity: Hashable, Sendable {
     package var originalTransactionID: Identifier
     package var productID: Identifier
@@ -22,7 +22,7 @@ package struct TransactionIdentity: Hashable, Sendable {
         self.quantity = quantity
     }
 
-    /// The field in which two statements about one ID contradict each other; nil when they agree.
+    /// The field in which two statements about one ID contradict each other; nil if they agree.
     ///
     /// An absent field contradicts nothing. Dates compare in whole seconds: receipts have no finer
     /// ones, and Apple signs the purchase date of one transaction with different milliseconds.
@@ -47,7 +47,7 @@ package struct TransactionIdentity: Hashable, Sendable {
     }
 }
 
-/// A field that Apple never changes for a transaction ID; named in the dead letter of a conflict.
+/// An immutable field of a transaction ID; named in the dead letter of a conflict.
 package enum ImmutableField: String, CaseIterable, Sendable {
     case originalTransactionID
     case productID

@@ -1,8 +1,8 @@
-/// What a notification means here: one table of type and subtype.
+/// The meaning of a notification: one table of type and subtype.
 ///
-/// The meaning is for the history, the metrics and the readers of an explanation. It never decides
-/// who may use what: the facts do, and whatever transaction or renewal info a notification carries
-/// is recorded, also by those that only inform.
+/// The meaning is for the history, the metrics and readers of an explanation. It never decides
+/// about access: the facts do, and any transaction or renewal info in a notification is recorded,
+/// even if the notification only informs.
 package enum NotificationMeaning: String, CaseIterable, Sendable {
     case subscribed
     case subscribedForTheFirstTime = "subscribed_for_the_first_time"
@@ -25,7 +25,7 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case expiredAsProductIsGone = "expired_as_product_is_gone"
     case billingRetryBegan = "billing_retry_began"
     case gracePeriodBegan = "grace_period_began"
-    /// Apple announced a grace period and no end, so nobody can use anything by it.
+    /// Apple announced a grace period without an end, so it grants no access.
     case gracePeriodWithoutEnd = "grace_period_without_end"
     case gracePeriodEnded = "grace_period_ended"
     case priceIncreaseAnnounced = "price_increase_announced"
@@ -59,7 +59,7 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case unknownSubtype = "unknown_subtype"
     case unknownType = "unknown_type"
 
-    /// Whether an operator should look: Apple has begun to send what this table does not know.
+    /// Whether an operator should look into it: Apple sends values that this table lacks.
     package var isUnknown: Bool {
         switch self {
         case .unexpectedSubtype, .unknownSubtype, .unknownType: true
@@ -69,14 +69,14 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
 }
 
 extension NotificationMeaning {
-    /// The meaning beside the renewal info that the notification brought, if any.
+    /// The meaning together with the renewal info in the notification, if any.
     package func with(_ renewal: RenewalFact?) -> NotificationMeaning {
         self == .gracePeriodBegan && renewal?.grace == nil ? .gracePeriodWithoutEnd : self
     }
 
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
-    ///   - subtype: Apple's `subtype`; nil when there is none.
+    ///   - subtype: Apple's `subtype`; nil if absent.
     package init(type: String, subtype: String?) {
         guard let known = NotificationType(name: type) else {
             self = .unknownType
@@ -95,7 +95,6 @@ extension NotificationMeaning {
             ? Self.meaning(of: knownSubtype, in: known) : .unexpectedSubtype
     }
 
-    /// Without a subtype.
     private static func meaning(of type: NotificationType) -> NotificationMeaning {
         switch type {
         case .subscribed: .subscribed

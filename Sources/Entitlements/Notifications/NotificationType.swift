@@ -1,4 +1,4 @@
-/// The notification types that are known; Apple's own names.
+/// The known notification types, by Apple's names.
 package enum NotificationType: String, CaseIterable, Sendable {
     case subscribed = "SUBSCRIBED"
     case didChangeRenewalPreference = "DID_CHANGE_RENEWAL_PREF"
@@ -31,7 +31,7 @@ package enum NotificationType: String, CaseIterable, Sendable {
     }
 }
 
-/// The notification subtypes that are known; Apple's own names.
+/// The known notification subtypes, by Apple's names.
 package enum NotificationSubtype: String, CaseIterable, Sendable {
     case initialBuy = "INITIAL_BUY"
     case resubscribe = "RESUBSCRIBE"
@@ -56,9 +56,9 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
     case increaseQuantity = "INCREASE_QUANTITY"
     case decreaseQuantity = "DECREASE_QUANTITY"
 
-    /// The types that Apple documents it for.
+    /// The types for which Apple documents the subtype.
     ///
-    /// Exhaustive, so that a subtype added here has to be given a meaning as well.
+    /// Exhaustive, so that a new subtype needs a meaning as well.
     var types: [NotificationType] {
         switch self {
         case .initialBuy, .resubscribe: [.subscribed]
@@ -71,7 +71,7 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
         case .summary, .failure: [.renewalExtension]
         case .unreported, .activeTokenReminder, .created: [.externalPurchaseToken]
         case .seats: [.refund]
-        // Apple has not published with which types it sends them.
+        // Apple has not published the types that it sends them with.
         case .increaseQuantity, .decreaseQuantity: NotificationType.allCases
         }
     }

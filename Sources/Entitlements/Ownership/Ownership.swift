@@ -1,10 +1,10 @@
 package import AppStore
 
-/// Whose a purchase is, and was: a fold of its ownership facts, the links and the policy.
+/// The owners of a purchase over time: a fold of its ownership facts, the links and the policy.
 package struct Ownership: Hashable, Sendable {
-    /// By ascending date; the first is from the beginning.
+    /// By ascending date; the first has no beginning.
     ///
-    /// Empty when nobody is known.
+    /// Empty if no owner is known.
     package var spans: [OwnershipSpan]
     package var rule: OwnershipRule
 
@@ -22,16 +22,15 @@ package struct Ownership: Hashable, Sendable {
         spans.last?.userID
     }
 
-    /// Whose the purchase was at an instant.
     package func userID(at date: Timestamp) -> Identifier? {
         spans.last { span in span.from.map { $0 <= date } ?? true }?.userID
     }
 }
 
-/// Whose a purchase was from a date on, until the next span begins.
+/// The owner of a purchase from a date on, until the next span begins.
 package struct OwnershipSpan: Hashable, Sendable {
     package var userID: Identifier
-    /// Nil: from the beginning.
+    /// Nil if it has no beginning.
     package var from: Timestamp?
 
     package init(userID: Identifier, from: Timestamp? = nil) {
@@ -40,14 +39,14 @@ package struct OwnershipSpan: Hashable, Sendable {
     }
 }
 
-/// Which rule named the owner of a purchase, or why none did.
+/// The rule that named the owner of a purchase, or why none did.
 package enum OwnershipRule: String, CaseIterable, Sendable {
     case originalTransactionLink = "original_transaction_link"
     case accountToken = "account_token"
-    /// The token of the renewal info: only where no transaction has one.
+    /// The token of the renewal info, only if no transaction has one.
     case renewalToken = "renewal_token"
     case appTransactionLink = "app_transaction_link"
-    /// The one user behind the other purchases of the same `appTransactionId`.
+    /// The only user behind the other purchases of the same `appTransactionId`.
     case siblingPurchase = "sibling_purchase"
     case ingestionClaim = "ingestion_claim"
     /// The other purchases of the same `appTransactionId` belong to several users.

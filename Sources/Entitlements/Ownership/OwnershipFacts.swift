@@ -1,6 +1,6 @@
 package import AppStore
 
-/// What is known of one purchase that may say whose it is.
+/// The known facts of one purchase that may name its owner.
 package struct OwnershipFacts: Hashable, Sendable {
     package var originalTransactionID: Identifier
     /// In any order.
@@ -9,7 +9,7 @@ package struct OwnershipFacts: Hashable, Sendable {
     package var renewalToken: AccountToken?
     /// The purchase's `appTransactionId`: one per Apple Account and app.
     package var appTransactionID: Identifier?
-    /// What ingestion said, in any order.
+    /// The claims of ingestion, in any order.
     package var claims: [UserClaim]
 
     package init(
@@ -27,12 +27,12 @@ package struct OwnershipFacts: Hashable, Sendable {
     }
 }
 
-/// What one transaction says about whose its purchase is.
+/// The facts of one transaction that may name the owner of its purchase.
 package struct OwnershipTransaction: Hashable, Sendable {
     package var transactionID: Identifier
     package var purchaseDate: Timestamp
     package var token: AccountToken?
-    /// Where the period that was paid for ends; nil when nothing ends it.
+    /// The end of the paid period; nil if it has none.
     package var runsUntil: Timestamp?
 
     package init(
@@ -47,8 +47,7 @@ package struct OwnershipTransaction: Hashable, Sendable {
         self.runsUntil = runsUntil
     }
 
-    /// An upgrade does not end the period here: who upgrades in the middle of it is still the one
-    /// for whom it runs.
+    /// An upgrade does not end the period here: it still runs for a user who upgrades midway.
     package init(_ transaction: MergedTransaction, token: AccountToken?) {
         self.init(
             transactionID: transaction.transactionID,
@@ -58,9 +57,9 @@ package struct OwnershipTransaction: Hashable, Sendable {
         )
     }
 
-    /// Of the tracks of a transaction, only the JWS knows a token.
+    /// Among the tracks of a transaction, only the JWS has a token.
     ///
-    /// Nil when there is no track.
+    /// Nil if there is no track.
     init?(tracks: [TransactionFact]) {
         guard let merged = MergedTransaction(tracks: tracks) else { return nil }
         self.init(merged, token: tracks.first { $0.track == .jws }?.appAccountToken)
@@ -87,8 +86,8 @@ package struct OwnershipTransaction: Hashable, Sendable {
 }
 
 extension OwnershipFacts {
-    /// Gathers what a purchase's transactions and the renewal infos of its original transaction ID
-    /// say; of the latter only those count that a trust of its transactions vouched for.
+    /// Collects the facts of a purchase's transactions and of the renewal infos for its original
+    /// transaction ID; a renewal info counts only if one of its transactions has the same trust.
     ///
     /// - Parameter transactions: in any order; one for each transaction and track.
     package init(
@@ -122,7 +121,7 @@ extension OwnershipFacts {
             < (other.identity.purchaseDate, other.key.transactionID)
     }
 
-    /// Each transaction once, its tracks made one.
+    /// Each transaction once, its tracks merged.
     private static func merged(_ facts: [TransactionFact]) -> [OwnershipTransaction] {
         guard facts.contains(where: { $0.track == .receipt }) else {
             return facts.map {

@@ -3,7 +3,7 @@ package import AppStore
 /// Finds the owner of a purchase by the four rules, in their order.
 package struct OwnershipRules: Hashable, Sendable {
     package var policy: OwnershipPolicy
-    /// In identity mode an account token is the user ID, in lower case, and needs no link.
+    /// Whether account tokens are user IDs, in lower case, and need no link (identity mode).
     package var tokensAreUserIDs: Bool
     /// Whether the user that ingestion names counts (rule 4).
     package var trustsIngestion: Bool
@@ -18,9 +18,9 @@ package struct OwnershipRules: Hashable, Sendable {
         self.trustsIngestion = trustsIngestion
     }
 
-    /// Rules 1 and 2: what the purchase says by itself.
+    /// Rules 1 and 2: the owner by the purchase's own facts.
     ///
-    /// Nil when they name nobody.
+    /// Nil if they name nobody.
     package func directOwnership(of facts: OwnershipFacts, links: AccountLinks) -> Ownership? {
         if let user = links.userByOriginalTransactionID[facts.originalTransactionID] {
             return Ownership(userID: user, rule: .originalTransactionLink)
@@ -46,7 +46,7 @@ package struct OwnershipRules: Hashable, Sendable {
 
     /// All four rules.
     ///
-    /// - Parameter siblings: who stands behind the purchases of the same `appTransactionId`.
+    /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
     package func ownership(
         of facts: OwnershipFacts,
         links: AccountLinks,
@@ -56,9 +56,9 @@ package struct OwnershipRules: Hashable, Sendable {
             ?? indirectOwnership(of: facts, links: links, siblings: siblings)
     }
 
-    /// Rules 3 and 4, and why none names anybody, where rules 1 and 2 do not.
+    /// Rules 3 and 4 for a purchase without an owner by rules 1 and 2, or why they name nobody.
     ///
-    /// - Parameter siblings: who stands behind the purchases of the same `appTransactionId`.
+    /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
     package func indirectOwnership(
         of facts: OwnershipFacts,
         links: AccountLinks,
@@ -131,7 +131,7 @@ package struct OwnershipRules: Hashable, Sendable {
         }
     }
 
-    /// That a transaction names a user.
+    /// A transaction that names a user.
     private struct Naming {
         let userID: Identifier
         let date: Timestamp
@@ -143,7 +143,7 @@ package struct OwnershipRules: Hashable, Sendable {
     }
 }
 
-/// What happens to a purchase when a later transaction names another user.
+/// The effect of a later transaction that names another user.
 package enum OwnershipPolicy: String, CaseIterable, Sendable {
     /// The newest owner wins, from that transaction's purchase date on.
     case transfer
@@ -153,14 +153,14 @@ package enum OwnershipPolicy: String, CaseIterable, Sendable {
     case transferIfInactive = "transfer_if_inactive"
 }
 
-/// Who stands behind the purchases of one `appTransactionId` by rules 1 and 2.
+/// The owner of the purchases with one `appTransactionId`, by rules 1 and 2.
 package enum SiblingOwner: Hashable, Sendable {
     case none
     case one(Identifier)
     case several
 
-    /// - Parameter owners: the present owner by rules 1 and 2 of each purchase of the group, nil
-    ///   where these rules name nobody.
+    /// - Parameter owners: the present owner of each purchase of the group by rules 1 and 2, nil if
+    ///   these rules name nobody.
     package init(owners: some Sequence<Identifier?>) {
         self = .none
         for case let owner? in owners {
@@ -173,7 +173,7 @@ package enum SiblingOwner: Hashable, Sendable {
     }
 }
 
-/// The links that operators wrote, as far as they concern the purchases at hand.
+/// The operators' links that concern the purchases at hand.
 package struct AccountLinks: Hashable, Sendable {
     package var userByToken: [AccountToken: Identifier]
     package var userByAppTransactionID: [Identifier: Identifier]

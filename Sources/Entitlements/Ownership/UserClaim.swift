@@ -1,11 +1,11 @@
 package import AppStore
 import OpenSSL
 
-/// The user whom the ingestion service named beside a signed transaction, unsigned.
+/// The user named by the ingestion service beside a signed transaction, unsigned.
 package struct UserClaim: Hashable, Sendable {
     package var transactionID: Identifier
     package var purchaseDate: Timestamp
-    /// Of the raw record whose header named the user.
+    /// The position of the raw record whose header named the user.
     package var position: RawPosition
     package var userID: Identifier
 
@@ -21,17 +21,17 @@ package struct UserClaim: Hashable, Sendable {
         self.userID = userID
     }
 
-    /// Two users named beside one transaction: the one in the earliest raw record counts, so that
-    /// nobody takes a purchase over by posting a copy of its transaction.
+    /// If two users are named beside one transaction, the one in the earliest raw record counts, so
+    /// that nobody takes over a purchase by posting a copy of its transaction.
     func precedes(_ other: UserClaim) -> Bool {
         (purchaseDate, transactionID, position)
             < (other.purchaseDate, other.transactionID, other.position)
     }
 }
 
-/// Which of several raw records came first: by the broker's timestamp, then partition and offset.
+/// The order of raw records: by the broker's timestamp, then partition and offset.
 package struct RawPosition: Hashable, Comparable, Sendable {
-    /// A record without one is later than all that have one.
+    /// A record without a timestamp is later than all that have one.
     package var timestamp: Timestamp
     package var partition: Int32
     package var offset: Int64
@@ -47,7 +47,7 @@ package struct RawPosition: Hashable, Comparable, Sendable {
             < (right.timestamp, right.partition, right.offset)
     }
 
-    /// A revision that is the greater the earlier the position, so that what remembers the greatest
+    /// A revision that grows as the position gets earlier, so that remembering the greatest
     /// revision of an ID remembers the earliest record.
     package var earliestFirst: Revision {
         var bytes: [UInt8] = []

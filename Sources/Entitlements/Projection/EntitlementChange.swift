@@ -1,12 +1,12 @@
 package import AppStore
 
-/// How what one purchase grants a user under one key became different.
+/// The change of a purchase's grant to a user under one key.
 package struct EntitlementChange: Hashable, Sendable {
     package var key: Identifier
     package var userID: Identifier
-    /// Empty where there was no row.
+    /// Empty if there was no row.
     package var old: PeriodSet
-    /// Empty where there is none any more.
+    /// Empty if there is no row any more.
     package var new: PeriodSet
 
     package init(key: Identifier, userID: Identifier, old: PeriodSet, new: PeriodSet) {
@@ -16,7 +16,7 @@ package struct EntitlementChange: Hashable, Sendable {
         self.new = new
     }
 
-    /// What has to change to make the old rows of a purchase the new ones; by key, then by user.
+    /// The changes from the old rows of a purchase to the new ones; by key, then by user.
     package static func changes(
         from old: [EntitlementRow],
         to new: [EntitlementRow]

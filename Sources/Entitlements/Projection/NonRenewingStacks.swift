@@ -1,20 +1,20 @@
 package import AppStore
 
-/// The periods of non-renewing purchases, each beginning where what the user already holds of the
+/// The periods of non-renewing purchases, each beginning where the user's current time for the
 /// product ends.
 package struct NonRenewingStacks: Hashable, Sendable {
     private var periods: [StackKey: [Identifier: Period]] = [:]
 
     package init() {}
 
-    /// - Parameter purchases: those of each stack concerned, all of them, in any order.
+    /// - Parameter purchases: all purchases of each stack concerned, in any order.
     package init(_ purchases: some Sequence<StackedPurchase>, catalog: Catalog) {
         for (key, stack) in Dictionary(grouping: purchases, by: \.key) {
             periods[key] = Self.periods(stack, of: catalog[key.productID])
         }
     }
 
-    /// Nil when the transaction is in no such stack.
+    /// Nil if the transaction is in no such stack.
     package func period(of transactionID: Identifier, in key: StackKey) -> Period? {
         periods[key]?[transactionID]
     }
@@ -37,7 +37,7 @@ package struct NonRenewingStacks: Hashable, Sendable {
     }
 }
 
-/// Whose purchases of which non-renewing product extend each other.
+/// The user of a product, whose non-renewing purchases extend each other.
 package struct StackKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -62,7 +62,7 @@ package struct StackKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A non-renewing transaction that was not taken back, as the stack of its user sees it.
+/// A non-renewing transaction in its user's stack that was not revoked.
 package struct StackedPurchase: Hashable, Sendable {
     package var key: StackKey
     package var transactionID: Identifier
@@ -90,7 +90,7 @@ package struct StackedPurchase: Hashable, Sendable {
 }
 
 extension Projection {
-    /// What a purchase adds to the stacks of those it belongs or belonged to.
+    /// A purchase's contributions to the stacks of its present and former owners.
     package func stackedPurchases(
         of facts: PurchaseFacts,
         _ key: PurchaseKey,

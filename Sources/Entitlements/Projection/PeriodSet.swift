@@ -20,7 +20,7 @@ package struct PeriodSet: Hashable, Sendable {
         periods.contains { $0.contains(date) }
     }
 
-    /// Adds a period; cheap where it begins at or after the last one's start, as renewals do.
+    /// Adds a period; cheap if it begins at or after the last one's start, as renewals do.
     package mutating func insert(_ period: Period) {
         guard !period.isEmpty else { return }
         guard let last = periods.last else {
@@ -79,7 +79,7 @@ package struct PeriodSet: Hashable, Sendable {
 /// A span of time, start included and end excluded.
 package struct Period: Hashable, Sendable {
     package var start: Timestamp
-    /// Nil: for ever.
+    /// Nil if it never ends.
     package var end: Timestamp?
 
     package init(start: Timestamp, end: Timestamp?) {

@@ -1,10 +1,10 @@
 import AppStore
 
 extension Projection {
-    /// The transactions of a purchase, with all copies of what was bought once made one.
+    /// The transactions of a purchase, with the copies of a transaction merged.
     ///
-    /// A restore or another device gives what was bought a second transaction ID. The first of the
-    /// copies stands for all of them, with what ends any of them.
+    /// A restore or another device gives a purchased period a second transaction ID. The first copy
+    /// stands for all of them, and ends when any of them does.
     ///
     /// - Parameter transactions: by purchase date, then by ID; the result is in the same order.
     func bought(_ transactions: [MergedTransaction]) -> [MergedTransaction] {
@@ -24,7 +24,7 @@ extension Projection {
         return bought
     }
 
-    /// The index of the first copy of each transaction, its own if it has none before it; nil if no
+    /// The index of each transaction's first copy, its own if it is the first; nil if no
     /// transaction is a copy.
     private func originals(of transactions: [MergedTransaction]) -> [Int]? {
         var originals = Array(transactions.indices)
@@ -61,7 +61,7 @@ extension Projection {
         }
     }
 
-    /// Whether two transactions of a purchase are one that was bought once.
+    /// Whether two transactions of a purchase were bought as one.
     private func areCopies(_ left: MergedTransaction, _ right: MergedTransaction) -> Bool {
         guard left.productID == right.productID, left.isOwned(like: right) else { return false }
         let type = catalog.type(of: left)
@@ -76,19 +76,19 @@ extension Projection {
 }
 
 extension MergedTransaction {
-    /// In whole seconds, as receipts write dates.
+    /// Compares whole seconds, as receipts have no finer dates.
     fileprivate func isBoughtAtOnce(with other: MergedTransaction) -> Bool {
         purchaseDate.wholeSeconds == other.purchaseDate.wholeSeconds
     }
 
-    /// A receipt does not say how it is owned: it lists what its account bought.
+    /// A receipt does not state the ownership: it lists what its account bought.
     func isOwned(like other: MergedTransaction) -> Bool {
         (ownershipType ?? .purchased) == (other.ownershipType ?? .purchased)
     }
 
     /// Whether both were billed for one period at once.
     ///
-    /// Seats that were added to a period were billed beside it: they are copies of nothing.
+    /// Seats added to a period were billed beside it and are not copies.
     fileprivate func isSamePeriod(as other: MergedTransaction) -> Bool {
         guard additionalTransactionReason == nil, other.additionalTransactionReason == nil else {
             return false
@@ -104,7 +104,7 @@ extension MergedTransaction {
         return purchaseDate < otherEnd && other.purchaseDate < expiresDate
     }
 
-    /// Adds another copy of what was bought.
+    /// Merges another copy of the transaction.
     fileprivate mutating func join(_ copy: MergedTransaction) {
         purchaseDate = min(purchaseDate, copy.purchaseDate)
         startIfFirst = min(startIfFirst, copy.startIfFirst)
@@ -122,7 +122,7 @@ extension MergedTransaction {
 }
 
 extension Revocation {
-    /// The revocation of what has two copies: from the earlier date on, the greater share.
+    /// The revocation of two copies: from the earlier date on, the greater share.
     fileprivate static func joined(_ left: Revocation?, _ right: Revocation?) -> Revocation? {
         guard let left, let right else { return left ?? right }
         var joined = right.date < left.date ? right : left
@@ -134,7 +134,7 @@ extension Revocation {
 }
 
 extension CommerceItem {
-    /// The items of what has two copies: the same SKU in both is the same item.
+    /// The items of two copies: the same SKU in both is the same item.
     fileprivate static func joined(
         _ items: [CommerceItem],
         _ copies: [CommerceItem]

@@ -1,7 +1,7 @@
 package import AppStore
 
 extension Projection {
-    /// A credit for each consumable product and currency of a transaction, to the owner of that
+    /// A credit for each consumable product and currency of a transaction, to its owner at that
     /// time; by transaction, product and currency.
     func credits(of bought: [MergedTransaction], _ ownership: Ownership) -> [LedgerCredit] {
         var credits: [LedgerCredit] = []
@@ -13,7 +13,7 @@ extension Projection {
     }
 }
 
-/// What one transaction credits: as a consumable itself, and by its items that are some.
+/// The credits of one transaction: as a consumable itself, and by its consumable items.
 private struct CreditedTransaction {
     private let transaction: MergedTransaction
     private let userID: Identifier
@@ -57,8 +57,8 @@ private struct CreditedTransaction {
         }
     }
 
-    /// The greatest share that a revocation of the transaction or of the item takes back, and when;
-    /// of equal ones the first.
+    /// The greatest share that a revocation of the transaction or of the item removes, and when; of
+    /// equal ones the first.
     private func takenBack(_ amount: Int64, of item: CommerceItem?) -> TakenBack? {
         var all: [TakenBack] = []
         if let revocation = transaction.revocation {
@@ -75,7 +75,7 @@ private struct CreditedTransaction {
         return all.max { ($0.amount, $1.date) < ($1.amount, $0.date) }
     }
 
-    /// One credit for a product that several of the transaction's items are.
+    /// Merges the credits of a transaction's items of the same product.
     private func merged(_ credits: [LedgerCredit]) -> [LedgerCredit] {
         var merged: [LedgerCredit] = []
         let ordered = credits.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
@@ -104,7 +104,7 @@ private struct TakenBack {
 }
 
 extension LedgerCredit {
-    /// Nobody sells so much that it does not fit; a payload that says so must not stop the worker.
+    /// Saturates: nobody sells so much, and such a payload must not stop the worker.
     fileprivate mutating func add(_ other: LedgerCredit) {
         amount = Int64(clamping: Int128(amount) + Int128(other.amount))
         takenBack = Int64(clamping: Int128(takenBack) + Int128(other.takenBack))
@@ -114,8 +114,8 @@ extension LedgerCredit {
     }
 }
 
-/// What one transaction credits of one consumable product in one currency, and what of it a refund
-/// took back.
+/// The credit of one transaction for one consumable product in one currency, and the part that a
+/// refund removed.
 package struct LedgerCredit: Hashable, Sendable {
     package var transactionID: Identifier
     package var productID: Identifier

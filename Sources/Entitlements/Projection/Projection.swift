@@ -1,10 +1,10 @@
 package import AppStore
 
-/// Turns the facts of a purchase into what its users may use: the rules, and nothing else.
+/// Turns the facts of a purchase into its users' entitlements: the rules, and nothing else.
 ///
 /// A pure function of facts, ownership and catalog, linear in the number of transactions. The facts
-/// decide, never a notification's type. One rule takes a time from a signed date: a first purchase
-/// holds from when Apple signed it as bought, if its purchase date is later.
+/// decide, never a notification's type. One rule uses a signed date as a time: a first purchase
+/// begins when Apple signed it as bought, if its purchase date is later.
 package struct Projection: Sendable {
     package var catalog: Catalog
 
@@ -16,8 +16,8 @@ package struct Projection: Sendable {
     ///
     /// - Parameters:
     ///   - key: the purchase.
-    ///   - ownership: each user keeps what was theirs before the next span begins.
-    ///   - stacks: those of the users of this purchase, where it has non-renewing transactions.
+    ///   - ownership: each user keeps their part until the next span begins.
+    ///   - stacks: the stacks of this purchase's users, if it has non-renewing transactions.
     package func project(
         _ facts: PurchaseFacts,
         of key: PurchaseKey,
@@ -112,7 +112,7 @@ package struct Projection: Sendable {
         )
     }
 
-    /// One contribution for each user the purchase has had: each has a stack of their own.
+    /// One contribution for each user of the purchase so far, who all have their own stacks.
     private func stacked(
         _ transaction: MergedTransaction,
         from start: Timestamp,
@@ -145,7 +145,7 @@ package struct Projection: Sendable {
     }
 }
 
-/// Why a transaction grants the period it grants, or none; shown to support staff.
+/// The rule by which a transaction grants its period, or none; shown to support staff.
 package enum ProjectionRule: String, CaseIterable, Sendable {
     /// From the purchase to the end of the billed period.
     case billedPeriod = "billed_period"
@@ -153,29 +153,29 @@ package enum ProjectionRule: String, CaseIterable, Sendable {
     case revoked
     /// Apple revoked the transaction, and another one still represents its period.
     case sharedPeriod = "shared_period"
-    /// Counts as another transaction does: both are one that was bought once.
+    /// Counts as part of another transaction, which was bought together with it as one.
     case copy
     /// Until the purchase of the transaction that replaced it by an upgrade.
     case upgraded
     /// After the end of a period that could not be billed, until the recovering purchase.
     case gracePeriod = "grace_period"
-    /// Grace only until the period it extends was taken back.
+    /// Grace only until the period it extends was revoked.
     case graceAfterRefund = "grace_after_refund"
-    /// A subscription's transaction without an end says nothing of when it runs.
+    /// A subscription's transaction without an end does not define its period.
     case periodWithoutEnd = "period_without_end"
     /// From the purchase on.
     case oneTimePurchase = "one_time_purchase"
-    /// For the catalog's duration, after what the user already holds of the product.
+    /// For the catalog's duration, after the user's current time for the product.
     case stackedDuration = "stacked_duration"
-    /// A refunded non-renewing purchase is as if never bought.
+    /// A refunded non-renewing purchase counts as never bought.
     case neverBought = "never_bought"
     /// Credits the ledger, grants no entitlement.
     case consumable
-    /// Neither Apple nor the catalog says what kind of product this is, or when it ends.
+    /// Neither Apple nor the catalog states the kind of this product, or its end.
     case unknownType = "unknown_type"
 }
 
-/// When a user may use what one purchase grants under one entitlement key.
+/// When a user may use the grant of one purchase under one entitlement key.
 package struct EntitlementRow: Hashable, Sendable {
     package var key: Identifier
     package var userID: Identifier
@@ -189,7 +189,6 @@ package struct EntitlementRow: Hashable, Sendable {
     }
 }
 
-/// What follows from the facts of one purchase.
 package struct ProjectedPurchase: Hashable, Sendable {
     /// By key, then by user; one row for each.
     package var rows: [EntitlementRow]
@@ -203,7 +202,7 @@ package struct ProjectedPurchase: Hashable, Sendable {
 }
 
 extension Projection {
-    /// Unites what the transactions add, by entitlement key and user.
+    /// Unites the contributions of the transactions, by entitlement key and user.
     func rows(
         _ contributions: [Contribution],
         closed: ClosedPeriods?,

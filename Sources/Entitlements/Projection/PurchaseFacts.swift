@@ -4,12 +4,13 @@ package import AppStore
 package struct PurchaseFacts: Hashable, Sendable {
     /// By purchase date, then by ID.
     package let transactions: [MergedTransaction]
-    /// Every grace ever granted, by any renewal info that joins this purchase.
+    /// Every grace ever granted, by any renewal info that applies to this purchase.
     package let graces: [GracePeriod]
-    /// What transactions add up to that are not among these any more.
+    /// The sum of older transactions that are not listed here any more.
     package let closed: ClosedPeriods?
 
-    /// - Parameter closed: then `transactions` are those bought since, and none of them is missing.
+    /// - Parameter closed: if not nil, `transactions` holds all transactions bought since, and only
+    ///   those.
     package init(
         transactions: [MergedTransaction],
         graces: [GracePeriod] = [],
@@ -22,14 +23,14 @@ package struct PurchaseFacts: Hashable, Sendable {
     }
 }
 
-/// What the oldest transactions of a long subscription add up to, by product.
+/// The periods that the oldest transactions of a long subscription add up to, by product.
 ///
-/// What is bought at or after `before` cannot change it, so a renewal need not look at the hundreds
-/// of periods that lie behind. It is a copy: whatever concerns an older transaction is answered
-/// from the facts themselves, and it may be forgotten at any moment.
+/// A purchase at or after `before` cannot change them, so a renewal need not read hundreds of past
+/// periods. It is a cache: changes to an older transaction are answered from the facts themselves,
+/// and it may be deleted at any moment.
 package struct ClosedPeriods: Hashable, Sendable {
-    /// Each transaction bought before this instant is closed, and no other; the first that is not
-    /// was bought then.
+    /// Exactly the transactions bought before this instant are closed; the first open one was
+    /// bought then.
     package var before: Timestamp
     package var periodsByProduct: [Identifier: PeriodSet]
 
@@ -38,7 +39,7 @@ package struct ClosedPeriods: Hashable, Sendable {
         self.periodsByProduct = periodsByProduct
     }
 
-    /// Whether a renewal info may change what is closed; true where only the facts can show it.
+    /// Whether a renewal info may change closed periods; true if only the facts can show it.
     package func mayDepend(on fact: RenewalFact) -> Bool {
         guard let grace = fact.grace else { return false }
         return grace.anchor.map { $0 <= before } ?? true
@@ -46,12 +47,12 @@ package struct ClosedPeriods: Hashable, Sendable {
 }
 
 extension PurchaseFacts {
-    /// Closes all transactions but the last ones, together with what is closed already.
+    /// Closes all transactions but the last ones, together with those already closed.
     ///
-    /// Nil where that would not be safe: where a transaction is no subscription's or has items,
-    /// where a grace does not say which period it follows, or where nothing more can be closed.
+    /// Nil if that is not safe: if a transaction is not a subscription's or has items, if a grace
+    /// does not state which period it follows, or if nothing more can be closed.
     ///
-    /// - Parameter count: how many transactions stay outside at least; one always does.
+    /// - Parameter count: the minimum of transactions that stay open; at least one always does.
     package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
             graces.allSatisfy({ $0.anchor != nil }),

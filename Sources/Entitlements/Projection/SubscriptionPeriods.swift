@@ -2,16 +2,16 @@ package import AppStore
 
 /// The periods of the auto-renewable transactions of one purchase.
 ///
-/// A period is mostly one transaction. Where seats were added to it, each addition is a transaction
-/// with money of its own, and the period ends early only when all of them are revoked.
+/// A period usually is one transaction. Each addition of seats is a transaction with its own
+/// payment, and the period ends early only when all of them are revoked.
 struct SubscriptionPeriods {
     /// By purchase date, then by ID; never empty, without copies.
     private let transactions: [MergedTransaction]
     /// When the purchase began; nil if that was before all of these transactions.
     private let beginning: Timestamp?
     private let catalog: Catalog
-    /// The indexes of all transactions of a period, ascending, by each of them; of periods with
-    /// added seats alone.
+    /// The indexes of all transactions of a period, ascending, by each of them; only for periods
+    /// with added seats.
     private let shared: [Int: [Int]]
 
     init(_ transactions: [MergedTransaction], beginning: Timestamp?, _ catalog: Catalog) {
@@ -38,21 +38,21 @@ struct SubscriptionPeriods {
         return contributions
     }
 
-    /// What a grace adds to each transaction of the period that it extends, which may be unknown.
+    /// A grace's addition to each transaction of the period that it extends, which may be unknown.
     func extended(by grace: GracePeriod) -> [(index: Int, contribution: Contribution)] {
         guard let base = base(of: grace) else { return [] }
         return members(of: base).map { ($0, extended($0, by: grace)) }
     }
 
-    /// From the purchase to the end of the billed period, or to what ended it before.
+    /// From the purchase to the end of the billed period, or to an earlier event that ends it.
     func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
         guard var end = transaction.expiresDate else {
             return contribution(transaction, .periodWithoutEnd, nil)
         }
         var rule = ProjectionRule.billedPeriod
-        // Until the transaction that replaced it is known, an upgraded one runs on: the customer
-        // has paid for more, not less.
+        // Until its replacement is known, an upgraded transaction runs on: the customer has paid
+        // for more, not less.
         if isUpgraded(index), let replaced = nextPurchaseDate(after: index), replaced < end {
             (end, rule) = (replaced, .upgraded)
         }
@@ -68,9 +68,9 @@ struct SubscriptionPeriods {
 
     /// From the end of the period that could not be renewed to the purchase that recovered it.
     ///
-    /// Where that period is not known, and an earlier one stands for its product, it is from when
-    /// Apple says that it ended: of what lies between nothing is known, and a refund of the earlier
-    /// period is none of the later.
+    /// If that period is unknown and an earlier one stands for its product, from the end that Apple
+    /// states: nothing is known of the time between, and a refund of the earlier period is not one
+    /// of the later.
     private func extended(_ index: Int, by grace: GracePeriod) -> Contribution {
         let transaction = transactions[index]
         guard let expires = transaction.expiresDate else {
@@ -87,11 +87,11 @@ struct SubscriptionPeriods {
         return contribution(transaction, rule, Period(start: expires, end: end))
     }
 
-    /// The first transaction of the period that a grace extends; nil when none can be it.
+    /// The first transaction of the period that a grace extends; nil if none can be.
     ///
-    /// It is the last period that began before the one ended that could not be renewed. Where Apple
-    /// does not say when that was (or names a date that is none), it is the end of the last bought
-    /// period that had ended before the grace does.
+    /// It is the last period that began before the end of the one that could not be renewed. If
+    /// Apple does not state that end (or states an impossible date), the end of the last bought
+    /// period that ended before the grace does is used instead.
     private func base(of grace: GracePeriod) -> Int? {
         var ended = grace.anchor
         if ended == nil {
@@ -132,10 +132,10 @@ struct SubscriptionPeriods {
 }
 
 extension SubscriptionPeriods {
-    /// Transactions of one product that end at once represent one period, where at least one of
-    /// them says that seats were added.
+    /// Groups transactions of one product with the same end into one period, if at least one of
+    /// them states that seats were added.
     ///
-    /// The first of them says so only after Apple has signed it again.
+    /// The first of them states it only after Apple has signed it again.
     private static func shared(_ transactions: [MergedTransaction]) -> [Int: [Int]] {
         guard transactions.contains(where: { $0.additionalTransactionReason != nil }) else {
             return [:]
@@ -168,7 +168,7 @@ extension SubscriptionPeriods {
         return members.contains { transactions[$0].isUpgraded }
     }
 
-    /// When nobody's money held the period any more; nil while some of it does.
+    /// The date when the last payment for the period was revoked; nil while any of them counts.
     private func revocationDate(_ index: Int) -> Timestamp? {
         guard let members = shared[index] else { return transactions[index].revocation?.date }
         let dates = members.compactMap { transactions[$0].revocation?.date }
@@ -186,15 +186,15 @@ extension MergedTransaction {
     }
 }
 
-/// What one transaction adds to the entitlements of its product.
+/// A transaction's contribution to the entitlements of its product.
 package struct Contribution: Hashable, Sendable {
     package var transactionID: Identifier
     /// The transaction's product, or the SKU of one of its items.
     package var productID: Identifier
     package var rule: ProjectionRule
-    /// Nil when it grants nothing, by this rule.
+    /// Nil if it grants nothing, by this rule.
     package var period: Period?
-    /// Set where it holds for this user alone: stacking is per user.
+    /// Set if it applies to this user alone: stacking is per user.
     package var userID: Identifier?
 
     package init(
@@ -213,10 +213,10 @@ package struct Contribution: Hashable, Sendable {
 }
 
 extension Contribution {
-    /// What the items of the transaction add, where the catalog names them.
+    /// The contributions of the transaction's items that the catalog names.
     ///
-    /// They grant their own keys for the same period, and what is taken back of one touches it
-    /// alone. A consumable one grants no time.
+    /// They grant their own keys for the same period, and a revocation of one affects it alone. A
+    /// consumable item grants no time.
     func items(of transaction: MergedTransaction, _ catalog: Catalog) -> [Contribution] {
         transaction.items.filter { catalog[$0.sku] != nil }.map { item in
             var contribution = self
