@@ -4,11 +4,10 @@ import JSON
 
 /// The members of a head in the order in which a stage writes them, read without a document.
 ///
-/// Anything that it does not expect ends the reading with an error that says nothing: the head is
-/// then read as a document, by `HeadReader`, which finds out what it is. So a later version's new
-/// member, another order or a name with an umlaut cost time and change nothing, and what is
-/// refused, and why, is decided in one place. What this reads to the end, that one reads as the
-/// same.
+/// Anything unexpected ends the reading with an error without details: the head is then read as a
+/// document by `HeadReader`, which finds the cause. So a later version's new member, another order
+/// or a name with an umlaut cost time and change nothing, and one type decides what is refused, and
+/// why. Any head that this reads to the end, `HeadReader` reads as the same.
 struct HeadCursor: HeadMembers {
     private var text: JSONCursor
     let repeated: RepeatedTexts
@@ -23,7 +22,7 @@ struct HeadCursor: HeadMembers {
 
     var passedBytes: Int? { text.position }
 
-    /// The position of the next member, whether it is wanted or not.
+    /// The position of the next member, even if it is not wanted.
     var end: Int { text.position }
 
     mutating func optionalObject<Value>(
@@ -37,7 +36,7 @@ struct HeadCursor: HeadMembers {
         return value
     }
 
-    /// Passes the name of a member that is there and not null.
+    /// Skips the name of a member that is present and not null.
     private mutating func pass(_ name: StaticString) -> Bool {
         text.pass(name: name) && !text.passNull()
     }
@@ -89,8 +88,8 @@ struct HeadCursor: HeadMembers {
         }
     }
 
-    /// Not passed, so that where there are any the object does not end: they are rare, and have a
-    /// form of their own, which `HeadReader` reads.
+    /// Does not skip items, so that the object does not end where there are any: they are rare, and
+    /// have a form of their own, which `HeadReader` reads.
     mutating func optionalItems(
         _ name: StaticString
     ) throws(ObservationError) -> [CommerceItem]? { nil }

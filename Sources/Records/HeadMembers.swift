@@ -4,20 +4,19 @@ import OpenSSL
 
 /// The members of an object in an observation's head, read by their names.
 ///
-/// Strict, unlike the readers of Apple's payloads: what stands here a stage has written, so a value
-/// that no stage writes is a fault of the record. No number that is read here makes a later sum
-/// overflow.
+/// Strict, unlike the readers of Apple's payloads: a stage wrote the head, so a value that no stage
+/// writes is a fault of the record. No number read here makes a later sum overflow.
 ///
-/// Who reads asks for the members in the order in which they are written, so that `HeadCursor` can
-/// read them too.
+/// Callers read the members in the order in which they are written, so that `HeadCursor` can read
+/// them too.
 protocol HeadMembers: Sendable {
-    /// Reads an object with `read`; nil where the member is absent. Null is another type.
+    /// Reads an object with `read`; nil if the member is absent. Null is another type.
     mutating func optionalObject<Value>(
         _ name: StaticString,
         _ read: (inout Self) throws(ObservationError) -> Value
     ) throws(ObservationError) -> Value?
 
-    /// Nil where the member is absent or null, as for all that follow.
+    /// Nil if the member is absent or null, as for all that follow.
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String?
 
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64?
@@ -36,7 +35,7 @@ protocol HeadMembers: Sendable {
 
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
 
-    /// As `identifier`, where the text is often that of another member, which is used then.
+    /// Like `identifier`, but reuses another member's text if it is the same, as is often the case.
     mutating func identifier(
         _ name: StaticString,
         likely other: Identifier
@@ -45,10 +44,10 @@ protocol HeadMembers: Sendable {
     /// Texts that several heads share, for `identifier(_:likely:)`.
     var repeated: RepeatedTexts { get }
 
-    /// Where the members that were asked for so far end; nil where others may stand among them.
+    /// The end of the members read so far; nil if others may stand among them.
     var passedBytes: Int? { get }
 
-    /// Where the payloads lie once all members were asked for, if the text is an observation.
+    /// The position of the payloads once all members are read, if the text is an observation.
     var end: Int { get }
 
     /// The error of a member that is missing or malformed.
@@ -61,7 +60,7 @@ extension HeadMembers {
         return text
     }
 
-    /// Text of 1 to 255 bytes, as the verifier requires of all that stages key by.
+    /// Text of 1 to 255 bytes, as the verifier requires of all keys.
     mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
         guard let text = try optionalString(name) else { return nil }
         guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
@@ -92,7 +91,7 @@ extension HeadMembers {
         return number
     }
 
-    /// A date in the years 1 to 9999, as payloads are read.
+    /// A date in the years 1 to 9999, like the dates of payloads.
     mutating func optionalDate(_ name: StaticString) throws(ObservationError) -> Timestamp? {
         try optionalInt(name, in: Timestamp.bounds).map { Timestamp(milliseconds: $0) }
     }
@@ -114,5 +113,5 @@ extension HeadMembers {
     }
 }
 
-/// The length of a text that stages key by.
+/// The length of a text that stages use as a key.
 let headIdentifierBytes = 1...255

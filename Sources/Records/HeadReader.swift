@@ -5,15 +5,15 @@ import OpenSSL
 
 /// The members of a head that was parsed as a document.
 ///
-/// They may stand in any order, among members that nobody here knows, however they are written. A
-/// fault names the member.
+/// They may stand in any order, among unknown members, and in any JSON spelling. A fault names the
+/// member.
 struct HeadReader: HeadMembers {
     private var members: JSONObjectReader
-    /// None: what is read by a document is rare.
+    /// Empty: reading by a document is rare.
     var repeated: RepeatedTexts { RepeatedTexts() }
     var passedBytes: Int? { nil }
     let end: Int
-    /// Where the object stands in the head: at most two names, put together for a fault alone.
+    /// The path of the object in the head: at most two names, joined only for a fault.
     private let path: (outer: StaticString?, name: StaticString?)
 
     init(
@@ -39,7 +39,7 @@ struct HeadReader: HeadMembers {
         return try read(&object)
     }
 
-    /// Nil where the member is absent or null.
+    /// Nil if the member is absent or null.
     private mutating func index(of name: StaticString) -> JSONObjectReader.Index? {
         guard let index = members.index(of: name), !members.isNull(at: index) else { return nil }
         return index

@@ -1,8 +1,8 @@
 import JSON
 package import Kafka
 
-/// Where the record stands that a stage made an observation of, and which of what it brought out
-/// the observation is.
+/// The position of the record that a stage made an observation of, and the observation's index
+/// among the outputs.
 ///
 /// A record that is written again after a crash has the same position, so that repetitions can be
 /// distinguished from losses.
@@ -28,9 +28,9 @@ package struct InputPosition: Hashable, Sendable {
 }
 
 extension Observation {
-    /// Nil where no record is its input: a purchase whose owner changed.
+    /// Nil if no record is its input: a purchase whose owner changed.
     ///
-    /// On `verified` that is the place of its body, which it keeps from there on.
+    /// On `verified` it is the position of the body, which the observation keeps from there on.
     package var inputPosition: InputPosition? {
         input
             ?? source.map { source in

@@ -128,10 +128,10 @@ extension ObservedOwner {
     }
 }
 
-/// Where a body was read from, and which of its observations this is.
+/// The position of the body, and the observation's index in it.
 ///
-/// It is what an auditor follows back from a row to Apple's words: topic, partition and offset of
-/// the body on the raw topic, whatever stage the observation has reached since.
+/// It leads an auditor from a row back to Apple's words: topic, partition and offset of the body on
+/// the raw topic, regardless of the stages since.
 package struct ObservationSource: Hashable, Sendable {
     package var topic: String
     package var partition: Int32
@@ -140,10 +140,9 @@ package struct ObservationSource: Hashable, Sendable {
     package var timestamp: Timestamp?
     /// Position within the body, from 0.
     package var index: Int
-    /// How many observations the body holds.
     package var count: Int
 
-    /// Whether it is the body's last observation, the one whose outcome lists what its user holds.
+    /// Whether it is the body's last observation, whose outcome lists the user's entitlements.
     package var isLast: Bool { index + 1 >= count }
 
     package init(
@@ -167,7 +166,7 @@ package struct ObservationSource: Hashable, Sendable {
 ///
 /// A message for readers of the topic; the truth is the `owners` table.
 package struct ObservedOwner: Hashable, Sendable {
-    /// Nil: nobody yet.
+    /// Nil if nobody is linked yet.
     package var userID: Identifier?
     /// The raw value of an `OwnershipRule`: the one that decided, or why none did.
     package var rule: String

@@ -4,10 +4,10 @@ import JSON
 package import Kafka
 import OpenSSL
 
-/// An observation's head, written, by which the size of the record is known before it is made.
+/// An observation with its written head, so that the record's size is known before it is made.
 package struct EncodedObservation: Sendable {
     private let observation: Observation
-    /// Without the closing brace: a comma and the payloads follow.
+    /// Lacks the closing brace: a comma and the payloads follow.
     private let head: [UInt8]
 
     fileprivate init(_ observation: Observation, head: [UInt8]) {
@@ -18,7 +18,7 @@ package struct EncodedObservation: Sendable {
     /// The greatest size of the record's value.
     package var valueBytes: Int { head.count + observation.payloads.writtenBytes }
 
-    /// - Parameter headers: those that travel with it.
+    /// - Parameter headers: the headers to forward with it.
     package func record(for topic: String, headers: [KafkaHeader] = []) -> ProducerRecord {
         var value: [UInt8] = []
         value.reserveCapacity(valueBytes)
@@ -88,15 +88,14 @@ extension Observation {
         return EncodedObservation(self, head: head)
     }
 
-    /// The record that a stage writes.
     package func record(for topic: String, headers: [KafkaHeader] = []) -> ProducerRecord {
         encoded().record(for: topic, headers: headers)
     }
 
     /// Reads a record that a stage wrote.
     ///
-    /// Its head is parsed, whatever lies behind it; every record on these topics was written by a
-    /// stage after it had verified the body, so payloads are not looked at.
+    /// Only its head is parsed; every record on these topics was written by a stage after it had
+    /// verified the body, so payloads are not read.
     ///
     /// - Throws: `ObservationError`, whose detail holds none of the record's content.
     package init(_ record: ConsumerRecord) throws(ObservationError) {
@@ -116,9 +115,9 @@ extension Observation {
         }
     }
 
-    /// Reads a value whose head is as stages mostly write it, which costs less than any other.
+    /// Reads a value whose head has the usual order, which costs less than any other.
     ///
-    /// - Throws: an error that says nothing wherever the head is any other; it may be good.
+    /// - Throws: an error without details for any other head, which may be good.
     package init(inOrder value: [UInt8]) throws(ObservationError) {
         try self.init(inOrder: value, RepeatedTexts())
     }
@@ -145,10 +144,10 @@ extension Observation {
 }
 
 extension ConsumerRecord {
-    /// The observation that the record holds, made of this record.
+    /// The record's observation, forwarded with this record as its input.
     ///
     /// - Parameter inputRange: that of the observation, as it was read; nil writes it again.
-    /// - Throws: where it is nil and the record holds no observation, as for all that follow.
+    /// - Throws: if it is nil and the record holds no observation, as for all that follow.
     package func forwarded(
         to topic: String,
         _ inputRange: Range<Int>?
@@ -186,7 +185,7 @@ extension ConsumerRecord {
     }
 
     /// - Parameters:
-    ///   - inputRange: the range that is replaced by the output of `write` and the input.
+    ///   - inputRange: the range to replace by the output of `write` and the input.
     ///   - change: makes the same change to an observation that is written again.
     private func changed(
         for topic: String,
@@ -213,7 +212,7 @@ extension ConsumerRecord {
         return ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
 
-    /// An owner takes that much, with a user ID, the name of a rule and the input.
+    /// Enough for an owner with a user ID, the name of a rule and the input.
     private static let memberBytesExpected = 192
 }
 
@@ -250,7 +249,7 @@ extension Observation {
         return "notification/" + SHA256.digest(notificationIdentity).hex
     }
 
-    /// A notification has no payload of its own in an observation: what is known of it stands in.
+    /// Replaces the payload, which a notification does not have in an observation.
     private var notificationIdentity: [UInt8] {
         var writer = JSONWriter(reserving: 128)
         if let notification { notification.write(to: &writer) } else { writer.null() }

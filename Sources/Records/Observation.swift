@@ -1,50 +1,50 @@
 package import AppStore
 package import Entitlements
 
-/// One verified statement of Apple's, as it travels through `verified`, `unique` and `linked`.
+/// One verified statement of Apple's, on its way through `verified`, `unique` and `linked`.
 ///
 /// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
 /// transaction, a notification without either, or (from `link-worker`) no payload at all but the
 /// name of a purchase whose owner changed. A receipt's record, which Apple signs as ASN.1, is a
 /// transaction of the same shape.
 ///
-/// As a record it has two parts. The head is all that the later stages decide by; the payloads are
-/// what Apple signed, in its exact bytes, so that fields that Apple adds later survive all stages.
-/// Only the initializer that takes payloads makes an observation with payloads, and it computes the
+/// As a record it has two parts. The head is the whole input of the later stages; the payloads are
+/// Apple's signed bytes, unchanged, so that fields that Apple adds later survive all stages. Only
+/// the initializer that takes payloads makes an observation with payloads, and it computes the
 /// facts, so that a head always fits its payloads.
 package struct Observation: Sendable {
-    /// Nil where no body says it: the name of a purchase whose owner changed.
+    /// Nil without a body: the name of a purchase whose owner changed.
     package var source: ObservationSource?
     package let environment: Environment
     /// Nil for a renewal info alone, which names no app.
     package let bundleID: Identifier?
-    /// Nil where nobody signed it: the name of a purchase whose owner changed.
+    /// Nil without a signature: the name of a purchase whose owner changed.
     package let verification: VerificationFacts?
     package let facts: SignedFacts
     package let payloads: ObservationPayloads
     package var notification: ObservedNotification?
     package var claims: ObservationClaims
-    /// The user that the ingestion service named in the raw record's header, if the operator trusts
-    /// it; beside the raw record's position in `source`.
+    /// The user named in the raw record's header by the ingestion service, if the operator trusts
+    /// it; always together with the raw record's position in `source`.
     package var ingestUserID: Identifier?
     /// Set on an observation that carries no payload: the purchase whose owner changed.
     package let relinkedPurchase: Identifier?
-    /// A duplicate that travels on only so that the one who waits for it is answered.
+    /// Whether it is a duplicate that is forwarded only to answer a waiting request.
     package var isDuplicate: Bool
     /// Set from `link-worker` on.
     package var owner: ObservedOwner?
-    /// Which record a later stage than `verify-worker` has made it of.
+    /// The record that a stage after `verify-worker` made it of.
     package var input: InputPosition?
-    /// Where `input`, the head's last member, stands or could stand in the value that this was read
-    /// from, with its comma.
+    /// The range of `input`, the head's last member, in the value that this was read from, with its
+    /// comma; empty if absent.
     ///
-    /// Nil where it was not read, where the head is of another form, and where it has a member
-    /// already that a stage adds before `input`.
+    /// Nil if it was not read, if the head has another form, or if it has a member already that a
+    /// stage adds before `input`.
     package let inputRange: Range<Int>?
 
     /// Makes the observation of accepted payloads.
     ///
-    /// - Throws: where a payload lacks what the verifier requires of every payload of its kind.
+    /// - Throws: if a payload lacks a field that the verifier requires of its kind.
     package init(
         _ payloads: SignedPayloads,
         source: ObservationSource,
@@ -92,7 +92,7 @@ package struct Observation: Sendable {
         )
     }
 
-    /// A link observation: it names a purchase whose owner changed, and nobody signed it.
+    /// A link observation: it names a purchase whose owner changed, and is not signed.
     package init(relinking purchase: PurchaseKey, owner: ObservedOwner) {
         source = nil
         environment = purchase.environment
@@ -109,7 +109,7 @@ package struct Observation: Sendable {
 
     /// Reads a record's head, and finds the payloads behind it.
     ///
-    /// The members are asked for in the order in which `encoded()` writes them.
+    /// Reads the members in the order in which `encoded()` writes them.
     init(
         reading head: inout some HeadMembers,
         _ value: [UInt8]
@@ -118,7 +118,7 @@ package struct Observation: Sendable {
         guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
         relinkedPurchase = try head.optionalIdentifier("relinkedPurchase")
         source = try head.optionalObject("source", ObservationSource.init(reading:))
-        // Only what no body says goes without its source and its signature.
+        // Only an observation without a body may lack its source and its signature.
         let isUnsigned = relinkedPurchase != nil && source == nil
         guard isUnsigned || source != nil else { throw head.missing("source") }
         environment = Environment(rawValue: try head.identifier("environment").text)
@@ -167,12 +167,12 @@ package struct Observation: Sendable {
         } ?? SignedFacts()
     }
 
-    /// The version that is written, of the head and the facts in it.
+    /// The written version of the head and the facts in it.
     package static let schemaVersion: Int64 = 1
 
-    /// The versions that are read: its own and the one before.
+    /// The accepted versions: its own and the previous one.
     ///
-    /// So workers of two versions can run side by side. The first version has none before it.
+    /// So workers of two versions can run side by side. The first version has no previous one.
     package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
 
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
@@ -199,7 +199,7 @@ package struct Observation: Sendable {
         )
     }
 
-    /// The parts of it that the deduplication knows by their IDs.
+    /// Its parts that the deduplication knows by their IDs.
     package var parts: ObservationParts {
         ObservationParts(facts, claim: claim, notification: notification, in: environment)
     }

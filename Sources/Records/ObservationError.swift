@@ -1,19 +1,20 @@
 package import JSON
 
-/// Why a record is no observation: a fault of the record, never of the infrastructure.
+/// Why a record is not an observation: a fault of the record, never of the infrastructure.
 package enum ObservationError: Error, Hashable, Sendable {
     /// The record is a tombstone or empty: no stage writes such a record.
     case noValue
-    /// The bytes before the payloads are no JSON object.
+    /// The bytes before the payloads are not a JSON object.
     case notJSON(JSONError)
     /// A version that this reader does not support.
     case schemaVersion(Int64)
     /// The member at this path is missing or malformed.
     case member(String)
-    /// The payloads do not lie behind the head, or not as it says.
+    /// The payloads do not follow the head, or not as it states.
     case payloads
 
-    /// The version of an observation that a later program wrote: no fault of the record.
+    /// The version of an observation that a later program wrote, which is not a fault of the
+    /// record.
     package var newerVersion: Int64? {
         guard case .schemaVersion(let version) = self, version > Observation.schemaVersion
         else { return nil }
@@ -32,8 +33,8 @@ package enum ObservationError: Error, Hashable, Sendable {
     }
 }
 
-/// An observation that a later version of this program wrote, as one does while an upgrade is under
-/// way: it is waited for until this worker is updated, and never dead-lettered.
+/// An observation from a later version of this program, as happens during an upgrade: the worker
+/// waits until it is updated, and never dead-letters it.
 package struct NewerObservation: Error, CustomStringConvertible {
     package let version: Int64
 

@@ -5,17 +5,16 @@ import JSON
 /// Apple's signed payloads, byte for byte: the last member of an observation, and opaque to every
 /// stage after `verify-worker`.
 ///
-/// The head says how long each payload is. So a payload is found without a look at its bytes, and
-/// what a record costs does not grow with them.
+/// The head states the length of each payload. So a payload is found without reading its bytes, and
+/// the cost of a record does not grow with them.
 package struct ObservationPayloads: Sendable {
     /// The bytes that hold the payloads: a record's value, or a body that the verifier accepted.
     private let bytes: [UInt8]
-    /// Where each of them lies, in the order of their kinds; nil for one that is not there.
+    /// The range of each payload, in the order of their kinds; nil if absent.
     private let ranges: Ranges
 
     private typealias Ranges = InlineArray<4, Range<Int>?>
 
-    /// The name of the member that they lie in.
     static let member: StaticString = "payloads"
 
     package static let none = ObservationPayloads(bytes: [], ranges: Ranges(repeating: nil))
@@ -25,7 +24,7 @@ package struct ObservationPayloads: Sendable {
         self.ranges = ranges
     }
 
-    /// The bytes of what the verifier has accepted.
+    /// The bytes that the verifier accepted.
     init(_ signed: SignedPayloads) {
         var joined: [UInt8] = []
         var ranges = Ranges(repeating: nil)
@@ -33,7 +32,8 @@ package struct ObservationPayloads: Sendable {
             guard let payload else { return }
             ranges[kind.index] = joined.count..<joined.count + payload.count
             if joined.isEmpty {
-                // The only one, in most observations: an array of it all shares its bytes.
+                // The only payload of most observations: an array of the whole slice shares its
+                // bytes.
                 joined = Array(payload)
             } else {
                 joined.append(contentsOf: payload)
@@ -84,7 +84,7 @@ package struct ObservationPayloads: Sendable {
 }
 
 extension ObservationPayloads {
-    /// How long each payload is, for the head.
+    /// Writes the length of each payload into the head.
     func writeLengths(to writer: inout JSONWriter) {
         writer.beginObject()
         for kind in SignedPayloadKind.allCases {
@@ -96,7 +96,7 @@ extension ObservationPayloads {
         writer.endObject()
     }
 
-    /// How long each payload is, in the order of their kinds; nil for one that is not there.
+    /// The length of each payload, in the order of their kinds; nil if absent.
     typealias Lengths = InlineArray<4, Int?>
 
     static func lengths(
@@ -109,11 +109,11 @@ extension ObservationPayloads {
         return lengths
     }
 
-    /// Finds the payloads by what the head says: there is one for each of its facts.
+    /// Finds the payloads by the head's lengths: there is one for each of its facts.
     ///
     /// - Parameters:
-    ///   - lengths: nil where the head says nothing of payloads.
-    ///   - start: where the head ends.
+    ///   - lengths: nil if the head lists no payloads.
+    ///   - start: the end of the head.
     init(
         _ lengths: Lengths?,
         of facts: SignedFacts,
@@ -128,7 +128,6 @@ extension ObservationPayloads {
         try self.init(in: value, from: start, lengths: lengths)
     }
 
-    /// Finds the payloads in a value, by their lengths.
     private init(
         in value: [UInt8],
         from start: Int,
@@ -188,10 +187,10 @@ extension SignedPayloadKind {
 }
 
 extension SignedFacts {
-    /// Whether it states what a payload of this kind says; nil for a receipt, which becomes no
+    /// Whether it has the facts of a payload of this kind; nil for a receipt, which becomes no
     /// fact.
     fileprivate func has(_ kind: SignedPayloadKind) -> Bool? {
-        // Compared with nil, an optional fact would be copied.
+        // Comparing an optional fact with nil would copy it.
         switch kind {
         case .transaction: if case .some = transaction { true } else { false }
         case .renewalInfo: if case .some = renewal { true } else { false }

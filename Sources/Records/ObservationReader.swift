@@ -10,9 +10,9 @@ package struct ObservationReader: ~Copyable {
 
     package init() {}
 
-    /// What `body` makes of the observation that the record holds.
+    /// The result of `body` for the record's observation.
     ///
-    /// A failure is the record's own, or says that a later version of this program wrote it
+    /// A failure is the record's own, or means that a later version of this program wrote it
     /// (`ObservationError.newerVersion`).
     package mutating func read<Reading>(
         _ record: ConsumerRecord,
@@ -28,7 +28,7 @@ package struct ObservationReader: ~Copyable {
     }
 }
 
-/// Texts of the observation before, which the next one is likely to have too; empty for none.
+/// Texts of the previous observation, which the next one is likely to share; empty if absent.
 struct RepeatedTexts: Sendable {
     private(set) var topic: Identifier = ""
     private(set) var productID: Identifier = ""

@@ -12,9 +12,9 @@ package struct Outcome: Sendable {
         case duplicate
         /// A newer revision is known.
         case superseded
-        /// It is recorded, and nobody is linked to the purchase yet.
+        /// It is recorded, but its purchase has no owner yet.
         case unlinked
-        /// It carries no fact and stands in the history.
+        /// It carries no fact and is recorded in the history.
         case recorded
         /// A response without items.
         case ignored
@@ -22,17 +22,17 @@ package struct Outcome: Sendable {
     }
 
     package var status: Status
-    /// Why, of a dead letter: one of the closed set of reasons.
+    /// The reason of a dead letter: one of a closed set.
     package var reason: String?
-    /// Nil where nobody is known.
+    /// Nil if the owner is unknown.
     package var userID: Identifier?
     /// The user's entitlements in the observation's environment: one JSON array.
     ///
-    /// Nil where there is no user, and for all but the last observation of a body.
+    /// Nil without a user, and for all but the last observation of a body.
     package var entitlements: [UInt8]?
     /// The entitlements that did not fit, and where all can be read: one JSON object.
     ///
-    /// Nil where nothing is left out.
+    /// Nil if nothing is left out.
     package var omitted: [UInt8]?
 
     package init(
@@ -48,7 +48,7 @@ package struct Outcome: Sendable {
     }
 }
 
-/// Answers records that carry a correlation ID: one record on `outcomes` for each that ends.
+/// Answers records that carry a correlation ID, with one record on `outcomes` for each result.
 package struct OutcomeWriter: Sendable {
     private let topic: String
     private let readsObservations: Bool
@@ -59,7 +59,7 @@ package struct OutcomeWriter: Sendable {
         self.readsObservations = readsObservations
     }
 
-    /// Nil where nobody waits for the record.
+    /// Nil if no request waits for the record.
     package func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
         guard let id = record.correlationID else { return nil }
         return ProducerRecord(
@@ -70,7 +70,6 @@ package struct OutcomeWriter: Sendable {
         )
     }
 
-    /// As `outcomes.schema.json` describes it.
     private func value(
         of record: ConsumerRecord,
         _ id: [UInt8],
@@ -105,7 +104,7 @@ package struct OutcomeWriter: Sendable {
         return writer.bytes
     }
 
-    /// A body that is refused or ignored has one outcome.
+    /// A refused or ignored body has one outcome.
     private func source(of record: ConsumerRecord) -> ObservationSource {
         ObservationSource(
             topic: record.topicPartition.topic,

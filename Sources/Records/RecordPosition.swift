@@ -1,7 +1,7 @@
 package import JSON
 package import Kafka
 
-/// Where a record lies: `topic/partition/offset`.
+/// The position of a record: `topic/partition/offset`.
 package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
     package let topic: String
     package let partition: Int32
@@ -34,7 +34,7 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONWriter {
-    /// The members that name a record.
+    /// Writes the members that name a record.
     package mutating func position(topic: String, partition: some BinaryInteger, offset: Int64) {
         key("topic")
         string(topic)

@@ -3,8 +3,8 @@ import Entitlements
 import JSON
 import OpenSSL
 
-// The facts in an observation's head, each written and read. Track and trust stand once, in the
-// head's `verification`: they hold for all of an observation's payloads.
+// The facts in an observation's head, each written and read. Track and trust are written once, in
+// the head's `verification`: they apply to all of an observation's payloads.
 
 extension SignedFacts {
     var isEmpty: Bool { transaction == nil && renewal == nil && appTransaction == nil }
@@ -57,7 +57,7 @@ extension SignedFacts {
 /// The head's members that all its facts share.
 private struct FactSource {
     let environment: Environment
-    /// Nil where only a renewal info is there, which names no app.
+    /// Nil with a renewal info alone, which names no app.
     let bundleID: Identifier?
     let track: Track
     let trust: Trust
@@ -69,13 +69,12 @@ private struct FactSource {
 }
 
 extension JSONWriter {
-    /// Writes the 64 digits of a digest.
     mutating func digest(_ digest: SHA256Digest) {
         let digits = digest.hexDigits
         string(plain: digits.span)
     }
 
-    /// Writes the member only when there is a token.
+    /// Writes the member only if there is a token.
     fileprivate mutating func optionalToken(_ name: StaticString, _ token: AccountToken?) {
         guard let text = token?.text else { return }
         key(name)
@@ -176,7 +175,7 @@ extension TransactionFact {
 }
 
 extension TransactionIdentity {
-    /// - Parameter id: the transaction's, which is the original one until something is renewed.
+    /// - Parameter id: the transaction's, which is the original one until the first renewal.
     fileprivate init(
         reading object: inout some HeadMembers,
         of id: Identifier

@@ -3,13 +3,13 @@ package import Kafka
 
 /// The topics of one pipeline, by their names without the configured prefix.
 ///
-/// What the stages read, in the order of the flow, then what they write besides.
+/// The stages' inputs in the order of the flow, then their other outputs.
 package enum Topic {
     /// Bodies as Apple or the app produced them.
     package static let raw = "raw"
-    /// Observations: what `verify-worker` found in a body.
+    /// Observations: `verify-worker`'s output.
     package static let verified = "verified"
-    /// Observations that say something new.
+    /// Observations with new content.
     package static let unique = "unique"
     /// Observations with the user behind the purchase.
     package static let linked = "linked"
@@ -17,15 +17,15 @@ package enum Topic {
     package static let deadLetter = "dead-letter"
     /// The results of records that carry a correlation ID.
     package static let outcomes = "outcomes"
-    /// Every change of what users may use.
+    /// Every change of a user's entitlements.
     package static let changed = "entitlements.changed"
     /// The newest state of each user.
     package static let current = "entitlements.current"
 }
 
-/// The names of the headers that records carry on our topics, as bytes.
+/// The names of the headers on our topics' records, as bytes.
 ///
-/// Those of dead letters are `DeadLetterHeader`'s.
+/// The headers of dead letters are in `DeadLetterHeader`.
 package enum RecordHeader {
     /// Names the request that waits for a record's outcome.
     package static let correlationID = Array("correlation-id".utf8)
@@ -33,9 +33,9 @@ package enum RecordHeader {
     package static let traceparent = Array("traceparent".utf8)
     /// The user that the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
-    /// By which producers name themselves.
+    /// The headers by which producers name themselves.
     ///
-    /// `ce_source` is that of CloudEvents (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
+    /// `ce_source` is CloudEvents' (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
     package static let producer: Set<[UInt8]> = [
         Array("producer".utf8), Array("client-id".utf8), Array("source".utf8),
         Array("ce_source".utf8),
@@ -43,9 +43,9 @@ package enum RecordHeader {
 }
 
 extension [KafkaHeader] {
-    /// The publisher's name in the record; nil if it names nobody.
+    /// The publisher's name in the record; nil if absent.
     ///
-    /// Of any length and content, and nobody vouches for it.
+    /// Of any length and content, and unverified.
     package var producerName: String? {
         let named = first {
             RecordHeader.producer.contains($0.nameBytes) && $0.value?.isEmpty == false
@@ -53,10 +53,10 @@ extension [KafkaHeader] {
         return named?.value.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The headers that go with a record from `raw` to the end.
+    /// The headers that are forwarded with a record from `raw` to the end.
     ///
-    /// Of each name the first counts, where it is short text: they are repeated in all that a body
-    /// brings out.
+    /// The first of each name counts, if it is short text: they are repeated in all outputs of a
+    /// body.
     package var travelling: [KafkaHeader] {
         guard contains(where: \.isTravelling) else { return [] }
         return [RecordHeader.correlationID, RecordHeader.traceparent].compactMap { name in
@@ -65,7 +65,7 @@ extension [KafkaHeader] {
         .filter { ShortText.isAcceptable($0.value ?? []) }
     }
 
-    /// How many headers of these names do not go on.
+    /// The number of headers of these names that are not forwarded.
     package var refusedTravelling: Int {
         let named = count(where: \.isTravelling)
         return named == 0 ? 0 : named - travelling.count
@@ -73,14 +73,14 @@ extension [KafkaHeader] {
 }
 
 extension KafkaHeader {
-    /// Whether it goes with a record to the end, by its name.
+    /// Whether the header's name is forwarded with a record to the end.
     fileprivate var isTravelling: Bool {
         nameBytes == RecordHeader.correlationID || nameBytes == RecordHeader.traceparent
     }
 }
 
 extension ConsumerRecord {
-    /// Names the request that waits for the record's outcome; nil where nobody waits.
+    /// Names the request that waits for the record's outcome; nil if none waits.
     package var correlationID: [UInt8]? {
         headers.travelling.first { $0.nameBytes == RecordHeader.correlationID }.flatMap(\.value)
     }

@@ -1,34 +1,33 @@
 package import AppStore
 package import Kafka
 
-/// A dead letter without the original: what lists and counts need of it.
+/// A dead letter without the original, as lists and counts need it.
 package struct DeadLetter: Sendable, Equatable {
     package let id: String
 
-    /// As written, so that a reason that a later version adds is shown too.
+    /// As written, so that reasons of later versions are shown too.
     package let reason: String
     package let deadLetterClass: String
     package let detail: String
     package let stage: String
     package let value: DeadLetterValue
 
-    /// What else was left out for its size: `key`, `headers`, or both.
+    /// The other parts that were left out for size: `key`, `headers`, or both.
     package let omitted: String?
     package let source: RecordPosition
     package let sourceTimestamp: Timestamp?
     package let sourceSHA256: String
 
-    /// Of the source's key and headers; empty where a version before did not write it.
+    /// The digest of the source's key and headers; empty if an earlier version wrote the letter.
     package let sourceHeadSHA256: String
 
-    /// Its link in the chain of the source's partition, as written; empty where it has none.
+    /// Its link in the chain of the source's partition, as written; empty if it has none.
     package let chainSHA256: String
-    /// The link before it, as written.
     package let chainPrevious: String
 
-    /// The body that the observation came from; nil where the source is the body.
+    /// The body of the observation; nil if the source is the body.
     package let raw: RecordPosition?
-    /// What the original says of itself, for search only: nobody vouches for it.
+    /// The identifiers in the original, for search only: unverified.
     package let identifiers: UnverifiedIdentifiers
 
     /// JSON, as written.
@@ -38,10 +37,9 @@ package struct DeadLetter: Sendable, Equatable {
     package let attempt: Int
     package let worker: String
 
-    /// When it failed: the timestamp of the dead letter.
+    /// The time of the failure: the timestamp of the dead letter.
     package let failedAt: Timestamp
 
-    /// Where the dead letter itself lies.
     package let position: RecordPosition
 
     package init(decoding record: ConsumerRecord) throws(DeadLetterError) {
@@ -86,7 +84,7 @@ package struct DeadLetter: Sendable, Equatable {
     }
 }
 
-/// The original inside a dead letter: what a replay sends, byte for byte.
+/// The original inside a dead letter: a replay sends it, byte for byte.
 package struct DeadLetterOriginal: Sendable, Equatable {
     package let key: [UInt8]?
     package let value: [UInt8]?
@@ -98,7 +96,7 @@ package struct DeadLetterOriginal: Sendable, Equatable {
         headers = record.headers.compactMap(\.movedBack)
     }
 
-    /// What is left of one that was removed.
+    /// The rest of an original that was removed.
     package static let removed = DeadLetterOriginal(key: nil, value: nil, headers: [])
 
     private init(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]) {
@@ -108,13 +106,12 @@ package struct DeadLetterOriginal: Sendable, Equatable {
     }
 }
 
-/// Why a record of the dead-letter topic is no dead letter.
+/// Why a record of the dead-letter topic is not a dead letter.
 package struct DeadLetterError: Error, Equatable, Sendable {
-    /// The header that is missing or not as it should be.
     package let header: String
 }
 
-/// The headers that a dead letter added, as text by name.
+/// The headers that a dead letter adds, as text by name.
 struct DeadLetterHeaders {
     private let texts: [String: String]
 

@@ -4,10 +4,10 @@ import JSON
 import Kafka
 package import OpenSSL
 
-/// The names of the headers that a dead letter carries beside the original's own.
+/// The names of the headers that a dead letter adds to the original's own.
 package enum DeadLetterHeader {
     package static let prefix = "dlq."
-    /// Stands before what was a `dlq.` header of the original.
+    /// The prefix for a `dlq.` header of the original.
     package static let originalPrefix = "dlq.original."
 
     package static let id = "dlq.id"
@@ -16,14 +16,13 @@ package enum DeadLetterHeader {
     package static let detail = "dlq.detail"
     package static let stage = "dlq.stage"
     package static let value = "dlq.value"
-    /// What else had to be left out of a record that was too large even without its value.
+    /// The other parts left out of a record that was too large even without its value.
     package static let omitted = "dlq.omitted"
     package static let sourceTopic = "dlq.source.topic"
     package static let sourcePartition = "dlq.source.partition"
     package static let sourceOffset = "dlq.source.offset"
     package static let sourceTimestamp = "dlq.source.timestamp"
     package static let sourceSHA256 = "dlq.source.sha256"
-    /// Of the source's key and headers.
     package static let sourceHeadSHA256 = "dlq.source.head.sha256"
     package static let rawTopic = "dlq.raw.topic"
     package static let rawPartition = "dlq.raw.partition"
@@ -31,7 +30,7 @@ package enum DeadLetterHeader {
     package static let verifierVersion = "dlq.verifier.version"
     package static let configurationSHA256 = "dlq.config.sha256"
     package static let chain = "dlq.chain"
-    /// Stands before what the original says of itself.
+    /// The prefix for the original's unverified identifiers.
     static let unverifiedPrefix = "dlq.unverified."
     package static let transactionID = "dlq.unverified.transaction-id"
     package static let originalTransactionID = "dlq.unverified.original-transaction-id"
@@ -40,16 +39,16 @@ package enum DeadLetterHeader {
     package static let productID = "dlq.unverified.product-id"
     package static let signedDate = "dlq.unverified.signed-date"
     package static let attempt = "dlq.attempt"
-    /// On a record that was sent again: the dead letter that it comes from.
+    /// On a record that was replayed: the dead letter that it comes from.
     package static let replayOf = "dlq.replay-of"
     package static let worker = "dlq.worker"
-    /// The link before this one in the chain of the source's partition; zeros for the first.
+    /// The previous link in the chain of the source's partition; zeros for the first.
     package static let previous = "dlq.prev"
     package static let chainSHA256 = "dlq.chain.sha256"
     static let redactedPrefix = "dlq.redacted."
-    /// The digest of the headers that a redaction has removed, so that its link can be computed.
+    /// The digest of the headers that a redaction removed, so that its link can be computed.
     package static let redactedSHA256 = "dlq.redacted.sha256"
-    /// Who had the original removed, why and when.
+    /// The person who ordered the removal of the original, the reason and the time.
     package static let redactedBy = "dlq.redacted.by"
     package static let redactedWhy = "dlq.redacted.why"
     package static let redactedAt = "dlq.redacted.at"
@@ -59,7 +58,7 @@ extension KafkaHeader {
     private static let prefix = Array(DeadLetterHeader.prefix.utf8)
     private static let originalPrefix = Array(DeadLetterHeader.originalPrefix.utf8)
 
-    /// A header of the original as its dead letter carries it: a `dlq.` name moves aside.
+    /// A header of the original in its dead letter: a `dlq.` name gets a prefix.
     var movedAside: KafkaHeader {
         guard nameBytes.starts(with: Self.prefix) else { return self }
         let rest = nameBytes.dropFirst(Self.prefix.count)
@@ -77,26 +76,25 @@ extension KafkaHeader {
 
 /// Whether a dead letter carries the record's value: the header `dlq.value`.
 package enum DeadLetterValue: String, Sendable, CaseIterable {
-    /// As it came; a null is a null.
+    /// As read; a null is a null.
     case original
-    /// The broker takes no record of that size: where the original lies stands in the headers.
+    /// Too large for the broker: the headers name the position of the original.
     case omitted
-    /// Removed on somebody's order: a later letter of the same ID and link, without the original.
+    /// Removed by order: a later letter of the same ID and link, without the original.
     case redacted
 }
 
-/// The identity of a dead letter: the same for each repetition of one source record's.
+/// The identity of a dead letter: the same for each copy from one source record.
 package enum DeadLetterID {
-    /// 32 hexadecimal digits, from the SHA-256 of what tells the source from every other record.
+    /// 32 hexadecimal digits, from the SHA-256 of the facts that identify the source record.
     ///
-    /// A topic that is deleted and made anew counts its offsets from the start again. librdkafka
-    /// before 2.3 does not tell a topic's own ID: the record's timestamp and content stand in for
-    /// it.
+    /// A topic that is deleted and recreated restarts its offsets. librdkafka before 2.3 does not
+    /// report a topic's own ID: the record's timestamp and content replace it.
     ///
     /// - Parameters:
-    ///   - cluster: the cluster's own ID, so that two clusters' topics of one name differ.
-    ///   - timestamp: the record's, in milliseconds; nil where it has none.
-    ///   - sha256: of the record's value.
+    ///   - cluster: the cluster's own ID, so that topics of one name differ between clusters.
+    ///   - timestamp: the record's, in milliseconds; nil if it has none.
+    ///   - sha256: the digest of the record's value.
     package static func make(
         cluster: String,
         source: RecordPosition,
@@ -115,7 +113,6 @@ package enum DeadLetterID {
 }
 
 extension UnverifiedIdentifiers {
-    /// What an observation names.
     package init(_ observation: Observation) {
         self.init()
         let facts = observation.facts
@@ -127,7 +124,6 @@ extension UnverifiedIdentifiers {
         signedDate = observation.verification?.signedDate
     }
 
-    /// What the headers of a dead letter say.
     init(_ headers: DeadLetterHeaders) {
         self.init()
         transactionID = headers[DeadLetterHeader.transactionID]
@@ -138,7 +134,7 @@ extension UnverifiedIdentifiers {
         signedDate = headers.number(DeadLetterHeader.signedDate).map(Timestamp.init(milliseconds:))
     }
 
-    /// The headers' names and the values, those that are there.
+    /// The headers' names and values, as far as present.
     var headers: [(name: String, text: String)] {
         [
             (DeadLetterHeader.transactionID, transactionID),

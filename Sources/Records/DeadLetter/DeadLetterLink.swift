@@ -3,32 +3,30 @@ package import OpenSSL
 
 /// A link of the hash chain that the dead letters of one stage and source partition form.
 ///
-/// One worker at a time owns a partition, so the chain has one writer. The link covers every
-/// `dlq.` header of the letter, so that a header which is added later is covered too:
+/// One worker at a time owns a partition, so the chain has one writer. The link covers every `dlq.`
+/// header of the letter, including headers of later versions:
 ///
-/// - the contents: the identity (ID, stage, reason, class, source), the description (detail,
-///   chain, attempt and whatever else), and the parts that a redaction removes (value state,
-///   unverified fields). They follow from the source record and the refusal, and a copy repeats
-///   them;
-/// - the origin: worker, version and settings. The copy of another worker differs here, and in
-///   nothing else;
-/// - the link before.
+/// - the contents: the identity (ID, stage, reason, class, source), the description (detail, chain,
+///   attempt and any other), and the parts that a redaction removes (value state, unverified
+///   fields). They follow from the source record and the refusal, and a copy repeats them;
+/// - the origin: worker, version and settings. Another worker's copy differs only here;
+/// - the previous link.
 ///
-/// A letter that the same worker writes again after a crash is the same link. The copy of another
-/// worker has the same contents and a link of its own. A forger who writes such a copy gains
-/// nothing: the chain goes on from one of the copies, and readers take the worker from the first.
+/// A letter that the same worker writes again after a crash is the same link. Another worker's copy
+/// has the same contents and its own link. A forger who writes such a copy gains nothing: the chain
+/// continues from one of the copies, and readers take the worker from the first.
 package struct DeadLetterLink: Hashable, Sendable {
-    /// The digest of the link before it; nil for the first.
+    /// The digest of the previous link; nil for the first.
     package let previous: SHA256Digest?
     /// The digest of everything that copies of the letter have in common.
     package let contents: SHA256Digest
-    /// The digest of contents, origin and the link before, by which the next link names this one.
+    /// The digest of contents, origin and previous link, by which the next link names this one.
     package let digest: SHA256Digest
 
     /// Computes the link of a letter.
     ///
-    /// - Parameter headers: the letter's; those of the original, and the link that the headers
-    ///   state, do not count.
+    /// - Parameter headers: the letter's; the original's headers, and the link that the headers
+    ///   state, are ignored.
     package init(_ headers: [KafkaHeader], after previous: SHA256Digest?) {
         let headers = headers.filter { $0.movedBack == nil }
         let parts = Dictionary(grouping: headers, by: Part.init)
@@ -43,7 +41,7 @@ package struct DeadLetterLink: Hashable, Sendable {
         self.digest = Self.digest([contents.hex, digest(.origin), Self.text(of: previous)])
     }
 
-    /// Computes the link of a letter that was read; nil if it does not name the link before.
+    /// Computes the link of a letter that was read; nil if it does not name the previous link.
     package init?(reading headers: [KafkaHeader]) {
         let named = headers.filter { $0.name == DeadLetterHeader.previous }
         guard named.count == 1, let text = named[0].value,
@@ -52,7 +50,7 @@ package struct DeadLetterLink: Hashable, Sendable {
         self.init(headers, after: previous)
     }
 
-    /// The digest of what a redaction removes, which the redaction carries in its place.
+    /// The digest of the parts that a redaction replaces by it.
     static func removableDigest(_ headers: [KafkaHeader]) -> SHA256Digest {
         digest(headers.filter { $0.movedBack == nil && Part($0) == .removable })
     }
@@ -71,8 +69,8 @@ package struct DeadLetterLink: Hashable, Sendable {
     /// The parts of the headers that a letter adds.
     private enum Part {
         case identity, description, removable, origin
-        /// The link itself, the one before it, and what a redaction adds: its recorded action
-        /// vouches for that.
+        /// The link itself, the previous one, and the additions of a redaction, which its recorded
+        /// action vouches for.
         case apart
 
         init(_ header: KafkaHeader) {
@@ -98,7 +96,7 @@ package struct DeadLetterLink: Hashable, Sendable {
         }
     }
 
-    /// The digest as the headers have it: 64 hexadecimal digits, zeros where there is none.
+    /// The digest as a header's text: 64 hexadecimal digits, zeros for nil.
     package static func text(of digest: SHA256Digest?) -> String {
         digest?.hex ?? noneText
     }
@@ -112,8 +110,8 @@ package struct DeadLetterLink: Hashable, Sendable {
 
     private static let noneText = String(repeating: "0", count: 64)
 
-    /// SHA-256 over a record's key and headers, each with its length before it, so that no two
-    /// records have the same text: what stands beside the value, such as `user-id`.
+    /// SHA-256 over a record's key and headers (such as `user-id`), each preceded by its length, so
+    /// that no two records have the same text.
     package static func headDigest(key: [UInt8]?, headers: [KafkaHeader]) -> SHA256Digest {
         var bytes: [UInt8] = []
         append(key, to: &bytes)

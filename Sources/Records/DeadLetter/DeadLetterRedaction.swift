@@ -2,16 +2,17 @@ package import AppStore
 package import Kafka
 import OpenSSL
 
-/// Removes the original from a dead letter: a later letter of the same ID with the same link and
-/// without the original, which counts once its action is recorded.
+/// Removes the original from a dead letter, by a later letter of the same ID and link without the
+/// original, which counts once its action is recorded.
 ///
 /// The link still covers the SHA-256 of the value, and of key and headers. The earlier record stays
-/// in Kafka's log until the topic's retention removes it; no record of a log can be removed alone.
+/// in Kafka's log until the topic's retention removes it; a single record cannot be removed from a
+/// log.
 package enum DeadLetterRedaction {
     /// - Parameters:
-    ///   - record: the dead letter as it lies in its topic.
-    ///   - by: who had it removed.
-    ///   - why: bounded to what a header should hold.
+    ///   - record: the dead letter as read from its topic.
+    ///   - by: who ordered the removal.
+    ///   - why: shortened to the limit of a header.
     package static func record(
         of record: ConsumerRecord,
         by who: String,

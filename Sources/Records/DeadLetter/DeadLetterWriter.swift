@@ -3,11 +3,11 @@ import JSON
 package import Kafka
 package import OpenSSL
 
-/// Makes the dead letter of a record, without doing anything with it.
+/// Makes the dead letter of a record, without sending it.
 package protocol DeadLetterWriting: Sendable {
     /// - Parameters:
     ///   - value: `omitted` once the broker has refused the letter for its size.
-    ///   - previous: the last link of the chain that the letter goes on; nil where it begins one.
+    ///   - previous: the last link of the chain that the letter continues; nil if it begins one.
     func letter(
         for record: ConsumerRecord,
         _ refusal: Refusal,
@@ -16,7 +16,7 @@ package protocol DeadLetterWriting: Sendable {
     ) -> ChainedLetter
 }
 
-/// A dead letter to be written, and the digest of its link, which the next one names.
+/// A dead letter to write, and the digest of its link, which the next one names.
 package struct ChainedLetter: Sendable {
     package var record: ProducerRecord
     package let digest: SHA256Digest
@@ -27,9 +27,9 @@ package struct ChainedLetter: Sendable {
     }
 }
 
-/// What is the same for all dead letters of one worker.
+/// The properties shared by all dead letters of one worker.
 package struct DeadLetterContext: Sendable {
-    /// The cluster's ID as its brokers report it; the bootstrap servers where they do not.
+    /// The cluster's ID as its brokers report it; otherwise the bootstrap servers.
     package let cluster: String
 
     /// The dead-letter topic, its prefix included.
@@ -38,17 +38,16 @@ package struct DeadLetterContext: Sendable {
     /// The stage, as in `dlq.stage`.
     package let stage: String
 
-    /// Whether the stage reads observations, and not bodies that anybody may have posted.
+    /// Whether the stage reads observations, instead of bodies that may come from anybody.
     package let readsObservations: Bool
 
-    /// The name of this worker among its like.
     package let worker: String
     package let verifierVersion: String
 
-    /// Of the settings that decide what is refused.
+    /// The digest of the settings that decide about refusals.
     package let configuration: SHA256Digest
 
-    /// What the topic takes, with room for the record's frame.
+    /// The topic's limit, less room for the record's frame.
     package let recordBytesMax: Int
 
     /// 3 MiB less the frame: what `pipeline topics` sets for the dead-letter topic.
@@ -83,11 +82,11 @@ package struct DeadLetterWriter: DeadLetterWriting {
         self.context = context
     }
 
-    /// The dead letter of a record: its key, value and headers byte for byte, and why.
+    /// The dead letter of a record: its key, value and headers byte for byte, and the reason.
     ///
-    /// The value is left out where `value` says so, and where the whole would be above
-    /// `recordBytesMax`; the original's headers and its key where they are too large even so.
-    /// `dlq.source.*` says where the original lies.
+    /// The value is left out if `value` says so, or if the whole would exceed `recordBytesMax`; the
+    /// original's headers and its key if they are too large even so. `dlq.source.*` holds the
+    /// position of the original.
     package func letter(
         for original: ConsumerRecord,
         _ refusal: Refusal,
@@ -137,7 +136,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
     /// `dlq.value`, `dlq.omitted` and `dlq.chain.sha256`, at most.
     private static let laterHeadersBytes = 256
 
-    /// What a record spends on these headers, the lengths before names and values included.
+    /// The encoded size of these headers, including the lengths before names and values.
     private static func bytes(of headers: [KafkaHeader]) -> Int {
         headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
     }
@@ -194,7 +193,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
     }
 
-    /// One more than a replayed record says of itself, by the header that its dead letter had.
+    /// One more than the attempt of a replayed record, by the header that its dead letter had.
     private static func attempt(_ original: ConsumerRecord) -> Int {
         let former = original.headers.last { $0.name == DeadLetterHeader.attempt }?.value
         let count = former.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
@@ -203,7 +202,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
 
     private static let attemptMax = 1_000_000
 
-    /// Bounds on what a header may hold.
+    /// The limits of a header's text.
     static let detailBytesMax = 512
     static let identifierBytesMax = 255
 
