@@ -7,6 +7,8 @@ final class ClientCallbacks: Sendable {
     let handlers: KafkaHandlers
     /// The rebalance events since the last poll, in order.
     private let rebalances = Mutex<[RebalanceEvent]>([])
+    /// Whether the group is balanced, by the statistics since the last poll; nil without any.
+    private let balance = Mutex<Bool?>(nil)
     let commits = PendingCommits()
     /// While the client closes nobody is left to finish work: what is revoked from a consumer goes
     /// at once, and a producer that has purged its queue sends nothing again, of which it would
@@ -92,6 +94,24 @@ final class ClientCallbacks: Sendable {
         }
     }
 
+    /// Reads from librdkafka's statistics whether the group is balanced.
+    ///
+    /// The text is searched, not parsed: most of it is about partitions, and the names of topics
+    /// in it cannot hold a quotation mark.
+    func record(statistics: String) {
+        let isBalanced =
+            statistics.includes(#""cgrp": { "state": "up""#)
+            && statistics.includes(#""join_state": "steady""#)
+        balance.withLock { $0 = isBalanced }
+    }
+
+    func takeBalance() -> Bool? {
+        balance.withLock { balance in
+            defer { balance = nil }
+            return balance
+        }
+    }
+
     /// The object behind librdkafka's opaque pointer, which the client's owner keeps alive.
     static func behind(_ opaque: UnsafeMutableRawPointer?) -> ClientCallbacks? {
         guard let opaque = unsafe opaque else { return nil }
@@ -135,7 +155,7 @@ func clientStatistics(
     opaque: UnsafeMutableRawPointer?
 ) -> Int32 {
     if let callbacks = unsafe ClientCallbacks.behind(opaque) {
-        unsafe callbacks.handlers.onStatistics(String(optionalCString: json))
+        unsafe callbacks.record(statistics: String(optionalCString: json))
     }
     return 0
 }
@@ -238,17 +258,13 @@ func producerDelivered(
 package struct KafkaHandlers: Sendable {
     package var onLog: @Sendable (KafkaLogLine) -> Void
     package var onError: @Sendable (KafkaError) -> Void
-    /// librdkafka's statistics as JSON, where `statistics.interval.ms` is set.
-    package var onStatistics: @Sendable (String) -> Void
 
     package init(
         onLog: @escaping @Sendable (KafkaLogLine) -> Void = { _ in },
-        onError: @escaping @Sendable (KafkaError) -> Void = { _ in },
-        onStatistics: @escaping @Sendable (String) -> Void = { _ in }
+        onError: @escaping @Sendable (KafkaError) -> Void = { _ in }
     ) {
         self.onLog = onLog
         self.onError = onError
-        self.onStatistics = onStatistics
     }
 }
 

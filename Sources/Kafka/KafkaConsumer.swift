@@ -130,6 +130,7 @@ package actor KafkaConsumer {
         if isFetchingDue, Self.mustPrompt {
             requests.promptFetching(Set(result.records.map(\.topicPartition)))
         }
+        result.isGroupBalanced = client.callbacks.takeBalance()
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {
             note(result.events)
@@ -186,6 +187,10 @@ package struct PollResult: Sendable {
     /// Partitions that were read to their end; all records below each end were returned before, or
     /// stand in `records`.
     package var ends: [PartitionEnd] = []
+    /// Whether the group is balanced and waits for no member's answer.
+    ///
+    /// From before `events`; nil if unknown, as it is reported every `statistics.interval.ms`.
+    package var isGroupBalanced: Bool?
 
     package var isEmpty: Bool {
         records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty

@@ -78,6 +78,11 @@ struct Assignment: Sendable {
         return change(&state)
     }
 
+    /// Whether the committed offset of any partition is known, so that its records are read.
+    var isReading: Bool {
+        partitions.contains { $0.value.phase != .loading }
+    }
+
     /// All that is being read.
     var readable: [TopicPartition] {
         partitions.filter { $0.value.phase == .active || $0.value.phase == .rewinding }.map(\.key)

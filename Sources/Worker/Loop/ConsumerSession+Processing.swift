@@ -174,8 +174,10 @@ struct PollingState: Sendable {
     var rewinds: [TopicPartition: Int64] = [:]
     /// Partitions that wait for one of their records.
     var holds: [TopicPartition: Hold] = [:]
-    /// Whether the missing of a topic has been reported.
+    /// Whether the group is balanced, as far as is known since the last rebalance.
+    var isGroupBalanced = false
+    /// Topics that have been reported as missing.
     var missingTopics: Set<String> = []
-    /// The names of errors by which Kafka has refused this worker, each logged once.
-    var refusals: Set<String> = []
+    /// The errors by which Kafka has refused this worker, each logged once.
+    var refusals: [KafkaError] = []
 }

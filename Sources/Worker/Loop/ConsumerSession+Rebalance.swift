@@ -43,7 +43,28 @@ extension ConsumerSession {
             }
         }
         if !events.isEmpty {
+            polling.withLock { $0.isGroupBalanced = false }
             try await completeRevocations()
+        }
+    }
+
+    /// Updates the condition `assigned`, which holds while a partition is read, or without any
+    /// while the group is balanced.
+    ///
+    /// A worker that lost its partitions, or waits for the other members, settles nothing.
+    func showReadiness() {
+        let isReading = assignment.withLock { $0.isReading }
+        let reason: String? = polling.withLock { polling in
+            if let topic = polling.missingTopics.min() {
+                return "topic \(topic) is missing or not authorized"
+            }
+            if let error = polling.refusals.last { return "\(error)" }
+            return isReading || polling.isGroupBalanced ? nil : "waiting for the group"
+        }
+        if let reason {
+            loop.health.notReady(.assigned, reason)
+        } else {
+            loop.health.ready(.assigned)
         }
     }
 
@@ -108,7 +129,6 @@ extension ConsumerSession {
             try await consumer.pause(offsets.claims.map(\.partition))
         }
         polling.withLock { $0.refusals = [] }
-        loop.health.ready(.assigned)
         loop.faults.succeeded(.connection)
         showPartitions()
     }
@@ -198,15 +218,19 @@ extension ConsumerSession {
     private func noteMissing(_ topic: String) {
         let isNew = polling.withLock { $0.missingTopics.insert(topic).inserted }
         guard isNew else { return }
-        loop.health.notReady(.assigned, "topic \(topic) is missing or not authorized")
+        showReadiness()
         WorkerLoop.reportMissing(topic, log)
     }
 
     /// The broker answers, and lets this worker neither join its group nor read its topic.
     private func noteRefusal(_ error: KafkaError, _ topic: String?) {
-        let isNew = polling.withLock { $0.refusals.insert(error.name).inserted }
+        let isNew = polling.withLock { polling in
+            guard !polling.refusals.contains(where: { $0.name == error.name }) else { return false }
+            polling.refusals.append(error)
+            return true
+        }
         guard isNew else { return }
-        loop.health.notReady(.assigned, "\(error)")
+        showReadiness()
         var metadata: LogMetadata = [
             "kafka.group": .string(configuration.consumerProperties["group.id"] ?? ""),
             "error": .string("\(error)"),
@@ -217,12 +241,7 @@ extension ConsumerSession {
 
     /// Records come: whatever was refused is allowed now.
     func noteAllowed() {
-        let wasRefused = polling.withLock { polling in
-            defer { polling.refusals = [] }
-            return !polling.refusals.isEmpty
-        }
-        guard wasRefused else { return }
-        loop.health.ready(.assigned)
+        polling.withLock { $0.refusals = [] }
     }
 
     /// Asks for the topics now and then while one is missing or the brokers are away: the first
@@ -241,6 +260,8 @@ extension ConsumerSession {
             let found = polling.withLock { polling in
                 let found = polling.missingTopics.intersection(present)
                 polling.missingTopics.subtract(found)
+                // It balanced without this topic.
+                if !found.isEmpty { polling.isGroupBalanced = false }
                 return found
             }
             for topic in found {

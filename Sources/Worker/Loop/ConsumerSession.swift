@@ -33,7 +33,9 @@ final class ConsumerSession: Sendable {
         assignment = Mutex(Assignment(counting: loop.configuration.stage.dispositions))
         let faults = loop.faults
         consumer = try KafkaConsumer(
-            configuration: loop.configuration.consumerProperties,
+            configuration: loop.configuration.consumerProperties.merging(
+                ["statistics.interval.ms": "1000"]
+            ) { $1 },
             handlers: KafkaLogging.handlers(loop.log, client: "consumer") { error in
                 if error.code == .allBrokersDown || error.code == .unauthenticated {
                     faults.failed(.connection, error)
@@ -164,6 +166,7 @@ final class ConsumerSession: Sendable {
     private func turn() async throws(KafkaError) {
         loop.health.progressed()
         try await answerWhatIsDue()
+        showReadiness()
         let hasRoom =
             batchesInFlight.load(ordering: .acquiring) < configuration.batchesInFlightMax
             && !mustStop
@@ -180,6 +183,9 @@ final class ConsumerSession: Sendable {
             wait: configuration.pollWait
         )
         try await note(result.errors)
+        if let isBalanced = result.isGroupBalanced {
+            polling.withLock { $0.isGroupBalanced = isBalanced }
+        }
         try await answer(result.events)
         add(result.records)
         skip(to: result.ends)

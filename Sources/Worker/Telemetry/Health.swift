@@ -11,7 +11,7 @@ package struct HealthCondition: Hashable, Sendable {
         self.name = name
     }
 
-    /// The consumer group has given this worker its partitions, possibly none.
+    /// The worker reads partitions, or its consumer group is balanced and has none for it.
     package static let assigned = HealthCondition("assigned")
     /// The broker answers.
     package static let broker = HealthCondition("broker")
