@@ -2,37 +2,36 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// The advisory locks: between those who write the same rows, and released with the transaction
-/// where nothing else is said.
+/// The advisory locks between writers of the same rows, released with the transaction unless stated
+/// otherwise.
 ///
 /// `link-worker` takes `sharedLinks`, accounts, ownership; `entitle-worker` takes `sharedCatalog`,
 /// projection, users; always in this order. Each set is taken by one statement in the order of the
-/// locks' numbers, so that two batches wait for each other but never in a circle.
+/// locks' numbers, so that two batches may wait for each other but never deadlock.
 ///
 /// The two workers share none of these locks. An owner is changed and marked in `owner_changes`
-/// before the record that tells of it is sent. A projection that still read the former owner leaves
-/// the mark, and the one that follows the record has the lock of the projection after it, or before
-/// it: whichever is last reads the owner as it is. One of the two waits for a row of the other at
-/// most: who marks a purchase whose former mark a projection has just removed waits until that has
-/// committed. Projections never wait for a mark, so that there is no circle.
+/// before the record about it is sent. A projection that still read the former owner leaves the
+/// mark. The projection that follows the record has the purchase's lock after or before it:
+/// whichever is last reads the current owner. At most one of the two workers waits for a row of the
+/// other: a transaction that marks a purchase whose former mark a projection has just removed waits
+/// until that has committed. Projections never wait for a mark, so there is no deadlock.
 package enum Locks {
-    /// Shared by all who decide by the links.
+    /// Shared by all transactions that decide by the links.
     package static let sharedLinks = shared("links")
 
-    /// Waits until everybody who decides by links as they were has committed.
+    /// Waits until every transaction that decides by the former links has committed.
     ///
-    /// What they have recorded is seen afterwards, and who begins later sees the links as they are;
-    /// nobody waits for this.
+    /// Their results are visible afterwards, and later transactions see the new links; nobody waits
+    /// for this.
     package static let afterSharedLinks = wait(for: "links")
 
-    /// Shared by all who project by the catalog.
+    /// Shared by all transactions that project by the catalog.
     package static let sharedCatalog = shared("catalog")
 
-    /// Waits until everybody who projects by the catalog as it was has committed; see
-    /// `afterSharedLinks`.
+    /// Waits until every projection by the former catalog has committed; see `afterSharedLinks`.
     package static let afterSharedCatalog = wait(for: "catalog")
 
-    /// Apple Accounts in apps, whose purchases may name each other's owner.
+    /// Locks Apple Accounts in apps, whose purchases may determine each other's owner.
     package static let accounts = Statement<[AppTransactionGroup], Void>(
         [
             .values("environments") { $0.map(\.environment) },
@@ -42,10 +41,10 @@ package enum Locks {
         "SELECT lock_accounts($environments, $bundle_ids, $ids)"
     )
 
-    /// Who owns purchases, for those who may change it.
+    /// Locks the owners of purchases, for transactions that may change them.
     package static let ownership = purchases("lock_ownership")
 
-    /// What purchases grant, for those who write it.
+    /// Locks the entitlements of purchases, for transactions that write them.
     package static let projection = purchases("lock_projection")
 
     package static let users = Statement<[Identifier], Void>(
@@ -72,9 +71,9 @@ package enum Locks {
     }
 }
 
-/// A lock that a session holds, so that one copy of a worker at a time does some work.
+/// A lock that a session holds, so that only one copy of a worker does some work at a time.
 package struct SessionLock: Sendable {
-    /// False where another session holds it.
+    /// False if another session holds it.
     package let acquire: Statement<Void, Bool>
     package let release: Statement<Void, Void>
 

@@ -2,10 +2,10 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// All purchases of one original transaction ID, whatever the app: what is locked and read at once.
+/// All purchases of one original transaction ID, whatever the app: the unit of locking and reading.
 ///
-/// Renewal info names no app, so what it joins is found by what it does name. In practice it is one
-/// purchase.
+/// Renewal info names no app, so the purchases that it applies to are found by this ID. In practice
+/// there is one.
 package struct PurchaseScope: Hashable, Sendable {
     package let environment: Environment
     package let originalTransactionID: Identifier
@@ -15,7 +15,7 @@ package struct PurchaseScope: Hashable, Sendable {
         self.originalTransactionID = originalTransactionID
     }
 
-    /// By the ID, which hardly ever is that of another environment too.
+    /// Hashes only the ID, which is hardly ever that of another environment too.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(originalTransactionID)
     }
@@ -33,7 +33,7 @@ package struct PurchaseScope: Hashable, Sendable {
         Column("original_transaction_id", \.originalTransactionID),
     ]
 
-    /// A row of the same two columns.
+    /// Reads a row with the same two columns.
     static let reader = RowReader<PurchaseScope> { columns in
         let environment = columns("environment", Environment.self)
         let original = columns("original_transaction_id", Identifier.self)
@@ -42,13 +42,13 @@ package struct PurchaseScope: Hashable, Sendable {
         }
     }
 
-    /// Looks up the rows of a table by index, whatever the planner believes of the tables' sizes: a
-    /// plan made while they were small must not read them whole when they are not.
+    /// Looks up the rows of a table by index, whatever the planner estimates: a plan made while the
+    /// tables were small must not read them whole later.
     ///
     /// - Parameters:
     ///   - table: has the two columns, and an index that begins with the second.
     ///   - condition: on the row, which is named `known`; begins with `AND`.
-    /// - Returns: `FROM` and `known`, of the scopes that a statement calls `asked`.
+    /// - Returns: `FROM` and `known`, for the scopes that a statement calls `asked`.
     static func lookUp(_ table: String, where condition: String = "") -> String {
         """
         FROM $asked
@@ -82,7 +82,6 @@ extension PurchaseKey {
         Column("bundle_id", \.bundleID),
     ]
 
-    /// Declares the columns of a key.
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> PurchaseKey {
@@ -110,7 +109,6 @@ extension RenewalKey {
         Column("trust", \.trust),
     ]
 
-    /// Declares the columns of a key.
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> RenewalKey {

@@ -1,25 +1,25 @@
 package import Postgres
 
-/// Tells the records of a batch that PostgreSQL will never take from those that it takes.
+/// Separates the records of a batch that PostgreSQL will never accept from the others.
 package enum RecordFaults {
-    /// Runs `body` on the batch, and where PostgreSQL refuses a value, on its halves.
+    /// Runs `body` on the batch, and if PostgreSQL refuses a value, on its halves.
     ///
     /// So a batch with one bad record costs twice its logarithm in further calls, and every good
     /// record is processed once, in order. A batch that needs more locks than the server has memory
-    /// for is halved too. What else is wrong with the server is thrown as it is: no record is to
-    /// blame for it. A statement that takes too long is thrown too, as nobody knows why it does,
-    /// and halves the size of the next parts: the batch is given again, and comes to fit.
+    /// for is halved too. Any other error of the server is thrown unchanged: no record is to blame
+    /// for it. A statement that takes too long is thrown too, as its cause is unknown, and halves
+    /// the size of the next parts: the batch is processed again, and comes to fit.
     ///
-    /// A part of one record does not shrink any more. Where it is too slow, or a constraint refuses
-    /// it that no migration declares for records, and `held` is there, the others of the batch go
-    /// on without it: this one alone has to wait. If a second one is too slow, the server is slow,
-    /// and the error is thrown.
+    /// A part of one record does not shrink any more. If it is too slow, or violates a constraint
+    /// that no migration declares for records, and `held` is given, the other records of the batch
+    /// continue and only this one waits. If a second one is too slow, the server is slow, and the
+    /// error is thrown.
     ///
     /// - Parameters:
-    ///   - size: how many records `body` is given at most; it follows from how long that took.
-    ///   - body: gives one answer per record; where it throws it must have had no effect.
+    ///   - size: the maximum of records given to `body`, adjusted by how long that took.
+    ///   - body: returns one answer per record; if it throws it must have had no effect.
     ///   - refused: the answer for a record that is refused by itself.
-    ///   - held: the answer for a record that has to wait; nil where there is none.
+    ///   - held: the answer for a record that has to wait; nil if records cannot wait.
     package static func isolating<Record, Answer>(
         _ records: ArraySlice<Record>,
         size: TransactionSize,
@@ -79,11 +79,11 @@ extension PostgresError {
         sqlState == SQLState("53200")
     }
 
-    /// Why a record cannot be stored, for its dead letter: nothing of the record is in it.
+    /// Why a record cannot be stored, for its dead letter; it quotes nothing from the record.
     package var recordFaultDetail: String {
         let places = [("table", table), ("column", column), ("constraint", constraint)]
         let named = places.compactMap { name, place in place.map { ", \(name) \($0)" } }
         let state = sqlState?.code ?? code.rawValue
-        return "PostgreSQL will never take it: SQLSTATE \(state)\(named.joined())"
+        return "PostgreSQL will never accept it: SQLSTATE \(state)\(named.joined())"
     }
 }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// How many records go into one transaction: all that there are, until PostgreSQL needs too long
-/// for them.
+/// The maximum of records in one transaction: all available ones, until PostgreSQL is too slow for
+/// them.
 ///
-/// Halved where a statement missed its deadline or a transaction took half of it, doubled after
+/// Halved if a statement missed its deadline or a transaction took half of it, doubled after
 /// batches whose largest transaction took less than an eighth of it. Safe to share between
-/// transactions that run at once.
+/// concurrent transactions.
 package final class TransactionSize: Sendable {
     private struct State {
         var limit = Int.max
@@ -16,26 +16,26 @@ package final class TransactionSize: Sendable {
     private let statementDeadline: Duration
     private let state = Mutex(State())
 
-    /// So large a limit is none: no batch has that many records.
+    /// Acts as no limit: no batch has that many records.
     private static let limitMax = 1 << 20
-    /// A batch with one slow record has to come down to that record before the quick ones before it
-    /// raise the limit again.
+    /// Large enough that a batch with one slow record comes down to that record before the quick
+    /// ones before it raise the limit again.
     private static let batchesUntilGrowth = 8
 
     package init(statementDeadline: Duration) {
         self.statementDeadline = statementDeadline
     }
 
-    /// How many records the next transaction takes at most.
+    /// The maximum of records in the next transaction.
     package var recordsMax: Int { state.withLock { $0.limit } }
 
-    /// A transaction of so many records is committed.
+    /// Reports a committed transaction of so many records.
     package func committed(_ count: Int, after duration: Duration) {
         guard duration > statementDeadline / 2 else { return }
         state.withLock { $0.limit = min($0.limit, max(1, count / 2)) }
     }
 
-    /// A batch is done, whose largest transaction held so many records.
+    /// Reports a finished batch whose largest transaction held so many records.
     package func finished(largest count: Int, after duration: Duration) {
         state.withLock { state in
             guard state.batchesUntilGrowth == 0 else {
@@ -47,7 +47,7 @@ package final class TransactionSize: Sendable {
         }
     }
 
-    /// A transaction of so many records did not fit.
+    /// Reports that a transaction of so many records did not fit.
     package func exceeded(_ count: Int) {
         state.withLock { state in
             state.limit = min(state.limit, max(1, count / 2))

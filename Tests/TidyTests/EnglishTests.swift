@@ -7,7 +7,7 @@ import Testing
         "Sources/AppStore/", "Sources/Benchmarks/", "Sources/Demonstration/",
         "Sources/Entitlements/", "Sources/HTTP/", "Sources/JSON/", "Sources/Kafka/",
         "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/", "Sources/Postgres/",
-        "Sources/Records/", "Sources/Settings/", "Sources/Simulation/",
+        "Sources/Records/", "Sources/Settings/", "Sources/Simulation/", "Sources/Store/",
         "Sources/Threads/", "Sources/Worker/",
         "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
         "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",

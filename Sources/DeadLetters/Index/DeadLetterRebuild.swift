@@ -71,7 +71,7 @@ package struct DeadLetterRebuild: Sendable {
                     foreignCount: foreign[partition] ?? 0
                 )
             },
-            anew: try await madeAnew(),
+            recreated: try await madeAnew(),
             deadline: Self.deadline,
             on: connection
         )

@@ -1,7 +1,7 @@
 package import AppStore
 package import Postgres
 
-/// Something that somebody did about dead letters; written once and never changed.
+/// A recorded action about dead letters; written once and never changed.
 package struct DeadLetterAction: Equatable, Sendable {
     package enum Kind: String, TextColumnValue, CaseIterable {
         case resolved, suppressed, reopened, replayed, revealed, redacted, exported
@@ -25,13 +25,13 @@ package struct DeadLetterAction: Equatable, Sendable {
     package let detail: String?
 }
 
-/// What is to be written; its number and time are the database's.
+/// An action to write; the database adds its number and time.
 package struct NewDeadLetterAction: Equatable, Sendable {
     package var who: AuditorName
     package var kind: DeadLetterAction.Kind
-    /// Required of `resolved`, `suppressed`, `reopened` and `redacted`.
+    /// Required for `resolved`, `suppressed`, `reopened` and `redacted`.
     package var why: String?
-    /// Required of what concerns a letter.
+    /// Required if the action concerns a letter.
     package var deadLetterID: String?
     package var replay: Int64?
     package var detail: String?
@@ -53,31 +53,30 @@ package struct NewDeadLetterAction: Equatable, Sendable {
     }
 }
 
-/// Who does something: 1 to 255 bytes without control characters.
+/// The person who acts: 1 to 255 bytes without control characters.
 package struct AuditorName: Hashable, Sendable {
     package let text: String
 
-    /// Nil for a text that is no name.
+    /// Nil for a text that is not a name.
     package init?(_ text: String) {
         guard !text.isEmpty, ShortText.isAcceptable(Array(text.utf8)) else { return nil }
         self.text = text
     }
 }
 
-/// The state of one letter, with what is known of it.
+/// The state of one letter, with its last replay.
 package struct DeadLetterStanding: Equatable, Sendable {
     package let id: String
     package let state: DeadLetterState
     package let since: Timestamp
-    /// The replay that sent it last.
+    /// The last replay that sent it.
     package let replay: Int64?
-    /// What became of that: true for accepted, false for refused, nil where it is not known.
+    /// The result of that replay: true if accepted, false if refused, nil if unknown.
     package let isAccepted: Bool?
     package let who: String
 }
 
-/// The append-only table `dead_letter_actions`, and `dead_letter_states`, which a trigger of it
-/// writes.
+/// The append-only table `dead_letter_actions`, and `dead_letter_states`, written by its trigger.
 package enum DeadLetterActionTable {
     static let append = Statement<[NewDeadLetterAction], Void>(
         [
@@ -95,7 +94,7 @@ package enum DeadLetterActionTable {
         "INSERT INTO dead_letter_actions ($new.columns) SELECT * FROM $new"
     )
 
-    /// Writes actions, all of them or none, and what follows from them for the letters' states.
+    /// Writes actions, all of them or none, and the letters' states that follow.
     package static func append(
         _ actions: [NewDeadLetterAction],
         on connection: PostgresConnection
@@ -104,7 +103,7 @@ package enum DeadLetterActionTable {
         _ = try await connection.run(append, actions)
     }
 
-    /// Writes actions, all of them or none, and what follows from them for the letters' states.
+    /// Writes actions, all of them or none, and the letters' states that follow.
     package static func append(
         _ actions: [NewDeadLetterAction],
         on client: PostgresClient
@@ -128,12 +127,12 @@ package enum DeadLetterActionTable {
         """
     )
 
-    /// Writes one action for each letter that is asked for and is not in that state already.
+    /// Writes one action for each selected letter that is not in that state already.
     ///
     /// - Parameters:
     ///   - kind: `resolved`, `suppressed` or `reopened`.
     ///   - deadline: for all of them, which are written together.
-    /// - Returns: how many letters these were.
+    /// - Returns: the number of these letters.
     package static func decide(
         _ kind: DeadLetterAction.Kind,
         _ query: DeadLetterQuery,
@@ -180,7 +179,7 @@ package enum DeadLetterActionTable {
         """
     )
 
-    /// What was done about one letter, the last first.
+    /// The actions about one letter, the last first.
     package static func history(
         of id: String,
         limit: Int,
@@ -198,9 +197,9 @@ package enum DeadLetterActionTable {
         """
     )
 
-    /// What was done about all, the last first.
+    /// All actions, the last first.
     ///
-    /// - Parameter number: of the last action of the page before.
+    /// - Parameter number: the last action of the previous page.
     package static func newest(
         before number: Int64 = .max,
         limit: Int,
@@ -223,7 +222,6 @@ package enum DeadLetterActionTable {
         """
     )
 
-    /// The letters that somebody had redacted.
     package static func redacted(on client: PostgresClient) async throws -> Set<String> {
         Set(try await client.run(redacted))
     }
@@ -254,7 +252,7 @@ package enum DeadLetterActionTable {
         """
     )
 
-    /// The states of those letters that somebody has done something about.
+    /// The states of the given letters, as far as any action concerns them.
     package static func standing(
         of ids: [String],
         on client: PostgresClient

@@ -1,12 +1,12 @@
 package import AppStore
 package import Postgres
 
-/// By what dead letters are counted.
+/// The properties by which dead letters are counted.
 package enum DeadLetterGrouping: String, CaseIterable, Sendable {
     case reason, stage, hour, bundle, certificate, worker, state
     case deadLetterClass = "class"
 
-    /// Of a row of `counted`, as text.
+    /// The value in a row of `counted`, as text.
     fileprivate var expression: String {
         switch self {
         case .reason: "counted.reason"
@@ -26,13 +26,13 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
     }
 }
 
-/// How many dead letters there are, by what they have in common.
+/// The numbers of dead letters, by their common properties.
 ///
-/// Whole hours are answered by the counts that triggers keep, the rest of the span by the rows; so
-/// is a query for what no counts are kept of.
+/// Whole hours are answered by the counts that triggers maintain, the rest of the span by the rows;
+/// so is a query for a property without counts.
 package enum DeadLetterCounts {
     package struct Count: Equatable, Sendable {
-        /// Nil for those that have none, such as letters without a certificate.
+        /// Nil for letters without a value, such as letters without a certificate.
         package let value: String?
         package let letters: Int64
 
@@ -42,7 +42,6 @@ package enum DeadLetterCounts {
         }
     }
 
-    /// How many letters are asked for.
     package static func count(
         _ query: DeadLetterQuery,
         on client: PostgresClient
@@ -62,7 +61,7 @@ package enum DeadLetterCounts {
         return Array(try await client.run(statement, (query, limit)))
     }
 
-    /// When the oldest of them failed; nil where there is none.
+    /// When the oldest of them failed; nil without any.
     package static func oldest(
         _ query: DeadLetterQuery,
         on client: PostgresClient
@@ -113,7 +112,6 @@ package enum DeadLetterCounts {
 }
 
 extension DeadLetterCounts {
-    /// What `source` is given.
     static func parameters<Input>(
         _ query: @escaping @Sendable (Input) -> DeadLetterQuery,
         fromHours: Bool
@@ -129,7 +127,8 @@ extension DeadLetterCounts {
         ]
     }
 
-    /// The relation of counts with all that they are counted by, of the letters asked for.
+    /// The relation of counts of the matching letters, with all properties that they are counted
+    /// by.
     static func source(fromHours: Bool) -> String {
         fromHours ? ofHours : ofRows
     }
@@ -166,7 +165,7 @@ extension DeadLetterCounts {
         )
         """
 
-    /// A span of time as whole hours and what is left before and behind them.
+    /// A span of time as whole hours and the remainders before and after them.
     struct Span: Equatable {
         typealias Part = (from: StoredTime, until: StoredTime)
 
@@ -175,7 +174,7 @@ extension DeadLetterCounts {
         let last: Part
 
         private static let hour: Int64 = 3_600_000
-        /// The first and the last time that the database holds.
+        /// The first and the last time that the database can hold.
         private static let bounds: ClosedRange<Int64> = -210_866_803_200_000...9_224_318_015_999_999
 
         init(_ query: DeadLetterQuery) {

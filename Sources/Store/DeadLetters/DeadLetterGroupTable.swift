@@ -1,8 +1,8 @@
 package import AppStore
 package import Postgres
 
-/// Dead letters that look alike: refused for the same reason, signed by the same leaf, of the same
-/// app, source topic and producer.
+/// Dead letters that look alike: of the same reason, leaf certificate, app, source topic and
+/// producer.
 package struct DeadLetterGroup: Equatable, Sendable {
     /// A `DeadLetterRow.groupID`.
     package let id: String
@@ -11,29 +11,29 @@ package struct DeadLetterGroup: Equatable, Sendable {
     package let bundleID: String?
     package let sourceTopic: String
     package let producer: String?
-    /// Of those that were asked for.
+    /// The number of matching letters.
     package let letters: Int64
     package let openLetters: Int64
-    /// Failed in the last hours, and in as many before those.
+    /// Letters that failed in the last hours, and in as many before those.
     package let recent: Int64
     package let before: Int64
-    /// Of the whole group.
+    /// For the whole group.
     package let firstAt: Timestamp
     package let lastAt: Timestamp
 }
 
-/// The tables `dead_letter_groups` and `dead_letter_hours`, which triggers of `dead_letters` write.
+/// The tables `dead_letter_groups` and `dead_letter_hours`, written by triggers of `dead_letters`.
 package enum DeadLetterGroupTable {
     typealias Question = (
         query: DeadLetterQuery, recentFrom: StoredTime, beforeFrom: StoredTime, limit: Int
     )
 
-    /// How many hours a trend compares with as many before.
+    /// The hours that a trend compares with as many before.
     package static let trendHours: Int64 = 6
 
-    /// The largest groups of the letters that are asked for.
+    /// The largest groups of the matching letters.
     ///
-    /// - Parameter now: what the trend counts back from, in whole hours.
+    /// - Parameter now: the end of the trend, in whole hours.
     package static func largest(
         _ query: DeadLetterQuery,
         now: Timestamp,

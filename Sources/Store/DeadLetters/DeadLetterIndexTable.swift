@@ -2,12 +2,11 @@ package import Postgres
 
 /// The table `dead_letter_progress`, and the writing of the index, batch by batch.
 package enum DeadLetterIndexTable {
-    /// How far one partition of the dead-letter topic is indexed.
+    /// The indexed offset of one partition of the dead-letter topic.
     package struct Progress: Equatable, Sendable {
         package let topic: String
         package let partition: Int32
         package var nextOffset: Int64
-        /// Records that are no dead letters.
         package var foreignCount: Int64
 
         package init(
@@ -23,11 +22,11 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    /// What one record of the topic was: a letter, or none.
+    /// One record of the topic: a letter, or not.
     package struct Record: Sendable {
         package let partition: Int32
         package let offset: Int64
-        /// Nil for a record that is no dead letter.
+        /// Nil for a record that is not a dead letter.
         package let row: DeadLetterRow?
 
         package init(partition: Int32, offset: Int64, row: DeadLetterRow?) {
@@ -100,7 +99,7 @@ package enum DeadLetterIndexTable {
 
     static let analyze = Statement<Void, Void>("ANALYZE dead_letters, dead_letter_hours")
 
-    /// Has the planner know the tables as they are, after much was written at once.
+    /// Makes the planner read the tables' sizes again, after many rows were written at once.
     package static func analyze(on client: PostgresClient) async throws {
         _ = try await client.run(analyze)
     }
@@ -115,28 +114,27 @@ package enum DeadLetterIndexTable {
         try await client.run(size)[0]
     }
 
-    /// How far the topic is indexed, partition by partition.
+    /// The indexed offset of each partition of the topic.
     package static func progress(on client: PostgresClient) async throws -> [Progress] {
         Array(try await client.run(read))
     }
 
-    /// Has partitions indexed from other offsets than they have come to: of a topic that was made
-    /// anew.
+    /// Sets the offsets at which indexing continues, for partitions of a recreated topic.
     package static func set(_ progress: [Progress], on client: PostgresClient) async throws {
         _ = try await client.run(write, progress)
     }
 
-    /// Has the index go on where a rebuild has read to, or where it is already, if that is further.
+    /// Continues the index at the end of a rebuild, or at its own offset if that is higher.
     static func replace(
         by ends: [Progress],
-        anew: Set<Int32>,
+        recreated: Set<Int32>,
         on connection: PostgresConnection
     ) async throws {
         let known = Array(try await connection.run(read))
         let progress = ends.map { end in
             let further = known.first {
                 $0.topic == end.topic && $0.partition == end.partition
-                    && $0.nextOffset > end.nextOffset && !anew.contains($0.partition)
+                    && $0.nextOffset > end.nextOffset && !recreated.contains($0.partition)
             }
             return further ?? end
         }
@@ -144,13 +142,13 @@ package enum DeadLetterIndexTable {
         _ = try await connection.run(write, progress)
     }
 
-    /// Writes records and how far they bring the index, in one transaction; what was indexed
-    /// before, by whomever, is passed over.
+    /// Writes records and the index's progress, in one transaction; records that are indexed
+    /// already are skipped.
     ///
     /// - Parameters:
     ///   - records: in the order of each partition.
-    ///   - nextOffsets: by partition, where reading goes on after them.
-    /// - Returns: how many records were new.
+    ///   - nextOffsets: by partition, the next offset to read after them.
+    /// - Returns: the number of new records.
     package static func add(
         _ records: [Record],
         of topic: String,
@@ -199,7 +197,7 @@ package enum DeadLetterIndexTable {
 
     /// Doubts redactions that are not recorded.
     ///
-    /// Checked before the fold, so that one that does not count hides no letter.
+    /// Checks before the fold, so that a redaction that does not count hides no letter.
     static func checked(
         _ records: [Record],
         on connection: PostgresConnection
@@ -216,7 +214,7 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    /// One row for each ID, of the copy that counts, with the number of copies.
+    /// One row for each ID, from the copy that counts, with the number of copies.
     package static func folded(_ records: [Record]) -> [DeadLetterRow] {
         var rows: [String: DeadLetterRow] = [:]
         rows.reserveCapacity(records.count)

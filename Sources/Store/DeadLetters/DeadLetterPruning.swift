@@ -3,10 +3,10 @@ import Postgres
 /// Removes rows of letters that the dead-letter topic's retention has removed, so that the index
 /// grows no older than its topic.
 ///
-/// What people did about those letters, and their states, which follow from that, stay. So does the
-/// row of a letter that was written more than once: the topic may hold a copy at another place.
+/// The actions about those letters, and their resulting states, stay. So does the row of a letter
+/// that was written more than once: the topic may hold a copy at another position.
 package enum DeadLetterPruning {
-    /// Where a partition of the topic begins now.
+    /// The present start of a partition of the topic.
     package struct Beginning: Equatable, Sendable {
         package let partition: Int32
         package let offset: Int64
@@ -17,10 +17,10 @@ package enum DeadLetterPruning {
         }
     }
 
-    /// How many rows one transaction removes at most, so that the indexer waits for none for long.
+    /// The maximum of rows per transaction, so that the indexer never waits for long.
     package static let rowsPerTransaction = 2_000
 
-    /// How many rows lie before where the topic begins.
+    /// The number of rows below the starts of the partitions.
     package static let count = Statement<[Beginning], Int64>(
         [
             .rows(
@@ -37,10 +37,9 @@ package enum DeadLetterPruning {
         """
     )
 
-    /// Removes some of a partition's rows, the oldest first; the triggers take them out of the
-    /// counts.
+    /// Removes some of a partition's rows, the oldest first; the triggers adjust the counts.
     ///
-    /// A letter that is written again meanwhile has another copy, and stays.
+    /// A letter that has been written again since has another copy, and stays.
     package static let remove = Statement<Beginning, Void>(
         [.value("partition", \.partition), .value("first_offset", \.offset)],
         """

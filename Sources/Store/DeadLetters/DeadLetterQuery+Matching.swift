@@ -1,8 +1,7 @@
 import AppStore
 
 extension DeadLetterQuery {
-    /// Whether a letter is asked for: what `condition` says in SQL, for letters that are read from
-    /// the topic.
+    /// Whether a letter matches: the rule of `condition`, for letters that are read from the topic.
     package func matches(_ row: DeadLetterRow) -> Bool {
         Self.has(reasons, row.reason) && Self.has(classes, row.deadLetterClass)
             && Self.has(stages, row.stage) && (states.isEmpty || states.contains(row.state))

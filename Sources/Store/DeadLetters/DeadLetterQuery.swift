@@ -2,7 +2,7 @@ package import AppStore
 import Postgres
 package import Records
 
-/// Which dead letters are meant; what is empty or nil lets all through.
+/// A filter for dead letters; an empty or nil member matches all.
 package struct DeadLetterQuery: Equatable, Sendable {
     package var reasons: Set<String> = []
     package var classes: Set<String> = []
@@ -11,12 +11,12 @@ package struct DeadLetterQuery: Equatable, Sendable {
     package var bundleID: String?
     package var environment: String?
     package var productID: String?
-    /// The transaction ID or original transaction ID that the original names.
+    /// The transaction ID or original transaction ID in the original.
     package var transactionID: String?
     /// The beginning of a fingerprint, of the leaf, the intermediate or the root.
     package var certificate: String?
     package var worker: String?
-    /// Where the source record lies, or the body that it came from.
+    /// The position of the source record, or of the body that it came from.
     package var source: RecordPosition?
     /// Failed at or after it.
     package var since: Timestamp?
@@ -33,7 +33,7 @@ package struct DeadLetterQuery: Equatable, Sendable {
         productID == nil && transactionID == nil && source == nil && ids.isEmpty
     }
 
-    /// Whether the rows of `dead_letter_hours` tell in which hours and groups its letters lie.
+    /// Whether the rows of `dead_letter_hours` show in which hours and groups its letters lie.
     var isNarrowedByHours: Bool {
         var times = DeadLetterQuery()
         times.since = since
@@ -43,7 +43,7 @@ package struct DeadLetterQuery: Equatable, Sendable {
 }
 
 extension DeadLetterQuery {
-    /// What a statement is given of a query, behind what else it is given.
+    /// The parameters of a query, after the statement's other parameters.
     static func parameters<Input>(
         _ query: @escaping @Sendable (Input) -> DeadLetterQuery
     ) -> [Parameter<Input>] {
@@ -59,7 +59,7 @@ extension DeadLetterQuery {
         ]
     }
 
-    /// Those that `dead_letter_hours` knows; the times stand apart.
+    /// The parameters that `dead_letter_hours` covers; the times are separate.
     static func counted<Input>(
         _ query: @escaping @Sendable (Input) -> DeadLetterQuery
     ) -> [Parameter<Input>] {
@@ -78,8 +78,8 @@ extension DeadLetterQuery {
 
     /// The condition on rows of `dead_letters` under the name `letter`.
     ///
-    /// The planner leaves out what is not asked for, as it knows the values that a statement is
-    /// run with (see `DeadLetterTable.sessionSettings`).
+    /// The planner drops unused filters, as it knows the values that a statement is run with (see
+    /// `DeadLetterTable.sessionSettings`).
     static let condition = """
         \(countedCondition(of: "letter", environment: "letter.environment", key: "letter"))
         AND ($product IS NULL OR letter.product_id = $product)
@@ -96,11 +96,11 @@ extension DeadLetterQuery {
         AND ($until IS NULL OR letter.failed_at < $until)
         """
 
-    /// The same for what is known of rows that are counted already.
+    /// The same condition for counted rows.
     ///
     /// - Parameters:
     ///   - relation: has class, stage, worker, state and group.
-    ///   - key: has what letters of a group have in common.
+    ///   - key: has the common properties of a group's letters.
     static func countedCondition(of relation: String, environment: String, key: String) -> String {
         """
         \(commonCondition(of: key))
@@ -108,7 +108,7 @@ extension DeadLetterQuery {
         """
     }
 
-    /// By what the letters of one group have in common.
+    /// The condition on the common properties of a group's letters.
     static func commonCondition(of key: String) -> String {
         """
         (cardinality($reasons) = 0 OR \(key).reason = ANY ($reasons))
@@ -121,7 +121,7 @@ extension DeadLetterQuery {
         """
     }
 
-    /// By what letters of one group and hour differ in.
+    /// The condition on the properties in which letters of one group and hour differ.
     static func hourCondition(of relation: String, environment: String) -> String {
         """
         (cardinality($classes) = 0 OR \(relation).class = ANY ($classes))

@@ -1,9 +1,9 @@
 package import Postgres
 
-/// The table `dead_letters_rebuilt`: the index as the topic has it, to be compared with the one
-/// that is searched and put in its place.
+/// The table `dead_letters_rebuilt`: the index as read from the topic, to compare with the current
+/// one and to replace it.
 package enum DeadLetterRebuildTable {
-    /// How the former index differed from the topic.
+    /// The differences between the former index and the topic.
     package struct Difference: Equatable, Sendable {
         package let added: Int
         package let removed: Int
@@ -16,7 +16,6 @@ package enum DeadLetterRebuildTable {
         }
     }
 
-    /// One rebuild at a time.
     package static let lock = SessionLock("dead letter rebuild")
 
     static let empty = Statement<Void, Void>("TRUNCATE dead_letters_rebuilt")
@@ -28,8 +27,8 @@ package enum DeadLetterRebuildTable {
         """
     )
 
-    /// Of several copies of an ID in different batches the one that counts stays, with the number
-    /// of all.
+    /// Keeps the copy that counts among several of an ID in different batches, with the number of
+    /// all.
     static let fold = Statement<Void, Void>(
         """
         WITH folded AS (
@@ -56,12 +55,12 @@ package enum DeadLetterRebuildTable {
 
     static let analyze = Statement<Void, Void>("ANALYZE dead_letters_rebuilt")
 
-    /// Nobody indexes from here to the transaction's end; who searches is not held up.
+    /// Stops indexing until the transaction's end; searches are not held up.
     static let stopIndexing = Statement<Void, Void>(
         "LOCK TABLE dead_letter_progress IN SHARE ROW EXCLUSIVE MODE"
     )
 
-    /// What was indexed meanwhile, from beyond the offsets that were read, stays as it is.
+    /// Rows indexed since, from beyond the offsets that were read, stay as they are.
     private static let isRead = """
         EXISTS (
             SELECT FROM $read
@@ -115,7 +114,7 @@ package enum DeadLetterRebuildTable {
 
     static let forgetProgress = Statement<Void, Void>("DELETE FROM dead_letter_progress")
 
-    /// Adds rows of what the topic holds.
+    /// Adds rows that were read from the topic.
     package static func add(
         _ records: [DeadLetterIndexTable.Record],
         on connection: PostgresConnection
@@ -124,21 +123,20 @@ package enum DeadLetterRebuildTable {
         _ = try await connection.run(add, DeadLetterIndexTable.folded(checked))
     }
 
-    /// Forgets what an earlier rebuild has left.
+    /// Deletes the remains of an earlier rebuild.
     package static func begin(on connection: PostgresConnection) async throws {
         _ = try await connection.run(empty)
     }
 
-    /// Puts what was added in the place of the index, in one transaction: readers see all of it or
-    /// nothing.
+    /// Replaces the index by the added rows, in one transaction: readers see all of it or nothing.
     ///
     /// - Parameters:
-    ///   - ends: how far each partition was read; from there the indexer goes on.
-    ///   - anew: partitions of a topic that was made anew, whose former rows count for nothing.
+    ///   - ends: the end of each partition's reading, where the indexer continues.
+    ///   - recreated: partitions of a recreated topic, whose former rows are void.
     ///   - deadline: for each statement.
     package static func replace(
         readTo ends: [DeadLetterIndexTable.Progress],
-        anew: Set<Int32>,
+        recreated: Set<Int32>,
         deadline: Duration,
         on connection: PostgresConnection
     ) async throws -> Difference {
@@ -146,7 +144,7 @@ package enum DeadLetterRebuildTable {
         _ = try await connection.run(analyze, deadline: deadline)
         let compared = ends.map { end in
             var end = end
-            end.nextOffset = anew.contains(end.partition) ? .max : end.nextOffset
+            end.nextOffset = recreated.contains(end.partition) ? .max : end.nextOffset
             return end
         }
         let difference = try await connection.transaction(deadline: deadline) { connection in
@@ -155,7 +153,7 @@ package enum DeadLetterRebuildTable {
             let removed = try await connection.run(remove, compared, deadline: deadline)
             let changed = try await connection.run(change, compared, deadline: deadline)
             let added = try await connection.run(insert, deadline: deadline)
-            try await DeadLetterIndexTable.replace(by: ends, anew: anew, on: connection)
+            try await DeadLetterIndexTable.replace(by: ends, recreated: recreated, on: connection)
             return Difference(
                 added: added.affectedCount,
                 removed: removed.affectedCount,

@@ -3,14 +3,14 @@ import Postgres
 import Records
 
 extension DeadLetterRow {
-    /// All that is written of a letter but its state.
+    /// All written columns of a letter except its state.
     static let columns: Columns<DeadLetterRow> =
         [
             Column("id") { StorableText.of($0.id) }, Column("copies", \.copies),
             Column("is_disputed", \.isDisputed),
         ] + content
 
-    /// What a copy that counts replaces.
+    /// The columns that a copy replaces if it counts.
     static let content: Columns<DeadLetterRow> =
         letter + [
             Column("source_topic") { StorableText.of($0.source.position.topic) },
@@ -66,7 +66,7 @@ extension DeadLetterRow {
 }
 
 extension DeadLetterRow {
-    /// A row of `dead_letters`, or of what is joined to it under these names.
+    /// Reads a row of `dead_letters`, or of a relation joined to it under these names.
     static let reader = RowReader<DeadLetterRow> { columns in
         let essence = essence(&columns)
         let raw = (
@@ -207,7 +207,7 @@ extension DeadLetterRow {
 }
 
 extension StoredTime {
-    /// A time outside of what the database can hold becomes the nearest that it can.
+    /// Clamps a time to the range of the database.
     package init(_ time: Timestamp) {
         self.init(milliseconds: time.milliseconds)
     }

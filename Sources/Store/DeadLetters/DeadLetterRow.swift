@@ -3,12 +3,11 @@ import OpenSSL
 import Postgres
 package import Records
 
-/// What the index holds of one dead letter: what it can be found by, and nothing that could be used
-/// again.
+/// The index's row of one dead letter: searchable facts, and nothing that could be replayed.
 ///
-/// Its texts may be whatever strangers wrote; those of a row that was read are storable text.
+/// Its texts may come from strangers; those of a row that was read are storable text.
 package struct DeadLetterRow: Equatable, Sendable {
-    /// The source record: where it lies, its time and the digest of its value.
+    /// The source record: its position, its time and the digest of its value.
     package struct Source: Equatable, Sendable {
         package var position: RecordPosition
         package var at: Timestamp?
@@ -21,7 +20,7 @@ package struct DeadLetterRow: Equatable, Sendable {
         }
     }
 
-    /// The fingerprints of the chain, in hexadecimal digits; nil where there was no such one.
+    /// The fingerprints of the chain, in hexadecimal digits; nil if a certificate is absent.
     package struct Certificates: Equatable, Sendable {
         package var leaf: String?
         package var intermediate: String?
@@ -35,7 +34,7 @@ package struct DeadLetterRow: Equatable, Sendable {
     }
 
     package var id: String
-    /// Where the copy that counts lies in the dead-letter topic.
+    /// The position in the dead-letter topic of the copy that counts.
     package var letterPartition: Int32
     package var letterOffset: Int64
     /// How often the letter was written.
@@ -45,31 +44,30 @@ package struct DeadLetterRow: Equatable, Sendable {
     package var deadLetterClass: String
     package var stage: String
     package var detail: String
-    /// As `dlq.value` says it: `original` or `omitted`.
+    /// The value of `dlq.value`: `original` or `omitted`.
     package var valueState: String
     package var omitted: String?
     package var source: Source
     package var raw: RecordPosition?
     package var identifiers: UnverifiedIdentifiers
     package var certificates: Certificates
-    /// Who wrote the original, where its headers say so.
+    /// The producer of the original, if its headers name one.
     package var producer: String?
     package var verifierVersion: String
     package var configurationSHA256: String
     package var attempt: Int64
     package var worker: String
-    /// The dead letter that the original was replayed from.
     package var replayOf: String?
     package var chainSHA256: String?
     package var chainPrevious: String?
     /// The digest of everything that copies have in common; empty without a link.
     package var contentsSHA256 = ""
-    /// Why the letter is not to be believed; nil if it is as its link says.
+    /// Why the letter is not trustworthy; nil if it matches its link.
     package var doubt: String?
-    /// Whether copies that are as their links say contradict each other, or lie in different
-    /// partitions, which copies by workers do not.
+    /// Whether copies that match their links contradict each other, or lie in different partitions,
+    /// which copies by workers do not.
     package var isDisputed = false
-    /// As the database has it; follows from the actions and is not written with the row.
+    /// The database's state; it follows from the actions and is not written with the row.
     package var state = DeadLetterState.open
 
     package init(
@@ -108,27 +106,27 @@ package struct DeadLetterRow: Equatable, Sendable {
         self.worker = worker
     }
 
-    /// The group of the letters that look like this one: 16 hexadecimal digits of what they have
-    /// in common, so that it is the same whenever the index is built.
+    /// The group of the letters that look like this one: 16 hexadecimal digits of their common
+    /// properties, so that it is the same whenever the index is built.
     package var groupID: String {
         let parts = [
             reason, certificates.leaf, certificates.intermediate, certificates.root,
             identifiers.bundleID, source.position.topic, producer,
         ]
-        // The length before each, so that no text can end in another's beginning.
+        // The length precedes each, so that no text can end in another's beginning.
         let text = parts.map { part in
             part.map { StorableText.of($0) }.map { "\($0.utf8.count):\($0)" } ?? "-"
         }.joined()
         return String(SHA256.digest(Array(text.utf8)).hex.prefix(16))
     }
 
-    /// The value state of a letter whose original somebody had removed.
+    /// The value state of a letter whose original was removed by order.
     package static let redacted = "redacted"
 
-    /// Whether this copy counts and not the other of the same ID: a letter that is as its link
-    /// says, then a redaction, then the first in the topic.
+    /// Whether this copy counts instead of another of the same ID: a letter that matches its link,
+    /// then a redaction, then the first in the topic.
     ///
-    /// Copies repeat the first one. A later one that says otherwise may be anybody's.
+    /// Copies repeat the first one. A later one that differs may be anybody's.
     package func counts(before other: DeadLetterRow) -> Bool {
         rank < other.rank
     }
@@ -159,15 +157,15 @@ package struct DeadLetterRow: Equatable, Sendable {
     package mutating func checkRedaction(_ recorded: Set<String>?) {
         guard isRedaction, doubt == nil, recorded?.contains(id) != true else { return }
         doubt =
-            "it says that its original was redacted, and "
+            "it claims that its original was redacted, but "
             + (recorded == nil ? "no database was asked for" : "there is no") + " record of it"
     }
 
-    /// Why an auditor should not believe it; nil if nothing is known against it.
+    /// Why an auditor should not trust it; nil if nothing speaks against it.
     package var warning: String? {
         doubt
             ?? (isDisputed
-                ? "other letters of this ID contradict it: 'dead-letter verify' tells which one "
+                ? "other letters of this ID contradict it: 'dead-letter verify' shows which one "
                     + "the chain holds" : nil)
     }
 }
@@ -179,7 +177,7 @@ package enum StorableText {
 
     /// The text with NUL made visible, and no longer than `bytesMax` bytes.
     ///
-    /// Of a longer one the digest of the whole stands behind its beginning, so that two that differ
+    /// A longer text is cut and followed by the digest of the whole, so that two different ones
     /// stay different.
     package static func of(_ text: String) -> String {
         let visible = whole(text)
@@ -204,13 +202,13 @@ package enum StorableText {
     }
 }
 
-/// What became of a dead letter, as its actions say.
+/// The state of a dead letter, from its actions.
 package enum DeadLetterState: String, TextColumnValue, CaseIterable {
     /// Nobody has dealt with it, or its replay was refused again.
     case open
-    /// Sent again; accepted, or its outcome is not known.
+    /// Replayed; accepted, or its outcome is not known.
     case replayed
     case resolved
-    /// Not to be shown among what has to be dealt with.
+    /// Hidden from the list of letters to deal with.
     case suppressed
 }

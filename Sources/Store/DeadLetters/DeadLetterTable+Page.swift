@@ -9,7 +9,7 @@ extension DeadLetterTable {
 
     typealias Page = (query: DeadLetterQuery, after: Cursor?, limit: Int)
 
-    /// A page of what is asked for, behind the cursor.
+    /// A page of matching letters, after the cursor.
     package static func page(
         _ query: DeadLetterQuery,
         after cursor: Cursor? = nil,
@@ -48,12 +48,12 @@ extension DeadLetterTable {
         )
     }
 
-    /// The counts tell in which hours and groups the letters lie, and one index finds them there:
+    /// The counts show in which hours and groups the letters lie, and one index finds them there:
     /// an index for each filter would cost more than all the rest of writing a letter.
     ///
     /// Each step is one hour that holds letters, and no more steps are made than fill the page: a
     /// recursive query is read row by row, in the order of its making, by a nested loop, which is
-    /// the one way to run a lateral join. The outer query sorts nothing, because it would have to
+    /// the only way to run a lateral join. The outer query sorts nothing, because it would have to
     /// read all steps for it.
     private static func pageByHours(
         _ comparison: String,
@@ -103,7 +103,7 @@ extension DeadLetterTable {
         )
     }
 
-    /// Of a row of `dead_letter_hours` under the name `part`.
+    /// The condition on a row of `dead_letter_hours` under the name `part`.
     private static let isNarrowed = """
         \(DeadLetterQuery.hourCondition(of: "part", environment: "part.environment"))
         AND (
@@ -126,7 +126,7 @@ extension DeadLetterTable {
             .value("limit", \.limit),
         ]
 
-    /// The comparison of the times alone is there for the index of the groups.
+    /// Compares the times alone too, for the index of the groups.
     private static func isBehindCursor(_ comparison: String) -> String {
         """
         ($after_id IS NULL

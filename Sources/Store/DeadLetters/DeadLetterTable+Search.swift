@@ -3,9 +3,9 @@ package import Postgres
 import Records
 
 extension DeadLetterTable {
-    /// What any identifier finds: a transaction, bundle, product or group ID, a worker, the
-    /// beginning of a letter's ID or, from six digits on, of a fingerprint, or the position of the
-    /// source record, of its body, or of the letter; the newest first.
+    /// The letters that any identifier finds: a transaction, bundle, product or group ID, a worker,
+    /// the beginning of a letter's ID or, from six digits on, of a fingerprint, or the position of
+    /// the source record, of its body, or of the letter; the newest first.
     package static func search(
         _ text: String,
         limit: Int,
@@ -29,7 +29,7 @@ extension DeadLetterTable {
         }
     }
 
-    /// What the counts by hour narrow down.
+    /// The queries that the counts by hour narrow down.
     private static func queries(_ text: String) -> [DeadLetterQuery] {
         var queries = Array(repeating: DeadLetterQuery(), count: 3)
         queries[0].group = text.lowercased()
@@ -47,7 +47,8 @@ extension DeadLetterTable {
 
     typealias Search = (text: String, position: RecordPosition?, limit: Int)
 
-    /// One bounded look-up for each kind of identifier, because together no index would serve them.
+    /// One bounded look-up for each kind of identifier, because no index would serve a combined
+    /// one.
     static let search = Statement<Search, DeadLetterRow>(
         [
             .value("text") { StorableText.of($0.text) },

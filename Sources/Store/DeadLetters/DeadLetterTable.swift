@@ -2,13 +2,13 @@ package import AppStore
 package import Postgres
 import Records
 
-/// The table `dead_letters`: written by the indexer, read by all who search.
+/// The table `dead_letters`: written by the indexer, read by all searches.
 package enum DeadLetterTable {
-    /// The planner's settings for sessions that search: a query is planned for the filters that it
-    /// has, and not for all that it could have.
+    /// The planner's settings for sessions that search: a query is planned for its actual filters,
+    /// instead of for all possible ones.
     package static let sessionSettings = ["plan_cache_mode": "force_custom_plan"]
 
-    /// The last row of a page, behind which the next one begins.
+    /// The last row of a page, after which the next one begins.
     package struct Cursor: Equatable, Sendable {
         package let failedAt: Timestamp
         package let id: String
@@ -23,11 +23,11 @@ package enum DeadLetterTable {
         }
     }
 
-    /// Shared by who indexes, until the transaction's end: states do not change meanwhile.
+    /// Shared by indexers until the transaction's end, so that states do not change.
     static let shareStates = Locks.shared("dead letter states")
 
-    /// Of the copies of an ID one counts, as `DeadLetterRow.counts(before:)` has it; each row
-    /// stands for one ID alone.
+    /// Writes the copy of each ID that counts, by `DeadLetterRow.counts(before:)`; each row stands
+    /// for one ID alone.
     static let upsert = Statement<[DeadLetterRow], Void>(
         [.rows("new", DeadLetterRow.columns)],
         """
@@ -68,7 +68,7 @@ package enum DeadLetterTable {
         """
     }
 
-    /// The letters of these IDs, those that are known, in no order.
+    /// The known letters of these IDs, in no order.
     package static func get(
         _ ids: Set<String>,
         on client: PostgresClient
@@ -81,7 +81,7 @@ package enum DeadLetterTable {
 }
 
 extension DeadLetterRow {
-    /// What decides which copy counts, and how many there were.
+    /// The columns that decide which copy counts, and the number of copies.
     fileprivate static let ranked: Columns<DeadLetterRow> = [
         Column("id") { StorableText.of($0.id) },
         Column("copies", \.copies),

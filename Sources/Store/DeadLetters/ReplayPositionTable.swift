@@ -1,6 +1,7 @@
 import Postgres
 
-/// The table `dead_letter_replay_positions`: how far a replay has read the dead-letter topic.
+/// The table `dead_letter_replay_positions`: the offsets of the dead-letter topic that a replay has
+/// read.
 package enum ReplayPositionTable {
     package struct Position: Sendable, Equatable {
         package let partition: Int32

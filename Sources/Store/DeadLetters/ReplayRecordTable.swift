@@ -1,24 +1,22 @@
 import Postgres
 
-/// What became of one record of a replay.
 package enum ReplayOutcome: String, Sendable, CaseIterable, TextColumnValue {
-    /// The stage that reads the topic took it, and no later one has refused it.
+    /// The stage that reads the topic accepted it, and no later one has refused it.
     case accepted
-    /// There is a new dead letter.
+    /// It has a new dead letter.
     case refused
     /// It was not sent: it cannot be, or the replay was abandoned before.
     case unsent
-    /// It was sent, and the replay was abandoned before anybody knew.
+    /// It was sent, and the replay was abandoned before its outcome was known.
     case unknown
 }
 
-/// One dead letter of a replay.
 package struct ReplayRecordRow: Sendable, Equatable {
     package let ordinal: Int64
     package let letterID: String
     package let letterPartition: Int32
     package let letterOffset: Int64
-    /// What the original says of itself.
+    /// The transaction ID that the original states.
     package let transactionID: String?
     /// The body that an observation came from, as `topic/partition/offset`.
     package let raw: String?
@@ -27,16 +25,15 @@ package struct ReplayRecordRow: Sendable, Equatable {
     package let sentPartition: Int32?
     package let sentOffset: Int64?
     package let outcome: ReplayOutcome?
-    /// Of a refusal or of what was not sent; empty otherwise.
+    /// The reason for a refusal or for not sending; empty otherwise.
     package let outcomeReason: String
-    /// The dead letter that it became.
     package let refusedAs: String?
     package let outcomeAt: StoredTime?
 }
 
-/// The table `dead_letter_replay_records`, and what of it goes into `dead_letter_actions`.
+/// The table `dead_letter_replay_records`, with the entries it adds to `dead_letter_actions`.
 package enum ReplayRecordTable {
-    /// A dead letter that a replay takes up.
+    /// A dead letter that a replay acquires.
     package struct New: Sendable {
         package let ordinal: Int64
         package let letterID: String
@@ -62,9 +59,9 @@ package enum ReplayRecordTable {
         }
     }
 
-    /// Takes up letters, in the order of their IDs, so that two replays never wait in a circle.
+    /// Acquires letters, in the order of their IDs, so that two replays never deadlock.
     ///
-    /// Answers the ordinals of those that are held now; the others another replay holds.
+    /// Returns the ordinals of the acquired ones; another replay holds the others.
     package static let hold = Statement<(replay: Int64, records: [New]), Int64>(
         [.value("replay", \.replay), .rows("given", newColumns, \.records)],
         returning: RowReader("ordinal"),
@@ -86,12 +83,12 @@ package enum ReplayRecordTable {
     package struct Last: Sendable, Equatable {
         package let letterID: String
         package let replay: Int64
-        /// Nil where the replay holds it still.
+        /// Nil if the replay still holds it.
         package let outcome: ReplayOutcome?
         package let refusedAs: String?
     }
 
-    /// Of these letters, those that were replayed or are held, each with the last replay.
+    /// The last replay of each of these letters that was replayed or is held.
     package static let last = Statement<[String], Last>(
         [.values("ids") { $0 }],
         returning: RowReader { columns in
@@ -128,7 +125,7 @@ package enum ReplayRecordTable {
         }
     }
 
-    /// The records of a replay, in their order, those behind an ordinal.
+    /// The records of a replay after an ordinal, in their order.
     package static let read = Statement<Page, ReplayRecordRow>(
         [.value("replay", \.replay), .value("after", \.after), .value("limit", \.limit)],
         returning: row,
@@ -139,7 +136,7 @@ package enum ReplayRecordTable {
         """
     )
 
-    /// Where one record was written.
+    /// The position of one record that was written.
     package struct Sent: Sendable {
         package let ordinal: Int64
         package let topic: String
@@ -154,7 +151,7 @@ package enum ReplayRecordTable {
         }
     }
 
-    /// Records what the broker has acknowledged, with the action `replayed` of each letter.
+    /// Records the broker's acknowledgements, with the action `replayed` of each letter.
     package static let sent = Statement<(replay: Int64, records: [Sent]), Void>(
         [.value("replay", \.replay), .rows("given", sentColumns, \.records)],
         """
@@ -180,7 +177,6 @@ package enum ReplayRecordTable {
         Column("sent_offset", \.offset),
     ]
 
-    /// What became of one record.
     package struct Decided: Sendable, Equatable {
         package let ordinal: Int64
         package let outcome: ReplayOutcome
@@ -202,7 +198,7 @@ package enum ReplayRecordTable {
 
     /// Records outcomes, with the actions `replay_accepted` and `replay_refused` of the letters.
     ///
-    /// One that was accepted may be refused later, by a later stage, and never the other way.
+    /// A later stage may refuse an accepted one, but never the reverse.
     package static let decide = Statement<(replay: Int64, records: [Decided]), Void>(
         [.value("replay", \.replay), .rows("given", decidedColumns, \.records)],
         """
@@ -229,7 +225,7 @@ package enum ReplayRecordTable {
         Column("refused_as", \.refusedAs),
     ]
 
-    /// Gives up what is not decided: the letters may be taken up by another replay.
+    /// Abandons the undecided records: another replay may acquire the letters.
     package static let abandon = Statement<(replay: Int64, reason: String), Void>(
         [.value("replay", \.replay), .value("reason", \.reason)],
         """

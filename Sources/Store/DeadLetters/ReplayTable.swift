@@ -1,20 +1,18 @@
 import Postgres
 
-/// Where a replay stands.
 package enum ReplayState: String, Sendable, CaseIterable, TextColumnValue {
-    /// Written down; nothing was sent.
+    /// Recorded; nothing was sent.
     case prepared
-    /// Sending, or waiting for outcomes; also what a process has left that is gone.
+    /// Sending, or waiting for outcomes; also the state that a killed process leaves behind.
     case running
     /// Too many records were refused again, or somebody stopped it.
     case stopped
-    /// All is sent, and what became of each is known.
+    /// All records are sent, and each outcome is known.
     case completed
-    /// A server was gone, or the process was told to end; it can be continued.
+    /// A server was unavailable, or the process was asked to end; it can be continued.
     case interrupted
 }
 
-/// One replay as it was written down.
 package struct ReplayRow: Sendable, Equatable {
     package let number: Int64
     package let who: String
@@ -35,26 +33,24 @@ package struct ReplayRow: Sendable, Equatable {
     package let isHeld: Bool
     package let counts: ReplayCounts
 
-    /// What `state` is worth: a running replay that no process holds was interrupted.
+    /// The actual state: a running replay that no process holds was interrupted.
     package var effectiveState: ReplayState {
         state == .running && !isHeld ? .interrupted : state
     }
 }
 
-/// How many records of a replay are where.
 package struct ReplayCounts: Sendable, Equatable {
     package var sent: Int64 = 0
     package var accepted: Int64 = 0
     package var refused: Int64 = 0
     /// Never sent, because they cannot be or because the replay was abandoned.
     package var unsent: Int64 = 0
-    /// Sent, and nobody found out.
+    /// Sent, with an outcome that nobody found out.
     package var unknown: Int64 = 0
 
     package init() {}
 }
 
-/// The table `dead_letter_replays`.
 package enum ReplayTable {
     package struct New: Sendable {
         package let who: String
@@ -81,7 +77,7 @@ package enum ReplayTable {
         }
     }
 
-    /// Answers the replay's number.
+    /// Returns the replay's number.
     package static let add = Statement<New, Int64>(
         [
             .value("who", \.who), .value("why", \.why), .value("filter", \.filter),
@@ -96,7 +92,7 @@ package enum ReplayTable {
         """
     )
 
-    /// Corrects the count of what is held, in the transaction that wrote the replay down.
+    /// Corrects the number of held letters, in the transaction that records the replay.
     package static let setCount = Statement<(number: Int64, count: Int), Void>(
         [.value("number", \.number), .value("count", \.count)],
         "UPDATE dead_letter_replays SET count = $count WHERE number = $number"
@@ -106,7 +102,7 @@ package enum ReplayTable {
         package let number: Int64
         package let state: ReplayState
         package let note: String
-        /// Who brought it about: the one who began or continued it.
+        /// The person who began or continued it.
         package let who: AuditorName
         /// The action that is appended; nil for none.
         package let action: DeadLetterAction.Kind?
@@ -126,7 +122,6 @@ package enum ReplayTable {
         }
     }
 
-    /// Sets the state, and appends the action.
     package static let setState = Statement<Change, Void>(
         [
             .value("number", \.number), .value("state", \.state), .value("note", \.note),
@@ -145,21 +140,20 @@ package enum ReplayTable {
         """
     )
 
-    /// The newest, newest first.
+    /// The newest replays, newest first.
     package static let newest = Statement<Int, ReplayRow>(
         [.value("limit")],
         returning: row,
         select + " ORDER BY replay.number DESC LIMIT $limit"
     )
 
-    /// One, by its number.
     package static let get = Statement<Int64, ReplayRow>(
         [.value("number")],
         returning: row,
         select + " WHERE replay.number = $number"
     )
 
-    /// False where another session holds the replay; released with the session.
+    /// False if another session holds the replay; released with the session.
     package static let acquire = Statement<Int64, Bool>(
         [.value("number")],
         returning: RowReader("is_locked"),

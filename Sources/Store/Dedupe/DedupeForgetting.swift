@@ -1,20 +1,19 @@
 package import AppStore
 package import Postgres
 
-/// What deduplication forgets, by age or because an operator asks.
+/// Deletes entries of the deduplication, by age or at an operator's request.
 ///
-/// One statement goes through some pages of a table and commits by itself, so that no worker waits
-/// for long.
+/// One statement scans some pages of a table and commits by itself, so that no worker waits for
+/// long.
 package enum DedupeForgetting {
     package static let pagesPerStep: Int64 = 256
 
-    /// The tables of the memory.
     package enum Table: String, CaseIterable, Sendable {
         case revisions = "dedupe_revisions"
         case notifications = "dedupe_notifications"
     }
 
-    /// Which IDs are meant; those marked before an instant at least.
+    /// A selection of IDs, marked before an instant at least.
     package struct Selection: Sendable {
         package var since: StoredTime?
         package var before: StoredTime
@@ -34,7 +33,7 @@ package enum DedupeForgetting {
         }
     }
 
-    /// What is meant, in some pages.
+    /// The selection in some pages.
     package struct Step: Sendable {
         let selection: Selection
         let firstPage: Int64
@@ -45,14 +44,13 @@ package enum DedupeForgetting {
         }
     }
 
-    /// What a step deleted.
     package struct Deletion: Sendable {
         package let deletedCount: Int64
-        /// With the rows that others are writing.
+        /// Includes the rows that others are writing.
         package let foundCount: Int64
     }
 
-    /// Forgets what was marked longer ago than the retention, in some pages of both tables.
+    /// Deletes entries older than the retention, in some pages of both tables.
     ///
     /// - Returns: whether there are pages beyond these.
     package static func prune(
@@ -75,23 +73,21 @@ package enum DedupeForgetting {
         """
     )
 
-    /// The database's time.
     package static let now = Statement<Void, StoredTime>(
         returning: RowReader("now"),
         "SELECT now() AS now"
     )
 
-    /// How many pages a table has.
     package static func pageCount(of table: Table) -> Statement<Void, Int64> {
         table == .revisions ? pagesOfRevisions : pagesOfNotifications
     }
 
-    /// How many rows of some pages are meant.
+    /// The number of selected rows in some pages.
     package static func count(in table: Table) -> Statement<Step, Int64> {
         table == .revisions ? countRevisions : countNotifications
     }
 
-    /// Deletes the rows that are meant and that nobody is writing.
+    /// Deletes the selected rows that nobody is writing.
     package static func delete(from table: Table) -> Statement<Step, Deletion> {
         table == .revisions ? deleteRevisions : deleteNotifications
     }
@@ -153,7 +149,7 @@ package enum DedupeForgetting {
     ]
 
     private static func condition(_ table: Table) -> String {
-        // What names no app is meant with every app.
+        // Entries without an app are selected with every app.
         let isOfApp = table == .revisions ? "bundle_id IN ($bundle_id, '')" : "true"
         return """
             WHERE ctid >= format('(%s,0)', $first_page)::tid

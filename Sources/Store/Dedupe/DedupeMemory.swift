@@ -3,21 +3,21 @@ package import Entitlements
 import OpenSSL
 package import Postgres
 
-/// What deduplication remembers: the newest revision of each ID, and notifications.
+/// The memory of the deduplication: the newest revision of each ID, and notifications.
 ///
-/// It may be pruned at any moment: what is forgotten goes on once more, and the sink, whose horizon
-/// has no end, adds nothing by it.
+/// It may be pruned at any moment: a forgotten entry is forwarded once more, and the sink, whose
+/// memory has no end, changes nothing.
 package struct DedupeMemory: Sendable {
-    /// Something to be remembered, once its record is acknowledged.
+    /// An entry to remember, once its record is acknowledged.
     package enum Mark: Sendable {
         case part(ObservedPart)
-        /// Nothing but its UUID is remembered.
+        /// Only its UUID is remembered.
         indirect case notification(PartKey)
     }
 
-    /// What is remembered of one ID, in one of its tracks.
+    /// The remembered revision of one ID, in one of its tracks.
     package struct Remembered: Sendable {
-        /// Of the ID in what was asked.
+        /// The index of the ID in the question.
         package let index: Int
         /// Nil for a notification.
         package let revision: PartRevision?
@@ -29,7 +29,7 @@ package struct DedupeMemory: Sendable {
         self.client = client
     }
 
-    /// Reads what is remembered of the IDs, in one round trip.
+    /// Reads the remembered entries of the IDs, in one round trip.
     package func recall(_ keys: [PartKey]) async throws -> [Remembered] {
         var revisions: [RememberedRevision.Question] = []
         var notifications: [RememberedNotification.Question] = []
@@ -52,7 +52,7 @@ package struct DedupeMemory: Sendable {
 
     /// Raises the memory to the marks, all of them or none, in one round trip.
     ///
-    /// What is remembered only ever rises, whichever worker comes last.
+    /// Entries only ever rise, whichever worker comes last.
     package func raise(to marks: [Mark]) async throws {
         var newest: [ObservedPart] = []
         var indexes: [RememberedRevision.TrackKey: Int] = [:]
@@ -120,7 +120,7 @@ enum RememberedRevision {
     }
 
     struct Question {
-        /// Of the ID in what was asked.
+        /// The index of the ID in the question.
         let index: Int
         let key: PartKey
     }
@@ -133,8 +133,8 @@ enum RememberedRevision {
         Column("trust", \.trust),
     ]
 
-    /// Each ID is looked up by the primary key, whatever the planner believes of the tables' sizes:
-    /// a plan made while they were small must not read them whole when they are not.
+    /// Looks up each ID by the primary key, whatever the planner estimates: a plan made while the
+    /// tables were small must not read them whole later.
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
         [.rows("asked", [Column("index", \.index)] + key.of { Key($0.key) })],
         returning: remembered,
@@ -194,10 +194,10 @@ enum RememberedRevision {
             Column("quantity", \.revision.identity?.quantity),
         ]
 
-    /// Keeps what never changes for an ID once it is known.
+    /// Keeps the immutable fields of an ID once they are known.
     ///
-    /// Sorted, so that two workers that mark the same IDs wait for each other instead of locking
-    /// each other out.
+    /// Sorted, so that two workers that mark the same IDs wait for each other instead of
+    /// deadlocking.
     static let raise = Statement<[ObservedPart], Void>(
         [.rows("new", row)],
         """
@@ -231,7 +231,7 @@ enum RememberedNotification {
     }
 
     struct Question {
-        /// Of the notification in what was asked.
+        /// The index of the notification in the question.
         let index: Int
         let key: Key
     }

@@ -2,12 +2,12 @@ package import AppStore
 package import Entitlements
 package import Postgres
 
-/// The table `catalog_versions`: product catalogs as they were applied; the last one holds.
+/// The table `catalog_versions`: the applied product catalogs, of which the last is in force.
 package enum CatalogTable {
     /// The channel on which the database announces a new catalog.
     package static let channel = "catalog"
 
-    /// Nil where no catalog was applied.
+    /// Nil if no catalog was applied.
     package static let newestVersion = Statement<Void, Int64?>(
         returning: RowReader("version"),
         "SELECT max(version) AS version FROM catalog_versions"
@@ -29,19 +29,19 @@ package enum CatalogTable {
         """
     )
 
-    /// The version that holds after a catalog was applied, and whether it is new.
+    /// The version in force after a catalog was applied, and whether it is new.
     package struct Applied: Hashable, Sendable {
         package let version: Int64
         package let isNew: Bool
     }
 
-    /// Applies a catalog that was checked; the same once more changes nothing.
+    /// Applies a checked catalog; applying the same one again changes nothing.
     package static func apply(
         _ catalog: [UInt8],
         on connection: PostgresConnection
     ) async throws -> Applied {
         try await connection.transaction { transaction in
-            // Two who apply the same catalog at once would both find it new.
+            // Two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
             let content = ByteString(catalog)
             if let newest = try await transaction.run(newest, content).first, newest.isSame {
@@ -78,16 +78,16 @@ package enum CatalogTable {
     )
 }
 
-/// The row of `catalog_projection`: by which catalog all rows are projected, and how far those of a
-/// later one have come.
+/// The row of `catalog_projection`: the catalog of all projected rows, and the progress of a later
+/// one.
 package struct CatalogProjection: Sendable {
-    /// All rows follow from this catalog, or from a later one where that makes a difference.
+    /// All rows follow from this catalog, or from a later one if that makes a difference.
     package let version: Int64
-    /// The catalog that is being worked through; nil between two.
+    /// The catalog being projected; nil if none is.
     package let target: Int64?
-    /// The last purchase that was looked at.
+    /// The last processed purchase.
     package let after: PurchaseScope
-    /// The catalog that holds; 0 where there is none.
+    /// The catalog in force; 0 without any.
     package let newest: Int64
 
     package var isLeftToDo: Bool { target != nil || version < newest }
@@ -118,7 +118,6 @@ package struct CatalogProjection: Sendable {
         """
     )
 
-    /// Begins with a catalog, at the first purchase.
     package static let begin = Statement<Int64, Void>(
         [.value("target")],
         """
@@ -128,7 +127,6 @@ package struct CatalogProjection: Sendable {
         """
     )
 
-    /// Notes the last purchase that was looked at.
     package static let reached = Statement<PurchaseScope, Void>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
         """
@@ -146,14 +144,13 @@ package struct CatalogProjection: Sendable {
         """
     )
 
-    /// A transaction, by whose products a new catalog may concern its purchase.
+    /// A transaction, whose products show whether a new catalog concerns its purchase.
     package struct Sold: Sendable {
         package let scope: PurchaseScope
         package let productID: Identifier
         package let items: [CommerceItem]
     }
 
-    /// How many transactions are looked at in one statement.
     package static let soldCountMax = 2000
 
     /// The next transactions, in the order of their purchases.

@@ -2,7 +2,7 @@ package import AppStore
 package import Entitlements
 package import Postgres
 
-/// The table `entitlements`: per purchase, entitlement key and user the spans in which it holds.
+/// The table `entitlements`: the periods of each purchase, entitlement key and user.
 package enum EntitlementTable {
     package struct Row: Sendable {
         package let purchase: PurchaseKey
@@ -54,7 +54,7 @@ package enum EntitlementTable {
     )
 }
 
-/// What a user holds: by a purchase, or by a manual grant.
+/// An entitlement of a user: by a purchase, or by a manual grant.
 package struct HeldEntitlement: Sendable {
     package let environment: String
     /// Nil for a grant.
@@ -66,19 +66,18 @@ package struct HeldEntitlement: Sendable {
     package let key: Identifier
     package private(set) var periods: [PostgresPeriod]
 
-    /// The same with its last periods alone.
+    /// The same with its last periods only.
     package func keeping(lastPeriods count: Int) -> HeldEntitlement {
         var kept = self
         kept.periods = Array(periods.suffix(count))
         return kept
     }
 
-    /// When it ends for good; nil where it never does.
+    /// When it ends for good; nil if it never does.
     package var end: Int64? {
         periods.last.flatMap(\.endMilliseconds)
     }
 
-    /// Declares the columns.
     fileprivate static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> HeldEntitlement {
@@ -101,7 +100,7 @@ package struct HeldEntitlement: Sendable {
     }
 }
 
-/// All that users hold, in the tables `entitlements` and `grants`.
+/// All entitlements of users, in the tables `entitlements` and `grants`.
 package enum HeldEntitlements {
     package struct Row: Sendable {
         package let userID: Identifier
@@ -140,18 +139,17 @@ package enum HeldEntitlements {
     }
 }
 
-/// The table `closed_periods`: what the oldest transactions of a long subscription add up to, so
-/// that a renewal reads a few rows and not hundreds.
+/// The table `closed_periods`: the sum of a long subscription's oldest transactions, so that a
+/// renewal reads a few rows instead of hundreds.
 ///
 /// It may be emptied at any moment.
 package enum ClosedPeriodTable {
-    /// What is closed of one product.
     package struct Row: Sendable {
         package let scope: PurchaseScope
         package let productID: Identifier
         package let bundleID: Identifier
         package let trust: Trust
-        /// Each transaction bought before this is in the periods, and no other.
+        /// The periods contain exactly the transactions bought before this.
         package let before: Timestamp
         package let periods: PeriodSet
 

@@ -1,14 +1,14 @@
 package import AppStore
 import Postgres
 
-/// The table `grants`: what people granted, beside what was bought.
+/// The table `grants`: manual grants, in addition to purchases.
 ///
 /// The database's functions write it, with its changes in the history.
 package enum GrantTable {
     package struct New: Sendable {
         package let userID: Identifier
         package let key: Identifier
-        /// Nil for ever.
+        /// Nil if it never ends.
         package let until: StoredTime?
         package let reason: String
         package let grantedBy: String
@@ -43,7 +43,7 @@ package enum GrantTable {
         }
     }
 
-    /// Answers the grant's number.
+    /// Returns the grant's number.
     package static let add = Statement<New, Int64>(
         [
             .value("user", \.userID), .value("key", \.key), .value("until", \.until),
@@ -56,7 +56,7 @@ package enum GrantTable {
         """
     )
 
-    /// Answers false where there is no such grant, or where it was revoked before.
+    /// Returns false if there is no such grant, or if it was revoked before.
     package static let revoke = Statement<Revocation, Bool>(
         [
             .value("number", \.number), .value("reason", \.reason),

@@ -2,7 +2,7 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// The table `ledger`: what each consumable's transaction credits, for ever once.
+/// The table `ledger`: the credits of each consumable's transaction, once and permanently.
 package enum LedgerTable {
     package struct Row: Sendable {
         package let purchase: PurchaseKey

@@ -2,8 +2,8 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// The table `stacked_purchases`: non-renewing purchases, which extend each other per user and
-/// product, whatever purchase they belong to.
+/// The table `stacked_purchases`: non-renewing transactions, which extend each other per user and
+/// product, across purchases.
 package enum StackedPurchaseTable {
     /// A user in one app and environment.
     package struct Holder: Hashable, Sendable {
@@ -93,7 +93,7 @@ package enum StackedPurchaseTable {
         "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("stacked_purchases"))"
     )
 
-    /// All that users have bought of non-renewing products, under their locks.
+    /// All non-renewing transactions of users, under their locks.
     package static let ofHolders = Statement<[Holder], StackedPurchase>(
         [.rows("asked", holder)],
         returning: reader,

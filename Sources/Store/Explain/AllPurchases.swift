@@ -2,7 +2,7 @@ import Postgres
 
 /// All purchases in the order of their IDs, for `pipeline rebuild`.
 package enum AllPurchases {
-    /// Where to go on, and how many are read.
+    /// The starting point, and the number of purchases to read.
     package struct Window: Sendable {
         package let after: PurchaseScope
         package let countMax: Int
@@ -13,13 +13,13 @@ package enum AllPurchases {
         }
     }
 
-    /// All that hangs on a purchase and is read in the order of the purchases.
+    /// The tables that are read in the order of the purchases.
     static let tables = [
         "transactions", "renewals", "grace_periods", "owners", "ownership_renewals",
         "entitlements", "ledger",
     ]
 
-    /// The next ones; also those of rows to which there are no facts.
+    /// The next purchases, even if there are rows but no facts.
     package static let next = Statement<Window, PurchaseScope>(
         [
             .value("original", \.after.originalTransactionID),
@@ -42,7 +42,7 @@ package enum AllPurchases {
         """
     }
 
-    /// Whether workers are connected that write owners or rows: without them nothing is on its way.
+    /// Whether workers are connected that write owners or rows: without them nothing is in flight.
     package static let areWorkersConnected = Statement<Void, Bool>(
         returning: RowReader("are_connected"),
         """

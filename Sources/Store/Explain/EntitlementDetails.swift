@@ -1,8 +1,8 @@
 package import AppStore
 import Postgres
 
-/// What the database's own views and functions answer about users, as the app's servers and support
-/// staff ask them.
+/// The answers of the database's own views and functions about users, as the app's servers and
+/// support staff see them.
 package enum EntitlementDetails {
     /// A key that a user may use now.
     package struct Active: Hashable, Sendable {
@@ -20,7 +20,7 @@ package enum EntitlementDetails {
         "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)"
     )
 
-    /// What users have of one currency in Production.
+    /// The users' balances of one currency in Production.
     package static let balances = Statement<Identifier, (userID: Identifier, balance: Int64)>(
         [.value("currency")],
         returning: RowReader { columns in
@@ -31,12 +31,12 @@ package enum EntitlementDetails {
         "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency"
     )
 
-    /// One thing that a user may use or could use, and by which purchase.
+    /// One present or former entitlement of a user, and its purchase.
     package struct Held: Hashable, Sendable {
         package let userID: Identifier
         package let key: Identifier
         package let environment: String
-        /// Of the span that holds now, else of the last one; nil for ever.
+        /// The end of the present period, else of the last one; nil if it never ends.
         package let until: StoredTime?
         package let isActive: Bool
         package let productID: Identifier?
@@ -45,7 +45,7 @@ package enum EntitlementDetails {
         package let isInGrace: Bool
     }
 
-    /// What users hold or held last, what is active first.
+    /// The users' present or last entitlements, active ones first.
     package static let held = Statement<[Identifier], Held>(
         [.values("users", \.self)],
         returning: RowReader { columns in
@@ -87,7 +87,7 @@ package enum EntitlementDetails {
         """
     )
 
-    /// What a user has bought of one currency in Production, and what refunds took back of it.
+    /// A user's credits of one currency in Production, and the part that refunds removed.
     package struct Credited: Hashable, Sendable {
         package let userID: Identifier
         package let currency: Identifier

@@ -2,10 +2,9 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// What support staff see of purchases, those of a user or those behind a transaction ID; in one
-/// environment.
+/// Support staff's view of purchases in one environment, by user or by transaction ID.
 package struct PurchaseDetails: Sendable {
-    /// Who or what is asked about.
+    /// The user or transaction in question.
     package struct Subject: Sendable {
         /// A user's ID, or a transaction's.
         package let id: Identifier
@@ -21,7 +20,7 @@ package struct PurchaseDetails: Sendable {
         ]
     }
 
-    /// A transaction, with one of the contents that were ever signed of it.
+    /// A transaction, with one of its signed contents.
     package struct SignedTransaction: Sendable {
         package let fact: TransactionFact
         package let source: ContentSource?
@@ -42,8 +41,8 @@ package struct PurchaseDetails: Sendable {
     package let renewals: Statement<Subject, Renewal>
     package let credits: Statement<Subject, LedgerTable.Row>
 
-    /// Every purchase that grants or has granted a user something, or credited their ledger; of
-    /// their own rows only.
+    /// Every purchase that ever granted a user something, or credited their ledger; only with the
+    /// user's own rows.
     package static let ofUser = PurchaseDetails(
         theirs: """
             (
@@ -60,8 +59,8 @@ package struct PurchaseDetails: Sendable {
         ofUser: "AND held.user_id = $subject"
     )
 
-    /// The purchase of a transaction, found by the transaction itself or by the first one of the
-    /// purchase; rows of all users.
+    /// The purchase of a transaction, by its ID or the original transaction ID; with the rows of
+    /// all users.
     package static let ofTransaction = PurchaseDetails(theirs: behindTransaction, ofUser: "")
 
     static let behindTransaction = """
@@ -138,7 +137,7 @@ package struct PurchaseDetails: Sendable {
         )
     }
 
-    /// - Parameter join: of `renewals AS fact`.
+    /// - Parameter join: a join of `renewals AS fact`.
     private static func renewals(_ theirs: String, _ join: String) -> String {
         """
         SELECT theirs.original_transaction_id, fact.environment, theirs.bundle_id,
@@ -180,7 +179,7 @@ package struct PurchaseDetails: Sendable {
     }
 }
 
-/// Where a content was read first: the raw record, and the notification that it came by.
+/// The first origin of a content: the raw record, and its notification.
 package struct ContentSource: Sendable {
     package let topic: String
     package let partition: Int64
@@ -188,11 +187,11 @@ package struct ContentSource: Sendable {
     package let signedDate: Timestamp
     package let recordedAt: StoredTime
     package let notificationUUID: String?
-    /// `DID_RENEW`; nil where no notification brought it.
+    /// Such as `DID_RENEW`; nil without a notification.
     package let notificationType: String?
     package let notificationSubtype: String?
 
-    /// Of `revisions AS known`, and of `notification`.
+    /// The columns of `revisions AS known`, and of `notification`.
     static let list = """
         known.source_topic, known.source_partition, known.source_offset,
         known.signed_date_ms AS source_signed_date_ms, known.recorded_at, known.notification_uuid,
@@ -204,7 +203,7 @@ package struct ContentSource: Sendable {
             ON came.uuid = lower(known.notification_uuid) AND came.environment = known.environment
         """
 
-    /// Declares the columns of `list`; nil where there is no such content.
+    /// Declares the columns of `list`; nil if there is no such content.
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> ContentSource? {

@@ -2,15 +2,15 @@ package import AppStore
 import Entitlements
 package import Postgres
 
-/// What support staff see of a user in one environment, beside the purchases, and of the history.
+/// Support staff's view of a user in one environment, besides the purchases: history and grants.
 package enum UserDetails {
     package typealias Subject = PurchaseDetails.Subject
 
-    /// How new what is shown is.
+    /// The versions of the shown state.
     package struct Versions: Sendable {
-        /// Of the user's last change; nil where there was none.
+        /// The version of the user's last change; nil if there was none.
         package let user: Int64?
-        /// Nil while no catalog was applied.
+        /// Nil if no catalog was applied.
         package let catalog: Int64?
     }
 
@@ -27,7 +27,7 @@ package enum UserDetails {
         """
     )
 
-    /// Something that a person granted, and nobody bought.
+    /// A manual grant, without a purchase.
     package struct Grant: Sendable {
         package let number: Int64
         package let key: Identifier
@@ -84,7 +84,7 @@ package enum UserDetails {
         """
     )
 
-    /// What the app's own servers took from a balance.
+    /// An amount that the app's own servers debited from a balance.
     package struct Debit: Sendable {
         package let reference: Identifier
         package let currency: Identifier
@@ -114,7 +114,7 @@ package enum UserDetails {
         """
     )
 
-    /// What a user has in an environment that was not asked about.
+    /// The user's rows in an environment that was not asked about.
     package struct OtherEnvironment: Sendable {
         package let name: String
         package let purchases: Int64
@@ -150,7 +150,7 @@ package enum UserDetails {
 }
 
 extension UserDetails {
-    /// One change of what a user may use, as the history has it.
+    /// One change of a user's entitlements, from the history.
     package struct Change: Sendable {
         package let userID: Identifier
         package let version: Int64
@@ -162,7 +162,7 @@ extension UserDetails {
         package let cause: String
         package let causeID: String?
         package let catalogVersion: Int64?
-        /// `storekit.raw/3/1041`; nil where no record brought it.
+        /// Such as `storekit.raw/3/1041`; nil without a record.
         package let source: String?
     }
 
@@ -212,8 +212,8 @@ extension UserDetails {
         """
     )
 
-    /// The changes that the purchase behind a transaction brought: the history is kept by user, so
-    /// it is asked for those whose purchase it is or was.
+    /// The changes by the purchase of a transaction: the history is kept by user, so its present
+    /// and former owners are searched.
     package static let changesOfTransaction = Statement<Subject, Change>(
         Subject.parameters,
         returning: changeReader,
@@ -243,7 +243,7 @@ extension UserDetails {
         """
     )
 
-    /// What was known of a user at an instant.
+    /// An entitlement of a user as known at an instant.
     package struct KnownEntitlement: Sendable {
         package let key: Identifier
         package let bundleID: Identifier?

@@ -2,9 +2,9 @@ package import AppStore
 package import Entitlements
 import Postgres
 
-/// What `pipeline rebuild` reads and writes where it makes facts of their contents again.
+/// Rows that `pipeline rebuild` reads and writes when it derives facts from their contents again.
 extension AppDownloadTable {
-    /// Where to go on, and how many are read.
+    /// The starting point, and the number of rows to read.
     package struct Window: Sendable {
         package let after: AppTransactionGroup
         package let countMax: Int
@@ -15,14 +15,14 @@ extension AppDownloadTable {
         }
     }
 
-    /// The key of a row, and of which content it is.
+    /// The key of a row, with the revision and the trust of its content.
     package struct Named: Sendable {
         package let group: AppTransactionGroup
         package let revision: Revision
         package let trust: Trust
     }
 
-    /// The next rows in the order of their keys, locked: entitle-worker raises them meanwhile.
+    /// The next rows in the order of their keys, locked, since entitle-worker may raise them.
     package static let next = Statement<Window, Named>(
         [
             .value("id", \.after.appTransactionID), .value("environment", \.after.environment),
@@ -55,7 +55,7 @@ extension AppDownloadTable {
         """
     )
 
-    /// Writes facts over whatever the table says.
+    /// Overwrites the table's rows.
     package static let replace = Statement.replacing("app_downloads", key: key, terms: terms)
 }
 

@@ -4,13 +4,13 @@ import JSON
 
 /// The items of an Advanced Commerce purchase, in the column `items`.
 extension CommerceItem {
-    /// Reads what `stored(_:)` wrote.
+    /// Reads the output of `stored(_:)`.
     package static func items(stored text: JSONText) -> [CommerceItem] {
         guard let document = try? JSONDocument(parsing: Array(text.bytes)) else { return [] }
         return items(list: document.root)
     }
 
-    /// Nil where there are none.
+    /// Nil if there are no items.
     static func stored(_ items: [CommerceItem]) -> JSONText? {
         guard !items.isEmpty else { return nil }
         var writer = JSONWriter()

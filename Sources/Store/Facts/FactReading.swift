@@ -1,7 +1,6 @@
 package import Entitlements
 
-/// Reads all that the tables hold of some scopes, as a part of a pipeline: the facts from which
-/// rows follow, and the rows.
+/// Reads all rows and facts of some scopes, as a part of a pipeline.
 package struct FactReading {
     package let closedPeriods: Pipeline.Token<ClosedPeriodTable.Row>
     package let transactions: Pipeline.Token<TransactionFact>

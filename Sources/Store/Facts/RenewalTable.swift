@@ -4,7 +4,7 @@ import OpenSSL
 import Postgres
 
 /// The tables `renewals`, the newest signed renewal info of each subscription, and `grace_periods`,
-/// every grace that one of them ever granted.
+/// every grace that any of them granted.
 package enum RenewalTable {
     /// A grace, and the renewal info that granted it.
     package struct Grace: Sendable {
@@ -42,7 +42,7 @@ package enum RenewalTable {
         """
     )
 
-    /// Writes facts over whatever the table says.
+    /// Overwrites the table's rows.
     package static let replace = Statement.replacing(
         "renewals",
         key: RenewalKey.columns.of(\.key),
@@ -82,7 +82,7 @@ package enum RenewalTable {
             + PurchaseScope.lookUp("renewals")
     )
 
-    /// Only keys and revisions: nothing else of a renewal info decides about a row.
+    /// Reads only keys and revisions: nothing else of a renewal info affects a row.
     static let readRevisions = Statement<[PurchaseScope], RenewalFact>(
         [.rows("asked", PurchaseScope.columns)],
         returning: revisionReader,

@@ -4,9 +4,9 @@ package import OpenSSL
 import Postgres
 package import Records
 
-/// What `pipeline rebuild` reads where it makes facts of their contents again.
+/// Contents that `pipeline rebuild` reads to derive facts from them again.
 extension RevisionTable {
-    /// An ID, of which several contents may have been signed.
+    /// An ID, which may have several signed contents.
     package struct Subject: Hashable, Sendable {
         package let kind: Row.Kind
         package let environment: Environment
@@ -38,7 +38,7 @@ extension RevisionTable {
         ]
     }
 
-    /// One content, which is named by its hash.
+    /// The name of one content: its hash.
     package struct Name: Hashable, Sendable {
         package let subject: Subject
         /// Empty for all but renewal info.
@@ -54,19 +54,19 @@ extension RevisionTable {
 
     /// A content without its payload.
     package struct Content: Sendable {
-        /// Of the subject in what was asked.
+        /// The index of the subject in the question.
         package let index: Int
         /// Empty for all but renewal info.
         package let trust: String
-        /// With the date of its first signature.
+        /// The revision with the date of its first signature.
         package let revision: Revision
-        /// The raw record that first brought it.
+        /// The raw record that first contained it.
         package let source: RecordPosition
-        /// How many contents there are of the subject and trust.
+        /// The number of contents of the subject and trust.
         package let count: Int
     }
 
-    /// Of each subject and trust the content whose first signature is the newest.
+    /// The content of each subject and trust whose first signature is the newest.
     package static let newest = Statement<[Subject], Content>(
         [.rows("asked", [.index] + Subject.columns)],
         returning: contentReader,
@@ -84,9 +84,9 @@ extension RevisionTable {
         """
     )
 
-    /// The contents that more than the newest fact is read from: those with a revocation, or with a
-    /// grace; and those of which PostgreSQL may not be able to tell, as it reads no member of a
-    /// payload with an escape that it cannot store.
+    /// The contents that matter beyond the newest fact: those with a revocation or a grace, and
+    /// those in which PostgreSQL may be unable to look, as it reads no member of a payload with an
+    /// escape that it cannot store.
     package static let lasting = Statement<[Subject], Content>(
         [.rows("asked", [.index] + Subject.columns)],
         returning: contentReader,
@@ -106,15 +106,15 @@ extension RevisionTable {
         """
     )
 
-    /// Whether a renewal info grants what a newer one does not repeat and does not take back: its
+    /// Whether a renewal info grants something that a newer one neither repeats nor revokes: its
     /// content is never archived, and is read again by a rebuild.
     static func grantsLastingly(_ relation: String) -> String {
         "\(relation).payload ->> 'gracePeriodExpiresDate' IS NOT NULL"
     }
 
-    /// The payload of a content that was asked for; contents that are not there are left out.
+    /// The payload of a requested content; missing contents are left out.
     package struct Payload: Sendable {
-        /// Of the name in what was asked.
+        /// The index of the name in the question.
         package let index: Int
         package let json: JSONText
     }

@@ -2,9 +2,9 @@ package import AppStore
 import Postgres
 package import Records
 
-/// Contents of which no fact is: they name an ID that has no row.
+/// Contents without a fact: they name an ID that has no row.
 extension RevisionTable {
-    /// Where a page of contents begins, and how many it has.
+    /// The start of a page of contents, and its size.
     package struct Page: Sendable {
         package let after: Place
         package let countMax: Int
@@ -15,7 +15,6 @@ extension RevisionTable {
         }
     }
 
-    /// A content by its primary key.
     package struct Place: Sendable {
         package let id: Identifier
         package let kind: String
@@ -37,19 +36,19 @@ extension RevisionTable {
         )
     }
 
-    /// A content of a page: each that no fact is of, and the last one.
+    /// A content of a page: each without a fact, and the last one.
     package struct PageContent: Sendable {
         package let place: Place
         package let isUnclaimed: Bool
-        /// Nil where its payload names none.
+        /// Nil if its payload names none.
         package let originalTransactionID: Identifier?
         package let source: RecordPosition
     }
 
-    /// Looks through a page of all contents, in the order of their keys.
+    /// Searches a page of all contents, in the order of their keys.
     ///
-    /// Left out is what is found with the purchase: a transaction whose ownership fact is known,
-    /// and a renewal info of a subscription of which anything else is.
+    /// Leaves out contents that are found with the purchase: a transaction with a known ownership
+    /// fact, and a renewal info of a subscription with any other row.
     package static let unclaimed = Statement<Page, PageContent>(
         [
             .value("id", \.after.id), .value("kind", \.after.kind),
@@ -99,7 +98,7 @@ extension RevisionTable {
             THEN old.payload ->> 'originalTransactionId' END
         """
 
-    /// An app transaction that names no account has no row anywhere else.
+    /// An app transaction that names no account has no row in any other table.
     private static let hasNoRow = """
         CASE page.kind
             WHEN 'transaction' THEN NOT EXISTS (

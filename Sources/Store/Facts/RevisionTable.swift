@@ -3,8 +3,8 @@ package import Records
 package import Entitlements
 import Postgres
 
-/// The table `revisions`: every content that was ever seen, once per key, with the raw record that
-/// brought it first.
+/// The table `revisions`: every content ever seen, once per key, with the raw record that first
+/// contained it.
 package enum RevisionTable {
     package struct Row: Sendable {
         package enum Kind: String, TextColumnValue {
@@ -18,7 +18,7 @@ package enum RevisionTable {
         /// Empty for renewal info, which has none.
         package let bundleID: Identifier
         package let id: Identifier
-        /// Empty for all but renewal info, where it is part of what is known under one ID.
+        /// Empty for all but renewal info, where it is part of the key.
         package let trust: String
         package let track: Track
         package let revision: Revision
@@ -81,7 +81,7 @@ package enum RevisionTable {
 
     /// Asks whether a content of an ID was first read from a record.
     package struct Origin: Sendable {
-        /// Of the record, for the answer.
+        /// The index of the record, for the answer.
         package let index: Int
         package let environment: Environment
         package let id: Identifier
@@ -100,7 +100,7 @@ package enum RevisionTable {
         }
     }
 
-    /// The indexes of the records that brought a content.
+    /// The indexes of the records that first contained a content.
     package static let brought = Statement<[Origin], Int>(
         [
             .rows(
@@ -133,7 +133,7 @@ package enum RevisionTable {
     )
 }
 
-/// The table `notifications`: every genuine one, also those that carry no fact.
+/// The table `notifications`: every genuine one, even without a fact.
 package enum NotificationTable {
     package struct Row: Sendable {
         package let environment: Environment
@@ -249,7 +249,7 @@ package enum AppDownloadTable {
         Column("application_version", \.applicationVersion),
     ]
 
-    /// In the order of the keys, so that two workers never wait for each other.
+    /// Writes in the order of the keys, so that two workers never deadlock.
     package static let raise = Statement<[Row], Void>(
         [.rows("new", key + terms)],
         """

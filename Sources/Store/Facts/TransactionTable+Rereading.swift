@@ -2,23 +2,22 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// What `pipeline rebuild` reads and writes where it makes facts of their contents again.
+/// Rows that `pipeline rebuild` reads and writes when it derives facts from their contents again.
 extension TransactionTable {
-    /// All transactions of scopes.
     package static let read = Statement<[PurchaseScope], TransactionFact>(
         [.rows("asked", PurchaseScope.columns)],
         returning: reader,
         "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("transactions"))"
     )
 
-    /// In which purchase the row of a transaction lies.
+    /// The purchase that has the row of a transaction.
     package struct Position: Sendable {
-        /// Of the transaction in what was asked.
+        /// The index of the transaction in the question.
         package let index: Int
         package let scope: PurchaseScope
     }
 
-    /// Where rows lie that were not found in the purchases of which they should be.
+    /// The purchases of rows that were not found in the expected ones.
     package static let positions = Statement<[TransactionFact], Position>(
         [.rows("asked", [.index] + key)],
         returning: RowReader { columns in
@@ -46,7 +45,7 @@ extension TransactionTable {
         """
     )
 
-    /// Writes facts over whatever the table says, also of what never changes for an ID.
+    /// Overwrites the table's rows, including the immutable fields of an ID.
     package static let replace = Statement.replacing(
         "transactions",
         key: key,

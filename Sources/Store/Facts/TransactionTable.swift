@@ -5,9 +5,9 @@ import Postgres
 
 /// The table `transactions`: the newest signed revision of each transaction, in each of its tracks.
 package enum TransactionTable {
-    /// What of a given transaction contradicts the table.
+    /// The fields of a given transaction that contradict the table.
     package struct Contradiction: Sendable {
-        /// Of the transaction in what was asked.
+        /// The index of the transaction in the question.
         package let index: Int
         package let field: ImmutableField
     }
@@ -19,20 +19,20 @@ package enum TransactionTable {
         Column("track", \.track),
     ]
 
-    /// Never change for an ID, but for the milliseconds of the purchase date.
+    /// Immutable for an ID, except for the milliseconds of the purchase date.
     static let identity: Columns<TransactionFact> = [
         Column("original_transaction_id", \.identity.originalTransactionID),
         Column("product_id", \.identity.productID),
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
-    /// Never change once they are known.
+    /// Immutable once they are known.
     static let lateIdentity: Columns<TransactionFact> = [
         Column("product_type", \.identity.type),
         Column("quantity", \.identity.quantity),
     ]
 
-    /// What may be signed otherwise later.
+    /// Columns that a later signature may change.
     static let terms: Columns<TransactionFact> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
@@ -59,10 +59,10 @@ package enum TransactionTable {
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
     /// locks.
     ///
-    /// Raises nothing of a transaction that contradicts what is known of its ID: the caller
-    /// compares how many rows were touched with how many there are. What the table knows of the
-    /// purchases at hand was compared before; this sees an ID that belongs to another purchase, or
-    /// whose transaction lies in a closed period.
+    /// Skips a transaction that contradicts the known row of its ID: the caller compares the number
+    /// of touched rows with that of facts. The rows of the purchases at hand were compared before;
+    /// this detects an ID that belongs to another purchase, or whose transaction lies in a closed
+    /// period.
     package static let raise = Statement<[TransactionFact], Void>(
         [.rows("new", key + identity + lateIdentity + terms)],
         """
@@ -87,8 +87,8 @@ package enum TransactionTable {
         return "\(row).environment IN (\(names.joined(separator: ", ")))"
     }
 
-    /// The conditions under which two rows contradict each other, as `TransactionIdentity.conflict`
-    /// has them; null where one of them lacks the field.
+    /// The conditions under which two rows contradict each other, as in
+    /// `TransactionIdentity.conflict`; null if one of them lacks the field.
     private static func conflicts(_ left: String, _ right: String) -> [(ImmutableField, String)] {
         let values: [(ImmutableField, (String) -> String)] = [
             (.originalTransactionID, { "\($0).original_transaction_id" }),
@@ -104,7 +104,7 @@ package enum TransactionTable {
         conflicts(left, right).map { $1 }.joined(separator: " OR ")
     }
 
-    /// The transactions that contradict what the table holds under their IDs.
+    /// The transactions that contradict the table's rows of their IDs.
     package static let contradictions = Statement<[TransactionFact], Contradiction>(
         [.rows("asked", [.index] + key + identity + lateIdentity)],
         returning: RowReader { columns in
@@ -192,8 +192,8 @@ package enum TransactionTable {
 extension TransactionFact {
     /// Declares the columns that each table of transactions has.
     ///
-    /// What only some of them have is empty: the product among it, and of a revocation all but its
-    /// date.
+    /// Columns of only some tables are left empty: the product among them, and all of a revocation
+    /// but its date.
     static func declareCommon(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
@@ -236,7 +236,7 @@ extension TransactionFact {
         }
     }
 
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision brings and lifts
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
     /// it.
     var revokingReceipt: Revision? {
         track == .receipt ? revoking : nil
@@ -244,7 +244,7 @@ extension TransactionFact {
 
     /// Declares the columns of `revokingReceipt`.
     ///
-    /// - Returns: reads it; nil also where it is the newest revision, which is given.
+    /// - Returns: reads it; nil also if it is the newest revision, which is given.
     private static func declareRevoking(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow, Revision) -> Revision? {
@@ -261,7 +261,6 @@ extension TransactionFact {
 }
 
 extension Revision {
-    /// Declares the columns of the newest revision.
     static func declare(_ columns: inout RowColumns) -> @Sendable (PostgresRow) -> Revision {
         let signedDate = columns("signed_date_ms", Timestamp.self)
         let contentHash = columns("content_hash", SHA256Digest.self)

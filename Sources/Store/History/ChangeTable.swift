@@ -3,7 +3,7 @@ package import Entitlements
 package import Records
 import Postgres
 
-/// Why rows became different, as `changes` names it.
+/// The cause of changed rows, as recorded in `changes`.
 package struct ChangeCause: Sendable {
     package enum Kind: String, TextColumnValue {
         case transaction, renewal, notification, link, catalog, rebuild
@@ -11,7 +11,7 @@ package struct ChangeCause: Sendable {
 
     package let kind: Kind
     package let id: String?
-    /// Nil where no body brought it, as with a link that was written late.
+    /// Nil if no body caused it, as with a link that was written late.
     package let source: ObservationSource?
 
     package init(_ kind: Kind, id: String? = nil, source: ObservationSource? = nil) {
@@ -21,10 +21,10 @@ package struct ChangeCause: Sendable {
     }
 }
 
-/// The tables `changes`, the append-only history of what users may use, and `user_versions`, the
-/// last version given out to a user's changes.
+/// The tables `changes`, the append-only history of users' entitlements, and `user_versions`, the
+/// last version assigned to each user's changes.
 ///
-/// A trigger puts each new change into the outbox of the feed.
+/// A trigger adds each new change to the outbox of the feed.
 package enum ChangeTable {
     package struct Row: Sendable {
         package let purchase: PurchaseKey
@@ -38,7 +38,7 @@ package enum ChangeTable {
         }
     }
 
-    /// Changes of one transaction, and the catalog by which they were projected.
+    /// Changes of one transaction, and the catalog that they were projected with.
     package struct Batch: Sendable {
         fileprivate let steps: [(userID: Identifier, count: Int64)]
         fileprivate let rows: [Numbered]
@@ -46,13 +46,13 @@ package enum ChangeTable {
 
         fileprivate struct Numbered: Sendable {
             let row: Row
-            /// How many changes of the user follow in the batch.
+            /// The number of the user's later changes in the batch.
             let versionsAfter: Int64
         }
 
         /// - Parameters:
         ///   - rows: each gets the next version of its user, in this order.
-        ///   - catalogVersion: nil where there is no catalog.
+        ///   - catalogVersion: nil if there is no catalog.
         package init(_ rows: [Row], catalogVersion: Int64?) {
             var counts: [Identifier: Int64] = [:]
             for row in rows {
@@ -80,7 +80,8 @@ package enum ChangeTable {
             Column("source_offset", \.cause.source?.offset),
         ]
 
-    /// The upsert waits for other transactions that give the user versions, so none is given twice.
+    /// The upsert waits for other transactions that assign the user versions, so none is assigned
+    /// twice.
     package static let append = Statement<Batch, Void>(
         [
             .rows(

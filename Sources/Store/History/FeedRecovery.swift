@@ -1,13 +1,13 @@
 package import AppStore
 import Postgres
 
-/// Brings the feed's versions into line after a database or a cluster was lost.
+/// Raises the feed's versions after a database or a cluster was lost.
 ///
-/// A restored database gives out versions again that were published before, and a reader of the
-/// feed takes what has a version that it knows for a repetition. So each user's versions go on
-/// above what the topics hold.
+/// A restored database assigns versions again that were published before, and a reader of the feed
+/// takes a change with a known version for a repetition. So each user's versions continue above
+/// those in the topics.
 package enum FeedRecovery {
-    /// A user, and the newest version that was published of them.
+    /// A user, and the newest published version of them.
     package struct Published: Sendable {
         package let userID: Identifier
         package let version: Int64
@@ -22,10 +22,10 @@ package enum FeedRecovery {
         .rows("seen", [Column("user_id", \.userID), Column("version", \.version)])
     ]
 
-    /// Has users whom the database knows by an older version go on above the published one: the
-    /// newest change of each is written once more with it, so that their state is published again.
+    /// Raises versions in the database above the published ones where they are lower: the newest
+    /// change of each user is written once more, so that their state is published again.
     ///
-    /// To be called with the users' locks.
+    /// Call it with the users' locks.
     package static let raise = Statement<[Published], Void>(
         published,
         """
@@ -50,7 +50,7 @@ package enum FeedRecovery {
         """
     )
 
-    /// Has users whom the database does not know begin above the published version.
+    /// Gives users that the database does not know a version above the published one.
     package static let begin = Statement<[Published], Void>(
         published,
         """
@@ -59,19 +59,20 @@ package enum FeedRecovery {
         """
     )
 
-    /// The users whose states were put into the outbox: how many, and the last of them.
+    /// The users whose states were added to the outbox: their number, and the last of them.
     package struct Queued: Sendable {
         package let count: Int64
-        /// Nil where there were none.
+        /// Nil if there were none.
         package let last: Identifier?
     }
 
-    /// How many users are put into the outbox at once.
+    /// The number of users added to the outbox at once.
     package static let usersPerStep: Int64 = 1_000
 
-    /// Puts the newest states of some users into the outbox, those that come after one by ID.
+    /// Adds the newest states of some users to the outbox, in the order of IDs after a given one.
     ///
-    /// A user who is being changed is waited for, so that the outbox keeps the order of versions.
+    /// Waits for a user whose rows are being changed, so that the outbox keeps the order of
+    /// versions.
     package static let queue = Statement<Identifier, Queued>(
         [.value("after"), .value("users_max") { _ in usersPerStep }],
         returning: RowReader { columns in

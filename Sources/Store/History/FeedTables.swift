@@ -3,12 +3,10 @@ package import Postgres
 
 /// The table `unpublished_changes`: the outbox of the feed.
 ///
-/// A trigger fills it with each new change; a row goes when the broker has acknowledged what it
-/// stands for.
+/// A trigger adds each new change; a row is removed when the broker has acknowledged its record.
 package enum OutboxTable {
-    /// A change that waits to be published.
     package struct Change: Sendable {
-        /// Of its row in the outbox.
+        /// The ID of its row in the outbox.
         package let id: Int64
         package let userID: Identifier
         package let version: Int64
@@ -25,17 +23,17 @@ package enum OutboxTable {
         package let changedAt: StoredTime
     }
 
-    /// Changes that are published together, and what their users hold now; all in one snapshot.
+    /// Changes that are published together, with the present entitlements of their users; all in
+    /// one snapshot.
     package struct Batch: Sendable {
         package let changes: [Change]
         package let versions: [(userID: Identifier, version: Int64)]
         package let held: [HeldEntitlements.Row]
     }
 
-    /// How many changes are published together.
     package static let changesMax = 500
 
-    /// Reads the oldest changes that count as handed over.
+    /// Reads the oldest changes that are marked as sent.
     package static func read(on connection: PostgresConnection) async throws -> Batch {
         var pipeline = Pipeline()
         let changes = pipeline.add(changes)
@@ -51,7 +49,7 @@ package enum OutboxTable {
         )
     }
 
-    /// None but those that count as handed over, however many have come since.
+    /// Only changes that are marked as sent, however many have come since.
     private static let waiting = """
         (
             SELECT id, user_id, version FROM unpublished_changes
@@ -132,7 +130,7 @@ package enum OutboxTable {
         """
     )
 
-    /// What these users hold.
+    /// The present entitlements of these users.
     static let held = Statement<Void, HeldEntitlements.Row>(
         returning: HeldEntitlements.reader,
         HeldEntitlements.select(
@@ -140,21 +138,20 @@ package enum OutboxTable {
         )
     )
 
-    /// The ID of the oldest change in the outbox.
     package static let oldest = Statement<Void, Int64>(
         returning: RowReader("id"),
         "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1"
     )
 
-    /// How much waits.
+    /// The unpublished part of the outbox.
     package struct Backlog: Sendable {
-        /// At most.
+        /// An upper bound.
         package let count: Int64
-        /// 0 where none waits.
+        /// 0 if the outbox is empty.
         package let oldestSeconds: Double
     }
 
-    /// By the ends of the outbox, however long it is.
+    /// Computed from the ends of the outbox, however long it is.
     package static let backlog = Statement<Void, Backlog>(
         returning: RowReader { columns in
             let count = columns("count", Int64.self)
@@ -182,8 +179,8 @@ package enum OutboxTable {
     )
 }
 
-/// The row of `feed_lease`: which copy of the worker publishes, until when, and what it has handed
-/// over to the broker.
+/// The row of `feed_lease`: which copy of the worker publishes, until when, and which changes it
+/// has sent to the broker.
 package enum FeedLeaseTable {
     package struct Request: Sendable {
         package let holder: String
@@ -195,7 +192,7 @@ package enum FeedLeaseTable {
         }
     }
 
-    /// How long others wait for one that does not renew the lease any more.
+    /// How long others wait for a holder that no longer renews the lease.
     package static let lengthSeconds: Int64 = 5
 
     private static func length<Input>() -> Parameter<Input> {
@@ -204,14 +201,14 @@ package enum FeedLeaseTable {
 
     private static let end = "clock_timestamp() + $length_seconds * interval '1 second'"
 
-    /// Takes the lease or keeps it where changes wait.
+    /// Takes or keeps the lease if there are changes to publish.
     ///
-    /// The oldest of them count as handed over from here on, before any is. What counted so already
-    /// was never confirmed, by this copy or by one that is gone, and is suspect.
+    /// Marks the oldest of them as sent, before any is. Changes marked before were never confirmed,
+    /// by this copy or by a killed one, and are suspect.
     ///
-    /// Answers up to which ID in the outbox changes are suspect; nothing where none wait, and where
-    /// another copy has the lease: that is seen without the lock of the lease's row, for which one
-    /// would wait as long as the other's transaction lasts.
+    /// Returns the highest outbox ID of suspect changes; no row if the outbox is empty or another
+    /// copy has the lease: that check does not lock the lease's row, which could wait as long as
+    /// the other's transaction lasts.
     package static let hold = Statement<Request, Int64>(
         [.value("holder", \.holder), length(), .value("changes_max", \.changesMax)],
         returning: RowReader("suspect_through"),
@@ -236,16 +233,17 @@ package enum FeedLeaseTable {
         """
     )
 
-    /// Shortens a lease that ends later than any that is given now: the clock has gone back since.
+    /// Shortens a lease that ends later than any that could be taken now: the clock has gone back
+    /// since.
     ///
-    /// A copy that lives renews it; of one that is gone it ends as it would have.
+    /// A running copy renews it; that of a killed one ends as it would have.
     package static let shorten = Statement<Void, Void>(
         [length()],
         "UPDATE feed_lease SET until = \(end) WHERE only_one AND until > \(end)"
     )
 
-    /// Keeps the lease, also one that has ended and that nobody has taken since; answers nothing
-    /// where another copy has it.
+    /// Keeps the lease, even after its end if nobody has taken it since; returns no row if another
+    /// copy has it.
     package static let renew = Statement<String, Bool>(
         [.value("holder"), length()],
         returning: RowReader("is_held"),
@@ -255,10 +253,10 @@ package enum FeedLeaseTable {
         """
     )
 
-    /// Removes from the outbox what the broker has acknowledged, if the holder has the lease still.
+    /// Removes acknowledged changes from the outbox, if the holder still has the lease.
     ///
-    /// Another that has begun meanwhile has handed over the same, and is known by these rows to
-    /// have done so until it confirms it. The lease's row is locked: nobody begins in between.
+    /// Another copy that has taken over since has sent the same changes, and these rows mark them
+    /// as sent until it confirms them. Locks the lease's row, so that no copy can begin in between.
     package static let confirm = Statement<(holder: String, ids: [Int64]), Void>(
         [.value("holder", \.holder), .values("ids", \.ids)],
         """
@@ -271,8 +269,8 @@ package enum FeedLeaseTable {
     )
 
     /// Publishes the newest states of users at once and once more later, unless the holder has had
-    /// the lease all the time: what it wrote may lie behind what another has written since, or may
-    /// yet come to lie there.
+    /// the lease all the time: its records may lie behind those of another copy, or may yet come to
+    /// lie there.
     package static let republish = Statement<(holder: String, userIDs: [Identifier]), Void>(
         [
             .value("holder", \.holder), .values("users", \.userIDs),
@@ -291,8 +289,8 @@ package enum FeedLeaseTable {
         """
     )
 
-    /// Lets another copy begin at once, unless something is under way of which nobody knows what
-    /// becomes of it: then the lease ends by itself, as after a crash.
+    /// Lets another copy begin at once, unless a send has an unknown outcome: then the lease ends
+    /// by itself, as after a crash.
     package static let release = Statement<String, Void>(
         [.value("holder")],
         """
@@ -302,34 +300,34 @@ package enum FeedLeaseTable {
     )
 }
 
-/// The table `feed_repetitions`: users whose newest state is published once more, after a while.
+/// The table `feed_repetitions`: users whose newest state is published once more, after a delay.
 ///
-/// What a copy had handed over when it was killed may lie in a socket's buffer, and be served after
-/// what the next copy has published of the same users: the compacted topic of the states would end
-/// in an older version than the newest, until the user's next change. So the users concerned are
-/// noted together with the confirmation of what was published instead, and the newest state follows
-/// when nothing of the killed copy can be under way any more.
+/// Records that a copy had sent when it was killed may lie in a socket's buffer, and reach the
+/// broker after those of the next copy about the same users: the compacted topic of the states
+/// would end in an older version than the newest, until the user's next change. So the confirmation
+/// of the later records also adds the users concerned here, and the newest state follows when
+/// nothing of the killed copy can be in flight any more.
 package enum FeedRepetitionTable {
-    /// How long after the broker's acknowledgement the state follows.
+    /// The delay of the state after the broker's acknowledgement.
     ///
-    /// A broker that stands still, stands still for the next copy too: from its acknowledgement on
-    /// only the network can hold anything back. Of a process that is gone Linux sends again what is
-    /// not confirmed for about 100 s (`tcp_orphan_retries`, ip-sysctl).
+    /// A broker that hangs also hangs for the next copy: after its acknowledgement only the network
+    /// can delay records. Linux retransmits unconfirmed data of a dead process for about 100 s
+    /// (`tcp_orphan_retries`, ip-sysctl).
     package static let delaySeconds: Int64 = 120
 
     fileprivate static func delay<Input>() -> Parameter<Input> {
         .value("delay_seconds") { _ in delaySeconds }
     }
 
-    /// Notes users; one that is noted already waits for longer.
+    /// Adds users; one that is present already starts its delay again.
     package static let add = Statement<[Identifier], Void>(
         [.rows("concerned", [Column("user_id", \.self)]), delay()],
         insert(from: "$concerned")
     )
 
     /// - Parameter users: a relation with a column `user_id`.
-    /// - Returns: SQL that takes the users in their order, so that no two who note the same wait
-    ///   for each other.
+    /// - Returns: SQL that adds the users in their order, so that two sessions that add the same
+    ///   ones never deadlock.
     fileprivate static func insert(from users: String) -> String {
         """
         INSERT INTO feed_repetitions AS known (user_id, due)
@@ -339,7 +337,7 @@ package enum FeedRepetitionTable {
         """
     }
 
-    /// Has nobody wait for longer than anybody who is noted now: the clock has gone back since.
+    /// Limits all delays to that of a user added now: the clock has gone back since.
     package static let shorten = Statement<Void, Void>(
         [delay()],
         """
@@ -348,9 +346,9 @@ package enum FeedRepetitionTable {
         """
     )
 
-    /// Puts those whose time has come into the outbox, each as of the newest version.
+    /// Adds due users to the outbox, each with the newest version.
     ///
-    /// Any copy may do so at any time. Who is being changed at this moment is left for later: the
+    /// Any copy may do so at any time. A user whose rows are being changed is left for later: the
     /// lock keeps the outbox in the order of the user's versions, and nobody is waited for.
     package static let publishDue = Statement(
         """

@@ -1,17 +1,17 @@
 import Postgres
 
-/// What the table `history_archives` knows of the files that history was moved into.
+/// The table `history_archives`: the files that history was moved into.
 package enum HistoryArchiveTable {
     package struct Row: Equatable, Sendable {
         package let number: Int64
         package let table: HistoryArchiving.Table
-        /// As the one who archived named it: the folder may be of another machine.
+        /// As given by the archiving operator: the folder may be on another machine.
         package let file: String
-        /// Nil where the archive was broken off.
+        /// Nil if the archive was interrupted.
         package let rowCount: Int64?
     }
 
-    /// All archives, also those whose rows were put back: their files hold them still.
+    /// All archives, even if their rows were restored: their files still hold them.
     package static let all = Statement<Void, Row>(
         returning: RowReader { columns in
             let number = columns("number", Int64.self)

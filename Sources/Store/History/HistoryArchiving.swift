@@ -2,19 +2,18 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// What `pipeline history archive` takes out of the tables that only grow.
+/// Moves rows out of the tables that only grow, for `pipeline history archive`.
 ///
-/// Taken out is what nothing but history is read from. The newest content of each key stays in
-/// `revisions`, with what a grace or a receipt's revocation was read from: facts can be made of it
-/// again. The newest change of each entitlement stays in `changes`, so that what was known since is
-/// answered as before, and what waits to be published.
+/// Only rows that serve nothing but history are removed. The newest content of each key stays in
+/// `revisions`, with the contents of graces and of receipts' revocations: facts can be derived from
+/// them again. The newest change of each entitlement stays in `changes`, so that questions about
+/// later times are answered as before, and so do unpublished changes.
 package enum HistoryArchiving {
-    /// The tables of the history.
     package enum Table: String, CaseIterable, TextColumnValue {
         case revisions, changes, notifications
     }
 
-    /// One archive as it begins: up to when a table's rows are taken out, and into which file.
+    /// An archive as it begins: the end of the rows to remove, their table and the file.
     package struct Archive: Sendable {
         package let table: Table
         package let before: StoredTime
@@ -38,15 +37,15 @@ package enum HistoryArchiving {
         }
     }
 
-    /// How many pages one step looks through.
+    /// The number of pages that one step scans.
     package static let pagesPerStep: Int64 = 256
-    /// How many rows one transaction takes out at most: a payload may be large.
+    /// The maximum of rows that one transaction removes: a payload may be large.
     package static let rowsPerTransaction = 500
 
-    /// Held by one who archives or restores, so that no two take out the same rows.
+    /// Held while archiving or restoring, so that no two sessions remove the same rows.
     package static let lock = SessionLock("history archive")
 
-    /// Writes down that an archive begins, before its first row is taken out; answers its number.
+    /// Records that an archive begins, before its first row is removed; returns its number.
     package static let begin = Statement<Archive, Int64>(
         [.value("table", \.table), .value("before", \.before), .value("file", \.file)],
         returning: RowReader("number"),
@@ -56,7 +55,7 @@ package enum HistoryArchiving {
         """
     )
 
-    /// Writes down that an archive holds all of its rows.
+    /// Records that an archive holds all of its rows.
     package static let finish = Statement<(number: Int64, rows: Int64), Void>(
         [.value("number", \.number), .value("rows", \.rows)],
         """
@@ -65,7 +64,6 @@ package enum HistoryArchiving {
         """
     )
 
-    /// How many pages a table has.
     package static let pageCount = Statement<Table, Int64>(
         [.value("table")],
         returning: RowReader("pages"),
@@ -75,7 +73,7 @@ package enum HistoryArchiving {
         """
     )
 
-    /// How many rows of a step would be taken out.
+    /// The number of rows that a step would remove.
     package static func count(in table: Table) -> Statement<Step, Int64> {
         switch table {
         case .revisions: countRevisions
@@ -117,9 +115,9 @@ package enum HistoryArchiving {
 }
 
 extension HistoryArchiving {
-    /// A row of `revisions` that may be taken out, and what has to be locked before.
+    /// A row of `revisions` that may be removed, and the locks that it needs.
     package struct OldRevision: Sendable {
-        /// Where the row lies, as PostgreSQL writes it.
+        /// The row's position, as PostgreSQL writes it.
         package let position: String
         /// Nil for an app transaction.
         package let scope: PurchaseScope?
@@ -127,7 +125,7 @@ extension HistoryArchiving {
         package let download: AppTransactionGroup?
     }
 
-    /// Rows of a step that are superseded, before anything is locked.
+    /// The superseded rows of a step, before anything is locked.
     package static let oldRevisions = Statement<Step, OldRevision>(
         stepParameters,
         returning: RowReader { columns in
@@ -187,9 +185,9 @@ extension HistoryArchiving {
         """
     )
 
-    /// Takes out those of the rows that are superseded still, now that they are locked.
+    /// Removes those of the rows that are still superseded, now that they are locked.
     ///
-    /// Answers each as a JSON object of one line; its payload is a string, byte for byte.
+    /// Returns each as a JSON object of one line; its payload is a string, byte for byte.
     package static let takeRevisions = Statement<
         (positions: [String], before: StoredTime), JSONText
     >(
@@ -209,9 +207,9 @@ extension HistoryArchiving {
         """
     )
 
-    /// Takes out rows of a step, each answered as a JSON object of one line.
+    /// Removes rows of a step; returns each as a JSON object of one line.
     package static let takeChanges = taking(.changes)
-    /// Takes out rows of a step, each answered as a JSON object of one line.
+    /// Removes rows of a step; returns each as a JSON object of one line.
     package static let takeNotifications = taking(.notifications)
 
     private static func taking(_ table: Table) -> Statement<Step, JSONText> {
@@ -236,8 +234,8 @@ extension HistoryArchiving {
         AND fact.bundle_id = old.bundle_id AND fact.track = old.track
         """
 
-    /// `old` is not what its fact says now, nor what a revocation or a grace was read from, and the
-    /// content that took its place was recorded before the instant too.
+    /// `old` is neither the present content of its fact nor that of a revocation or a grace, and
+    /// the content that replaced it was recorded before the instant too.
     private static let supersededRevision = """
         old.recorded_at < $before AND (
             old.kind = 'transaction' AND EXISTS (

@@ -1,8 +1,8 @@
 import Postgres
 
-/// Puts archived history back, row by row as it was; what is there already stays as it is.
+/// Restores archived history, row by row; rows that exist already stay as they are.
 package enum HistoryRestoring {
-    /// What `history_archives` knows of an archive; row count nil where it was broken off.
+    /// The entry of an archive in `history_archives`; row count nil if it was interrupted.
     package static let known = Statement<
         (number: Int64, table: HistoryArchiving.Table), Int64?
     >(
@@ -11,7 +11,7 @@ package enum HistoryRestoring {
         "SELECT row_count FROM history_archives WHERE number = $number AND table_name = $table"
     )
 
-    /// Writes down that an archive's rows are all back.
+    /// Records that all rows of an archive are restored.
     package static let finish = Statement<Int64, Void>(
         [.value("number")],
         """
@@ -24,7 +24,7 @@ package enum HistoryRestoring {
         .rows("archived", [Column("line") { $0 }])
     ]
 
-    /// Answers how many rows were not there.
+    /// Returns the number of rows that were missing.
     package static let addRevisions = Statement<[JSONText], Void>(
         lines,
         """
@@ -42,8 +42,8 @@ package enum HistoryRestoring {
         """
     )
 
-    /// The trigger of `changes` queues what is added for publishing: follow it, in the same
-    /// transaction, with `withdrawChanges`.
+    /// The trigger of `changes` adds these rows to the outbox: call `withdrawChanges` afterwards,
+    /// in the same transaction.
     package static let addChanges = adding("changes")
     package static let addNotifications = adding("notifications")
 
@@ -59,7 +59,7 @@ package enum HistoryRestoring {
         )
     }
 
-    /// Takes out of the outbox what this transaction has put there: it was published long ago.
+    /// Removes this transaction's rows from the outbox: they were published long ago.
     package static let withdrawChanges = Statement(
         """
         DELETE FROM unpublished_changes

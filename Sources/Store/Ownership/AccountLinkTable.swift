@@ -2,14 +2,15 @@ package import AppStore
 import Entitlements
 package import Postgres
 
-/// What a link names a user by; the raw value is the table's word.
+/// The property by which a link names a user; the raw value is the table's.
 package enum LinkKind: String, CaseIterable, TextColumnValue, Sendable {
     case accountToken = "account_token"
     case appTransactionID = "app_transaction_id"
     case originalTransactionID = "original_transaction_id"
 }
 
-/// What an operator knows: a token, an app transaction ID or an original transaction ID is a user.
+/// An operator's statement that a token, an app transaction ID or an original transaction ID
+/// belongs to a user.
 package struct AccountLink: Hashable, Sendable {
     package var kind: LinkKind
     /// The token or ID itself; a token is compared without regard to case.
@@ -35,22 +36,22 @@ package struct AccountLink: Hashable, Sendable {
         self.userID = userID
     }
 
-    /// The key as the table holds it, so that two spellings of one token are one row.
+    /// The key as stored, so that two spellings of one token are one row.
     fileprivate var storedKey: Identifier {
         kind == .accountToken ? Identifier(key.text.lowercased()) : key
     }
 }
 
-/// The table `account_links`, which `link-worker` asks with every record of a purchase; of what
-/// changes in it a trigger notifies `link-worker`.
+/// The table `account_links`, which `link-worker` queries for every record of a purchase; a trigger
+/// notifies `link-worker` of its changes.
 package enum AccountLinkTable {
-    /// The channel on which writers of links and of owners say that there is something to do.
+    /// The channel on which writers of links and of owners announce work.
     package static let channel = "account_links"
 
-    /// Writes links; one that stands already is changed to the new user, and nothing is written
-    /// where it names that user.
+    /// Writes links; an existing link is changed to the new user, and not written if it names that
+    /// user.
     ///
-    /// - Returns: how many became different.
+    /// - Returns: the number of changed links.
     package static func add(
         _ links: some Collection<AccountLink>,
         on connection: PostgresConnection
@@ -58,9 +59,9 @@ package enum AccountLinkTable {
         try await connection.run(add, Array(links)).affectedCount
     }
 
-    /// Removes links; one that names another user than the request's stays.
+    /// Removes links; a link that names another user than the request's stays.
     ///
-    /// - Returns: how many were removed.
+    /// - Returns: the number of removed links.
     package static func remove(
         _ links: some Collection<AccountLink>,
         on connection: PostgresConnection
@@ -68,7 +69,7 @@ package enum AccountLinkTable {
         try await connection.run(remove, Array(links)).affectedCount
     }
 
-    /// Which links are listed; nil for all.
+    /// The links to list; nil for all.
     package struct Selection: Sendable {
         package var kind: LinkKind?
         package var key: Identifier?
@@ -168,14 +169,14 @@ extension AccountLinkTable {
         }
     }
 
-    /// The answer to a question; there is none where no link stands.
+    /// The answer to a question; absent without a link.
     package struct Found: Sendable {
-        /// Of the question in what was asked.
+        /// The index of the question.
         package let index: Int
         package let userID: Identifier
     }
 
-    /// A link that names environment and app counts before one that leaves them open.
+    /// A link that names environment and app takes precedence over one that leaves them open.
     package static let find = Statement<[Question], Found>(
         [
             .rows(

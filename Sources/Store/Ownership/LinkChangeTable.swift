@@ -9,7 +9,7 @@ package struct LinkChange: Sendable {
     package let environment: String
     package let bundleID: Identifier
     package let key: Identifier
-    /// How often its purchase has been refused.
+    /// The number of times that its purchase has been refused.
     package let attempts: Int
 
     /// Whether it asks for one scope's purchases and no others.
@@ -20,9 +20,9 @@ package struct LinkChange: Sendable {
 }
 
 /// The table `account_link_changes`: written by triggers of `account_links`, emptied by
-/// `link-worker`, which finds the owners of the purchases concerned again.
+/// `link-worker`, which determines the owners of the purchases concerned again.
 package enum LinkChangeTable {
-    /// A purchase whose owner is found again after a while.
+    /// A purchase whose owner is determined again after a delay.
     package struct Retry: Sendable {
         package let scope: PurchaseScope
         package let attempts: Int
@@ -35,7 +35,6 @@ package enum LinkChangeTable {
         }
     }
 
-    /// How many are read at once.
     package static let countMax = 200
 
     package static let oldest = Statement<Void, LinkChange>(
@@ -72,13 +71,12 @@ package enum LinkChangeTable {
         """
     )
 
-    /// Removes changes that are applied.
     package static let remove = Statement<[Int64], Void>(
         [.values("ids") { $0 }],
         "DELETE FROM account_link_changes WHERE id = ANY ($ids)"
     )
 
-    /// Has purchases that were refused looked at again after a while, each by a change of its own.
+    /// Schedules refused purchases to be tried again after a delay, each by a change of its own.
     package static let retry = Statement<[Retry], Void>(
         [
             .rows(
@@ -139,19 +137,19 @@ package enum LinkChangeTable {
         """
     )
 
-    /// Has the owner of every purchase found again; answers how many purchases there are.
+    /// Schedules every purchase's owner to be determined again; returns the number of purchases.
     package static let addAll = Statement<Void, Int64>(
         returning: RowReader("purchases"),
         "SELECT reapply_ownership_rules() AS purchases"
     )
 }
 
-/// How much of linking is left to do, whichever copy does it.
+/// The outstanding work of linking, whichever copy does it.
 package enum LinkBacklog {
-    /// What is left to do about purchases.
+    /// The outstanding work about purchases.
     package struct Purchases: Sendable {
         package let unownedCount: Int64
-        /// Those whose owner has changed and that have not been projected since.
+        /// Purchases whose owner has changed and that have not been projected since.
         package let unprojectedCount: Int64
         package let oldestUnprojectedSeconds: Double
     }
@@ -192,9 +190,9 @@ package enum LinkBacklog {
     )
 }
 
-/// The row of `linking_rules`: by which rules the `link-worker` that started last finds owners.
+/// The row of `linking_rules`: the rules of the `link-worker` that started last.
 package enum LinkingRulesTable {
-    /// Writes nothing where the same rules stand there.
+    /// Writes nothing if the same rules are stored.
     package static let write = Statement<OwnershipRules, Void>(
         [
             .rows(
@@ -219,7 +217,7 @@ package enum LinkingRulesTable {
         """
     )
 
-    /// Nil in the place of rules that only a later version knows.
+    /// Nil for rules that only a later version knows.
     package static let read = Statement<Void, OwnershipRules?>(
         returning: RowReader { columns in
             let policy = columns("policy", String.self)

@@ -9,10 +9,11 @@ import Postgres
 /// `link-worker` writes it in the transaction that changes the owner, and sends link observations
 /// until `entitle-worker` has removed the row with its projection; nobody else removes one.
 package enum OwnerChangeTable {
-    /// A purchase whose owner changes in the transaction at hand.
+    /// A purchase whose owner changes in the current transaction.
     package struct Change: Sendable {
         package let purchase: PurchaseKey
-        /// Whether a record in hand goes on to `entitle-worker`, which projects the purchase then.
+        /// Whether a current record is forwarded to `entitle-worker`, which then projects the
+        /// purchase.
         package let hasRecord: Bool
 
         package init(purchase: PurchaseKey, hasRecord: Bool) {
@@ -27,7 +28,7 @@ package enum OwnerChangeTable {
     package struct Due: Sendable {
         package let key: PurchaseKey
         package let owner: ObservedOwner
-        /// Which change of its owner this is.
+        /// The number of the owner's change.
         package let change: Int64
     }
 
@@ -42,26 +43,26 @@ package enum OwnerChangeTable {
         }
     }
 
-    /// How long a record that goes on may take before a link observation is sent beside it.
+    /// How long a forwarded record may take before a link observation is sent as well.
     package static let recordDelay = Duration.seconds(60)
-    /// What a link observation that was sent gets to have the purchase projected: the first one,
-    /// then each following one four times as much, up to the limit.
+    /// The time for the purchase to be projected after the first link observation; after each
+    /// following one it is four times as long, up to the limit.
     private static let resendDelayMin = Duration.seconds(60)
     private static let resendDelayMax = Duration.seconds(3_600)
-    /// How many purchases have a link observation on its way at most.
+    /// The maximum of purchases with a link observation in flight.
     ///
-    /// One that is not projected within `onItsWayMax` no longer counts. Where `entitle-worker` is
-    /// behind or stands, what waits for it does not grow by more than that.
+    /// One that is not projected within `onItsWayMax` no longer counts. If `entitle-worker` lags or
+    /// is stopped, its backlog grows by no more than that.
     package static let onItsWayCountMax = 5_000
     package static let onItsWayMax = Duration.seconds(300)
 
-    /// - Parameter sends: how many link observations have been sent, this one included.
+    /// - Parameter sends: the number of link observations sent, including this one.
     package static func resendDelay(afterSends sends: Int) -> Duration {
         let doublings = 2 * min(max(sends - 1, 0), 16)
         return min(resendDelayMin * (1 << doublings), resendDelayMax)
     }
 
-    /// Marks purchases as to be projected, in the transaction that changes their owners.
+    /// Marks purchases for projection, in the transaction that changes their owners.
     ///
     /// In the order of their keys, like every statement that locks several of the rows.
     package static let record = Statement<[Change], Void>(
@@ -84,11 +85,11 @@ package enum OwnerChangeTable {
 
     static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
 
-    /// Takes the purchases for which a link observation is due, those that wait longest first, and
-    /// records it as sent: where the purchase is not projected, the next one is due after a while.
+    /// Takes the purchases for which a link observation is due, longest waiting first, and records
+    /// it as sent: if the purchase is not projected, the next one is due after a delay.
     ///
     /// Committed before anything is sent, so that no projection that follows finds the row locked
-    /// and leaves it. A purchase that a transaction is at is left for the next time.
+    /// and leaves it. A purchase that a transaction has locked is left for the next time.
     package static let take = Statement<Void, Due>(
         [
             .value("on_its_way_ms") { _ in onItsWayMax.wholeMilliseconds },
@@ -147,8 +148,8 @@ package enum OwnerChangeTable {
 
     /// Makes link observations due again that could not be sent.
     ///
-    /// A purchase that is projected or has another owner since is left as it is, and so is one that
-    /// a transaction is at: its next link observation is due after a while anyway.
+    /// Leaves a purchase that has been projected or has another owner since, and one that a
+    /// transaction has locked: its next link observation is due after a delay anyway.
     package static let putBack = Statement<[Due], Void>(
         [
             .rows(
@@ -171,10 +172,10 @@ package enum OwnerChangeTable {
         """
     )
 
-    /// Removes changes that are projected, in the transaction that writes the purchases' rows.
+    /// Removes projected changes, in the transaction that writes the purchases' rows.
     ///
-    /// A change that was made since is left, and so is one that somebody is at: another projection
-    /// follows it. So this waits for nobody.
+    /// Leaves a later change, and one that a transaction has locked: another projection follows it.
+    /// So this waits for nobody.
     package static let removeProjected = Statement<[Projected], Void>(
         [
             .rows(
@@ -193,7 +194,7 @@ package enum OwnerChangeTable {
         """
     )
 
-    /// The keys of rows that are still of the change that is asked for.
+    /// The keys of rows that still have the given change.
     private static func lock(_ strength: String) -> String {
         """
         SELECT \(PurchaseKey.columns.names(of: "change"))

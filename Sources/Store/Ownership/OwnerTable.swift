@@ -3,11 +3,11 @@ package import Entitlements
 import JSON
 import Postgres
 
-/// A row of `owners`: whose a purchase is, and what the purchases beside it need to know.
+/// A row of `owners`: the owner of a purchase, and the facts that related purchases need.
 package struct StoredOwner: Hashable, Sendable {
     package var userID: Identifier?
     package var rule: String
-    /// `[["user", null], ["next user", from_ms], …]`; nil where there never was another owner.
+    /// `[["user", null], ["next user", from_ms], …]`; nil if there never was another owner.
     package var spans: JSONText?
     /// The present owner by rules 1 and 2.
     package var directUserID: Identifier?
@@ -35,14 +35,13 @@ package struct StoredOwner: Hashable, Sendable {
         self.appTransactionID = appTransactionID
     }
 
-    /// Whether the purchase is and was the same people's before.
+    /// Whether the purchase has the same present and past owners as before.
     ///
-    /// - Parameter former: nil where nobody owned it yet.
+    /// - Parameter former: nil if it had no owner yet.
     package func isSameOwnership(as former: StoredOwner?) -> Bool {
         userID == former?.userID && spans == former?.spans
     }
 
-    /// As the projection takes it.
     package var ownership: Ownership {
         let present = userID.map { [OwnershipSpan(userID: $0)] } ?? []
         return Ownership(
@@ -96,7 +95,7 @@ package struct StoredOwner: Hashable, Sendable {
     }
 }
 
-/// The table `owners`: one row for each purchase, also for one that nobody owns.
+/// The table `owners`: one row for each purchase, even without an owner.
 package enum OwnerTable {
     package struct Row: Sendable {
         package let key: PurchaseKey
@@ -164,7 +163,7 @@ package enum OwnerTable {
         """
     )
 
-    /// The user who owns a purchase; of several apps' purchases with the ID, the first by app.
+    /// The user who owns a purchase; if several apps have a purchase of the ID, the first by app.
     package static let user = Statement<
         (environment: Environment, bundleID: Identifier?, originalTransactionID: Identifier),
         Identifier
@@ -189,10 +188,10 @@ package enum OwnerTable {
 
 /// The purchases that share an `appTransactionId`, found in `owners`.
 package enum AppTransactionGroupTable {
-    /// Who owns purchases of a group by rules 1 and 2.
+    /// The owners of a group's purchases by rules 1 and 2.
     package struct Owners: Sendable {
         package let group: AppTransactionGroup
-        /// The first and the last by name; the same where there is one.
+        /// The first and the last by name; the same if there is only one.
         package let first: Identifier
         package let last: Identifier
     }
@@ -218,7 +217,7 @@ package enum AppTransactionGroupTable {
         }
     }
 
-    /// A group of a thousand purchases costs two look-ups.
+    /// Costs two look-ups for a group of a thousand purchases.
     package static let owners = Statement<[AppTransactionGroup], Owners>(
         [.rows("asked", columns)],
         returning: RowReader { columns in
@@ -243,7 +242,7 @@ package enum AppTransactionGroupTable {
         """
     )
 
-    /// The purchases of groups that rules 1 and 2 give to nobody, so that the others decide.
+    /// The purchases of groups without an owner by rules 1 and 2, which the others decide.
     package static let dependants = Statement<[AppTransactionGroup], PurchaseKey>(
         [.rows("asked", columns)],
         returning: RowReader { PurchaseKey.declare(&$0) },

@@ -2,12 +2,12 @@ import AppStore
 package import Entitlements
 import Postgres
 
-/// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: what signed payloads
-/// and the ingestion service say about whose purchases are.
+/// The tables `ownership_facts`, `ownership_renewals` and `ownership_claims`: statements of signed
+/// payloads and of the ingestion service about the owners of purchases.
 ///
 /// They only ever rise.
 package enum OwnershipFactTables {
-    /// A user whom the ingestion service named beside a transaction of a purchase.
+    /// A user named by the ingestion service beside a transaction of a purchase.
     package struct Claim: Sendable {
         package let purchase: PurchaseKey
         package let claim: UserClaim
@@ -28,9 +28,9 @@ package enum OwnershipFactTables {
         raiseRenewals(to: "SELECT * FROM $new")
     )
 
-    /// Keeps of several claims beside one transaction that of the earliest raw record.
+    /// Keeps the claim of the earliest raw record among several beside one transaction.
     ///
-    /// Answers how many of the given ones name another user than the one that is kept.
+    /// Returns the number of given ones that name another user than the kept one.
     package static let raiseClaims = Statement<[Claim], Int>(
         [.rows("named", claim)],
         returning: RowReader("count"),
@@ -55,14 +55,14 @@ package enum OwnershipFactTables {
         """
     )
 
-    /// Writes facts over whatever the table says.
+    /// Overwrites the table's rows.
     package static let replaceFacts = Statement.replacing(
         "ownership_facts",
         key: factKey,
         terms: factTerms + factRevocation
     )
 
-    /// Writes what renewal infos say over whatever the table says.
+    /// Overwrites the table's rows.
     package static let replaceRenewals = Statement.replacing(
         "ownership_renewals",
         key: RenewalKey.columns.of(\.key),
@@ -79,7 +79,7 @@ extension OwnershipFactTables {
         Column("track", \.track),
     ]
 
-    /// Of the newest revision.
+    /// From the newest revision.
     private static let factTerms: Columns<TransactionFact> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
@@ -91,7 +91,7 @@ extension OwnershipFactTables {
         Column("app_transaction_id", \.appTransactionID),
     ]
 
-    /// Of the newest revision that took something back.
+    /// From the newest revision with a revocation.
     private static let factRevocation: Columns<TransactionFact> = [
         Column("revocation_date_ms", \.revocation?.date),
         Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
@@ -188,7 +188,7 @@ extension OwnershipFactTables {
         "SELECT \(claimReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_claims"))"
     )
 
-    /// The part of a transaction that says whose it is; its product plays no role in that.
+    /// The part of a transaction that determines its owner; its product is not needed for that.
     private static let factReader = RowReader<TransactionFact> {
         TransactionFact.declareCommon(&$0)
     }
@@ -220,7 +220,7 @@ extension OwnershipFactTables {
 }
 
 extension RenewalFact {
-    /// The part of a renewal info that says whose its purchases are.
+    /// The part of a renewal info that determines the owner of its purchases.
     static let ownershipReader = RowReader<RenewalFact> { columns in
         let key = RenewalKey.declare(&columns)
         let revision = Revision.declare(&columns)

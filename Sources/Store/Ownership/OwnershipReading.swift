@@ -1,14 +1,14 @@
 package import AppStore
 package import Entitlements
 
-/// What the tables know of whose one purchase is, read under its lock.
+/// The stored facts about one purchase's owner, read under its lock.
 package struct PurchaseOwnership: Sendable {
     package let key: PurchaseKey
     /// One for each transaction and track.
     package fileprivate(set) var transactions: [TransactionFact] = []
     package fileprivate(set) var renewals: [RenewalFact] = []
     package fileprivate(set) var claims: [UserClaim] = []
-    /// Who was found to own it last.
+    /// The owner that was stored last.
     package fileprivate(set) var stored: StoredOwner?
 
     package var facts: OwnershipFacts {
@@ -20,12 +20,12 @@ package struct PurchaseOwnership: Sendable {
         )
     }
 
-    /// The account that the purchase belonged to when its owner was found last.
+    /// The account that the purchase belonged to when its owner was determined last.
     package var storedGroup: AppTransactionGroup? {
         stored?.appTransactionID.map { key.group($0) }
     }
 
-    /// Whether a renewal info of this trust joins the purchase.
+    /// Whether a renewal info of this trust applies to the purchase.
     package func isVouchedFor(by trust: Trust) -> Bool {
         transactions.contains { $0.trust == trust }
     }
@@ -47,7 +47,7 @@ package struct OwnershipReading {
         scopesCount = scopes.count
     }
 
-    /// The purchases of the scopes, each once: those that have a transaction.
+    /// The distinct purchases of the scopes that have a transaction.
     ///
     /// Renewal info can add to a purchase, never make one.
     package func purchases(_ answers: PipelineAnswers) -> [PurchaseOwnership] {

@@ -1,17 +1,15 @@
 package import AppStore
 import Postgres
 
-/// What the tables hold about one user.
 package enum StoredAboutUser {
-    /// How many rows one table holds.
     package struct Count: Equatable, Sendable {
         package let table: String
         package let rows: Int64
     }
 
-    /// In the order in which a person would ask.
+    /// Counts in the order in which a person would ask.
     ///
-    /// A table without a row is there, with 0.
+    /// A table without a row is included, with 0.
     package static let counts = Statement<Identifier, Count>(
         [.value("user")],
         returning: RowReader { columns in
@@ -67,12 +65,11 @@ package enum StoredAboutUser {
         """
     )
 
-    /// One thing that says who the user is.
+    /// A token or an ID that identifies the user.
     package struct SearchKey: Equatable, Sendable {
-        /// `link …`, `claim` or `purchase`; of a search key `account_token`, `app_transaction_id`
+        /// `link …`, `claim` or `purchase`; for a search key `account_token`, `app_transaction_id`
         /// or `original_transaction_id`.
         package let kind: String
-        /// A token or an ID.
         package let key: Identifier
         /// Empty means any.
         package let environment: String
@@ -94,7 +91,7 @@ package enum StoredAboutUser {
         }
     }
 
-    /// By what purchases are the user's, the first of each kind up to the limit.
+    /// The identifiers by which purchases are the user's, the first of each kind up to the limit.
     package static let identifiers = Statement<(user: Identifier, limit: Int), SearchKey>(
         [.value("user", \.user), .value("limit", \.limit)],
         returning: identifier,
@@ -110,8 +107,8 @@ package enum StoredAboutUser {
         """
     )
 
-    /// By what rows outside the database can be told to be about the user: the user's ID where it
-    /// is an account token, links, claims, and purchases that are or were the user's.
+    /// The keys by which data outside the database can be attributed to the user: the user's ID if
+    /// it is an account token, links, claims, and present and former purchases.
     package static let searchKeys = Statement<Identifier, SearchKey>(
         [.value("user")],
         returning: identifier,
@@ -136,7 +133,7 @@ package enum StoredAboutUser {
     )
 }
 
-/// The table `forgotten_users`, and what removes the links of a user.
+/// The table `forgotten_users`, and the removal of a user's links.
 package enum ForgottenUserTable {
     package struct Request: Sendable {
         package var userID: Identifier
@@ -154,14 +151,14 @@ package enum ForgottenUserTable {
         package let number: Int64
         package let links: Int64
         package let claims: Int64
-        /// Facts that named the user by an account token, where these are user IDs.
+        /// Facts that named the user by an account token, if tokens are user IDs.
         package let tokens: Int64
     }
 
-    /// Removes what says whose purchases these are, and writes down that it was done: all in one
-    /// transaction.
+    /// Removes the statements about the owners of these purchases, and records the removal: all in
+    /// one transaction.
     ///
-    /// Running workers of the stage that finds owners do the rest.
+    /// Running copies of `link-worker` do the rest.
     package static let forget = Statement<Request, Forgotten>(
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
         returning: RowReader { columns in
@@ -181,8 +178,8 @@ package enum ForgottenUserTable {
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)"
     )
 
-    /// Those of the account tokens that are the ID of a user who was forgotten: where tokens are
-    /// user IDs, forgetting takes them out of the facts, and never out of what Apple signed.
+    /// The given account tokens that are IDs of forgotten users: if tokens are user IDs, forgetting
+    /// removes them from the facts, but never from Apple's signed contents.
     package static let tokens = Statement<[AccountToken], AccountToken>(
         [.values("tokens") { $0 }],
         returning: RowReader("token"),

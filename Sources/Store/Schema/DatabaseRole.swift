@@ -3,7 +3,7 @@ package import Postgres
 
 /// A role of PostgreSQL with exactly the rights that one program, or one kind of people, needs.
 ///
-/// A table or function that is not named here is out of its reach.
+/// It cannot reach a table or function that is not named here.
 package struct DatabaseRole: Sendable {
     struct TableRights: Sendable {
         let privileges: String
@@ -17,7 +17,7 @@ package struct DatabaseRole: Sendable {
 
     package let name: String
     let tables: [TableRights]
-    /// Those that not everybody may call.
+    /// Functions that not everybody may call.
     let functions: [String]
 
     private init(_ name: String, _ tables: [TableRights], functions: [String] = []) {
@@ -31,7 +31,7 @@ package struct DatabaseRole: Sendable {
     private static let raise = "SELECT, INSERT, UPDATE"
     private static let keep = "SELECT, INSERT, UPDATE, DELETE"
 
-    /// What a worker reads to answer a record with what its user holds.
+    /// The tables that a worker reads to answer a record with its user's entitlements.
     private static let holdings = TableRights(
         read,
         "schema_migrations",
@@ -46,7 +46,7 @@ package struct DatabaseRole: Sendable {
         [holdings, TableRights(keep, "dedupe_revisions", "dedupe_notifications")]
     )
 
-    /// Owners and what they follow from; no fact of Apple's and no entitlement.
+    /// Owners and the facts behind them; no fact of Apple's and no entitlement.
     package static let linkWorker = DatabaseRole(
         "link-worker",
         [
@@ -65,7 +65,7 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
-    /// Facts, and what is projected from them; no owner and no link.
+    /// Facts, and their projections; no owner and no link.
     package static let entitleWorker = DatabaseRole(
         "entitle-worker",
         [
@@ -93,7 +93,7 @@ package struct DatabaseRole: Sendable {
                 "unpublished_changes",
                 "feed_repetitions"
             ),
-            // The marks of purchases that are projected since.
+            // Removes the marks of projected purchases.
             TableRights("SELECT, UPDATE, DELETE", "owner_changes"),
         ]
     )
@@ -112,7 +112,7 @@ package struct DatabaseRole: Sendable {
         "dead_letter_replay_positions"
     )
 
-    /// `dead-letter index`.
+    /// The command `dead-letter index`.
     package static let deadLetterIndex = DatabaseRole(
         "dead-letter-index",
         [
@@ -125,13 +125,13 @@ package struct DatabaseRole: Sendable {
     /// Reads the index of dead letters, and changes nothing.
     package static let auditor = DatabaseRole("auditor", [deadLetters])
 
-    /// Besides, decides about dead letters and reveals what they hold, which is written down.
+    /// Also decides about dead letters and reveals their contents, which is recorded.
     package static let investigator = DatabaseRole(
         "investigator",
         [deadLetters, TableRights("INSERT", "dead_letter_actions")]
     )
 
-    /// Besides, sends dead letters again; also the role of the console, which does all of it.
+    /// Also replays dead letters; the role of the console, which does all of it.
     package static let replay = DatabaseRole(
         "dead-letter-replay",
         [
@@ -146,7 +146,7 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
-    /// The commands of `pipeline` but `migrate`, which is the owner's.
+    /// The commands of `pipeline` except `migrate`, which needs the schema's owner.
     package static let operations = DatabaseRole(
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
@@ -169,7 +169,7 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
-    /// The app's own servers: what users hold, and spending.
+    /// The app's own servers: users' entitlements, and spending.
     package static let appServer = DatabaseRole(
         "app-server",
         [
@@ -188,7 +188,7 @@ package struct DatabaseRole: Sendable {
         functions: ["ledger_debit"]
     )
 
-    /// The service that knows whose token or purchase it is.
+    /// The service that knows which user a token or purchase belongs to.
     package static let accountLinker = DatabaseRole(
         "account-linker",
         [TableRights(keep, "account_links")]
@@ -201,10 +201,10 @@ package struct DatabaseRole: Sendable {
 }
 
 extension DatabaseRole {
-    /// A script that makes the roles and gives each exactly its rights in one schema.
+    /// A script that creates the roles and gives each exactly its rights in one schema.
     ///
-    /// May be run again at any time, and has to be after a migration that adds a table. A role that
-    /// is there keeps its password and its other attributes; a new one has no password yet.
+    /// May be run again at any time, and must be after a migration that adds a table. An existing
+    /// role keeps its password and its other attributes; a new one has no password yet.
     ///
     /// - Parameter prefix: put before each role's name.
     package static func script(_ roles: [DatabaseRole], schema: String, prefix: String) -> String {
@@ -226,7 +226,7 @@ extension DatabaseRole {
     private func script(_ schema: String, name: String) -> String {
         let role = Self.quoted(name)
         let text = Self.doubling("'", in: name)
-        // Dollar quoting ends at the first tag of its own: one that does not stand in the name.
+        // Dollar quoting ends at the first equal tag: choose one that the name does not contain.
         var tag = "$role$"
         while name.includes(tag) {
             tag = "$_" + tag.dropFirst()

@@ -1,7 +1,7 @@
 package import Postgres
 package import Settings
 
-/// How a program reaches PostgreSQL; the same settings for every worker and tool.
+/// The connection settings for PostgreSQL, the same for every worker and tool.
 package enum DatabaseSettings {
     package static let url = Setting(
         "database.url",
@@ -47,7 +47,7 @@ package enum DatabaseSettings {
         connectDeadline.declaration, statementDeadline.declaration,
     ]
 
-    /// - Parameter applicationName: how the program shows up in `pg_stat_activity`.
+    /// - Parameter applicationName: the program's name in `pg_stat_activity`.
     package static func options(
         _ values: SettingsValues,
         applicationName: String
@@ -72,11 +72,11 @@ package enum DatabaseSettings {
         return options
     }
 
-    /// The client of a worker or of a tool that works like one; it connects when it is first used.
+    /// The client of a worker or of a tool that works like one; it connects on first use.
     ///
     /// - Parameters:
-    ///   - sessionTimeout: when the worker's group takes it for gone and another begins in its
-    ///     place, for which it must hold no locks any more; nil for a tool.
+    ///   - sessionTimeout: the time after which the worker's group considers it dead and replaces
+    ///     it, so that it must hold no locks any more; nil for a tool.
     ///   - waitHandler: see `PostgresOptions.waitHandler`.
     package static func client(
         _ values: SettingsValues,
@@ -93,19 +93,18 @@ package enum DatabaseSettings {
         return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
 
-    /// How long a worker may stand still in a transaction: two thirds of its group's patience, and
-    /// neither longer than those should wait who want the same rows, nor so short that a busy
-    /// machine is taken for one that stands still.
+    /// How long a worker may be idle in a transaction: two thirds of its group's session timeout,
+    /// within bounds so that others do not wait too long for the same rows and a busy machine is
+    /// not taken for a stopped one.
     package static func silenceMax(sessionTimeout: Duration) -> Duration {
         max(.seconds(2), min(sessionTimeout * 2 / 3, .seconds(15)))
     }
 
     /// The planner's settings for sessions that only ever look up by index.
     ///
-    /// Without this, a plan that was made while a table was nearly empty reads it whole for each
-    /// row that is asked for, until the server happens to gather statistics again. Where nothing
-    /// but reading a table whole is left, the planner counts 10,000,000,000 for it and beside that
-    /// sees no difference between plans any more: so every statement of a worker has an index to
-    /// go by, which a test of the plans sees to.
+    /// Without this, a plan made while a table was nearly empty reads it whole for each requested
+    /// row, until the server happens to gather statistics again. If a sequential scan is the only
+    /// option, the planner adds a cost of 10,000,000,000, which hides all other differences between
+    /// plans: so every statement of a worker needs an index, which a test of the plans enforces.
     package static let pointLookups = ["enable_seqscan": "off"]
 }

@@ -11,9 +11,9 @@ package struct Migration: Hashable, Sendable {
         self.script = script
     }
 
-    /// Takes a file's name apart.
+    /// Parses a file's name.
     ///
-    /// - Returns: nil where it is not four digits, an underscore, a name and `.sql`.
+    /// - Returns: nil if it is not four digits, an underscore, a name and `.sql`.
     static func parse(fileName: String) -> (version: Int, name: String)? {
         guard fileName.hasSuffix(".sql"), !fileName.hasPrefix(".") else { return nil }
         let stem = fileName.dropLast(4)

@@ -1,4 +1,3 @@
-/// Why the database was not migrated.
 package struct MigrationError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable {
         case folderNotFound

@@ -1,9 +1,9 @@
 import Platform
 
-/// Where the migrations are: `schemas/postgres` of the package or of an installation.
+/// The folder of the migrations: `schemas/postgres` of the package or of an installation.
 ///
-/// Read at run time rather than built in, so that there is one copy of them and the one that people
-/// read is the one that runs.
+/// Read at run time rather than built in, so that there is one copy of them and people read the one
+/// that runs.
 package struct MigrationFolder: Sendable {
     package let path: String
 
@@ -13,12 +13,12 @@ package struct MigrationFolder: Sendable {
 
     /// Finds the folder.
     ///
-    /// `SCHEMAS_DIR` names `schemas` itself and is the only place looked at when it is set. Else it
-    /// is looked for beside the executable and in every folder above it (a clone's `.build` lies
-    /// below its `schemas`), then in `share/entitlement-pipeline` of the same folders (an
+    /// `SCHEMAS_DIR` names `schemas` itself and, if set, is the only path searched. Otherwise the
+    /// folder is searched beside the executable and in every folder above it (a clone's `.build`
+    /// lies below its `schemas`), then in `share/entitlement-pipeline` of the same folders (an
     /// installation's `bin`).
     ///
-    /// - Throws: an error that says where was looked.
+    /// - Throws: an error that lists the searched paths.
     package static func find(
         environment: [String: String] = ProcessEnvironment.variables,
         executable: String = runningExecutable
@@ -45,18 +45,17 @@ package struct MigrationFolder: Sendable {
         )
     }
 
-    /// The file that this process runs, with symbolic links resolved.
+    /// The executable of this process, with symbolic links resolved.
     package static var runningExecutable: String {
         ProcessEnvironment.executable ?? CommandLine.arguments.first ?? ""
     }
 
-    /// Reads all migrations, in order.
     package func migrations() throws(MigrationError) -> [Migration] {
         guard let names = FileSystem.names(in: path) else {
             throw MigrationError(.folderNotFound, "the folder \(path) cannot be read")
         }
         var migrations: [Migration] = []
-        // README.md stands beside the migrations.
+        // README.md lies beside the migrations.
         for name in names.sorted() where !name.hasPrefix(".") && !name.hasSuffix(".md") {
             migrations.append(try migration(fileName: name))
         }
@@ -85,7 +84,7 @@ package struct MigrationFolder: Sendable {
         return Migration(version: version, name: name, script: script)
     }
 
-    /// What keeps a wrong file from filling the memory.
+    /// Keeps a wrong file from filling the memory.
     private static let scriptBytesMax = 16 << 20
 
     private static func foldersAbove(_ file: String) -> [String] {

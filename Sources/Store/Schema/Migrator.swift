@@ -1,10 +1,10 @@
 package import Postgres
 
-/// Brings a database's schema to the newest version: forward only.
+/// Migrates a database's schema to the newest version: forward only.
 ///
 /// Safe to run twice and from several processes at once: each migration is a transaction of its own
-/// under an advisory lock, and what is applied already is only compared with its file. A failure
-/// leaves the migrations before it applied and nothing of its own.
+/// under an advisory lock, and an applied one is only compared with its file. A failure leaves the
+/// earlier migrations applied and nothing of its own.
 package struct Migrator: Sendable {
     private let migrations: [Migration]
 
@@ -12,7 +12,7 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// - Parameter deadline: for one migration, the wait for another process included.
+    /// - Parameter deadline: for one migration, including the wait for another process.
     package func run(
         on connection: PostgresConnection,
         deadline: Duration = .seconds(600)
@@ -32,7 +32,7 @@ package struct Migrator: Sendable {
         return report
     }
 
-    /// Waits for others that migrate, and makes the table that remembers.
+    /// Waits for other migrators, and creates the table of applied migrations.
     private func prepare(
         _ transaction: PostgresConnection,
         _ deadline: Duration
@@ -57,7 +57,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// - Returns: false where it was applied before, with the same text.
+    /// - Returns: false if it was applied before, with the same text.
     private func apply(
         _ migration: Migration,
         on transaction: PostgresConnection,
@@ -113,6 +113,6 @@ package struct Migrator: Sendable {
         );
         COMMENT ON TABLE schema_migrations IS
             'The migrations that were applied, with the hash of their text. Written by '
-            '`pipeline migrate`, kept for ever.'
+            '`pipeline migrate`, never deleted.'
         """
 }

@@ -5,7 +5,7 @@ package enum SchemaVersion {
     /// The number of the last migration in `schemas/postgres`.
     package static let required: Int64 = 10
 
-    /// The version that the database has; 0 where it was never migrated.
+    /// The version of the database; 0 if it was never migrated.
     ///
     /// A worker waits while this is below `required`, until the operator runs `pipeline migrate`.
     package static func current(_ client: PostgresClient) async throws -> Int64 {
@@ -17,24 +17,24 @@ package enum SchemaVersion {
         }
     }
 
-    /// Whether an error shows that the database was migrated beyond what this program knows, and no
+    /// Whether an error shows that the database was migrated beyond this program's version, and no
     /// longer fits it.
     ///
-    /// A newer schema that fits is worked with: operators migrate before they update the workers.
+    /// A newer schema that fits is used: operators migrate before they update the workers.
     package static func isOutgrown(_ client: PostgresClient, after error: any Error) async -> Bool {
         if error is SchemaNewer { return true }
         guard let error = error as? PostgresError, error.isSchemaMisfit else { return false }
         return await isNewer(client)
     }
 
-    /// Throws `SchemaNewer` where the database was migrated beyond what this program knows: what it
-    /// refuses may be this program's fault, and no record is to blame for it.
+    /// Throws `SchemaNewer` if the database was migrated beyond this program's version: its
+    /// refusals may then be this program's fault, and no record's.
     package static func requireKnown(_ client: PostgresClient) async throws {
         let version = try await current(client)
         guard version <= required else { throw SchemaNewer(version: version) }
     }
 
-    /// False too where the database does not answer.
+    /// False as well if the database does not answer.
     package static func isNewer(_ client: PostgresClient) async -> Bool {
         guard let version = try? await current(client) else { return false }
         return version > required
@@ -64,8 +64,7 @@ package struct SchemaNewer: Error, CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// A statement names what the schema does not have, or not as it names it (class 42), or its
-    /// result has become another (0A000).
+    /// A statement does not match the schema (class 42), or its result has changed (0A000).
     fileprivate var isSchemaMisfit: Bool {
         guard let sqlState, sqlState != .insufficientPrivilege else { return false }
         return sqlState.errorClass == "42" || sqlState == SQLState("0A000")

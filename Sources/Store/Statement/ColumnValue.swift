@@ -10,7 +10,7 @@ package protocol ColumnValue: SendableMetatype {
     func append(to array: inout PostgresArray)
     var parameter: PostgresValue { get }
 
-    /// Traps where the column is of another type, or NULL and the value not optional.
+    /// Traps if the column has another type, or is NULL and the value not optional.
     static func read(_ row: PostgresRow, _ position: Int) -> Self
 }
 
@@ -163,7 +163,7 @@ package struct StoredTime: ColumnValue, Hashable, Sendable {
     }
 }
 
-/// Apple's dates are kept as they are: UNIX milliseconds in columns named `..._ms`.
+/// Apple's dates are stored unchanged: UNIX milliseconds in columns named `..._ms`.
 extension Timestamp: ColumnValue {
     package static var columnType: PostgresType { .int8 }
     package func append(to array: inout PostgresArray) { array.append(milliseconds) }
@@ -174,7 +174,7 @@ extension Timestamp: ColumnValue {
     }
 }
 
-/// A column of type `tstzmultirange`, as it is.
+/// A column of type `tstzmultirange`, unchanged.
 extension Array: ColumnValue where Element == PostgresPeriod {
     package static var columnType: PostgresType { .periods }
     package func append(to array: inout PostgresArray) { array.append(self) }
@@ -195,7 +195,6 @@ extension PeriodSet: ColumnValue {
         PeriodSet(row.periods(position).map { Period($0) })
     }
 
-    /// As the database has them.
     package var stored: [PostgresPeriod] {
         periods.map { period in
             PostgresPeriod(

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// One column of the rows that a statement is given: its name, its type and its value.
+/// One column of a statement's input rows: its name, its type and its value.
 package struct Column<Element>: Sendable {
     package let name: String
     package let type: PostgresType
@@ -15,7 +15,7 @@ package struct Column<Element>: Sendable {
         append = { value($0).append(to: &$1) }
     }
 
-    /// The index of the row in what the statement is given, by which its answer is read.
+    /// The index of the row in the input, to match the answer.
     package static var index: Column {
         Column(name: "index", type: .int8) { _, array in array.append(Int64(array.count)) }
     }
@@ -31,10 +31,10 @@ package struct Column<Element>: Sendable {
     }
 }
 
-/// The columns of the rows that a statement is given, and the SQL that names them.
+/// The columns of a statement's input rows, and the SQL that names them.
 ///
 /// The arrays of an `unnest` and the list of an `INSERT` both come from this one declaration, so
-/// that no order can differ between them.
+/// that their orders cannot differ.
 package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
     let names: [String]
     let types: [PostgresType]
@@ -77,7 +77,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         )
     }
 
-    /// The same columns of a part of something larger.
+    /// The same columns for a part of a larger value.
     package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Element) -> Columns<Whole> {
         Columns<Whole>(
             names: names,
@@ -92,7 +92,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         return names.map { prefix + $0 }.joined(separator: ", ")
     }
 
-    /// `a = excluded.a, b = excluded.b`, of an `ON CONFLICT DO UPDATE SET`.
+    /// `a = excluded.a, b = excluded.b`, for an `ON CONFLICT DO UPDATE SET`.
     package var excluded: String {
         names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     }
@@ -102,11 +102,11 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         names.map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
-    /// The names of the columns in which two relations differ, as one text: `a, b`; empty where
-    /// they differ in none.
+    /// The names of the columns in which two relations differ, as one text: `a, b`; empty if they
+    /// are equal.
     package func differing(_ left: String, _ right: String) -> String {
         let names = zip(names, types).map { name, type in
-            // PostgreSQL compares no json.
+            // PostgreSQL cannot compare json.
             let text = type == .json ? "::text" : ""
             return "CASE WHEN \(left).\(name)\(text) IS DISTINCT FROM \(right).\(name)\(text) "
                 + "THEN '\(name)' END"
@@ -116,7 +116,8 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
 
     /// One array for each column.
     ///
-    /// Row by row, so that a row and each part of it is copied once, not once for each column.
+    /// Built row by row, so that a row and each part of it is copied once, instead of once for each
+    /// column.
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
         var arrays = types.map { PostgresArray(of: $0) }
         var isFirst = true

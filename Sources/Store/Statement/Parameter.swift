@@ -1,12 +1,12 @@
 package import Postgres
 
-/// What a statement is given under one name, and how it stands in the SQL.
+/// A named input of a statement, and its form in the SQL.
 ///
 /// `$name` is a value, an array of values, or the relation `unnest(…) AS name (columns)` of given
 /// rows; `$name.columns` is the list of those columns, and `$name.arrays` the `unnest(…)` alone.
 package struct Parameter<Input>: Sendable {
     package let name: String
-    /// Those of the server's parameters, one for each column of rows.
+    /// The types of the server's parameters, one for each column of rows.
     package let types: [ParameterType]
     private let columnNames: [String]
     let bind: @Sendable (Input) -> [PostgresValue]
@@ -18,7 +18,6 @@ package struct Parameter<Input>: Sendable {
         var sql: String { element.sqlName + (isArray ? "[]" : "") }
     }
 
-    /// One value.
     package static func value<Value: ColumnValue>(
         _ name: String,
         _ value: @escaping @Sendable (Input) -> Value
@@ -60,7 +59,7 @@ package struct Parameter<Input>: Sendable {
     }
 
     /// - Parameters:
-    ///   - suffix: what follows the name behind a dot; empty for nothing.
+    ///   - suffix: the part of the name after a dot; empty if none.
     ///   - first: the number of the server's first parameter of this one.
     func sql(suffix: String, first: Int) -> String {
         let list = columnNames.joined(separator: ", ")
@@ -77,14 +76,14 @@ package struct Parameter<Input>: Sendable {
 }
 
 extension Parameter where Input: ColumnValue {
-    /// The only value that the statement is given.
+    /// The statement's only value.
     package static func value(_ name: String) -> Parameter {
         value(name) { $0 }
     }
 }
 
 extension Parameter where Input: Collection & SendableMetatype {
-    /// The only rows that the statement is given.
+    /// The statement's only rows.
     package static func rows(_ name: String, _ columns: Columns<Input.Element>) -> Parameter {
         rows(name, columns) { $0 }
     }

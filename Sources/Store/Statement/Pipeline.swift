@@ -1,10 +1,10 @@
 package import Postgres
 
-/// Statements that go to the server together, in one round trip.
+/// Statements that are sent to the server together, in one round trip.
 ///
-/// Each gets a token, by which its answer is read with the row that it declares.
+/// Each gets a token, by which its answer is read as the row that it declares.
 package struct Pipeline {
-    /// Which statement of a pipeline, and the row that it answers with.
+    /// The index of a statement in a pipeline, and the row that it returns.
     package struct Token<Row> {
         fileprivate let index: Int
         fileprivate let row: RowReader<Row>?
@@ -32,7 +32,7 @@ package struct Pipeline {
         add(statement, ())
     }
 
-    /// Adds the statement unless there is nothing to give it.
+    /// Adds the statement unless its input is empty.
     @discardableResult
     package mutating func add<Input: Collection, Row>(
         _ statement: Statement<Input, Row>,
@@ -48,7 +48,6 @@ package struct Pipeline {
     }
 }
 
-/// The answers to a pipeline.
 package struct PipelineAnswers {
     fileprivate let rows: [PostgresRows]
 
@@ -57,7 +56,7 @@ package struct PipelineAnswers {
     }
 }
 
-/// The rows that a statement answered with, each read when it is asked for.
+/// The rows that a statement returned, each read on access.
 package struct Answer<Row>: RandomAccessCollection {
     private let rows: PostgresRows
     private let row: RowReader<Row>?
@@ -71,7 +70,7 @@ package struct Answer<Row>: RandomAccessCollection {
     package var endIndex: Int { row == nil ? 0 : rows.count }
 
     package subscript(position: Int) -> Row {
-        guard let row else { preconditionFailure("a statement without a row has none") }
+        guard let row else { preconditionFailure("the statement returns no row") }
         return row.read(rows[position])
     }
 
@@ -109,7 +108,6 @@ extension PostgresConnection {
 }
 
 extension PostgresClient {
-    /// Runs a pipeline on any connection.
     package func run(_ pipeline: Pipeline) async throws -> PipelineAnswers {
         try await withConnection { try await $0.run(pipeline) }
     }
@@ -131,7 +129,7 @@ extension PostgresClient {
 }
 
 extension PostgresRows {
-    /// - Throws: where the columns are not those that the statement declares.
+    /// - Throws: if the columns are not those that the statement declares.
     fileprivate func check(_ declared: [RowColumn]) throws(PostgresError) {
         guard !hasColumns(named: declared.lazy.map(\.name)) else { return }
         throw PostgresError(

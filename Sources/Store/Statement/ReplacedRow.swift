@@ -1,8 +1,7 @@
-/// A row that was not as it should be, and is since.
+/// A row that was wrong and has been replaced.
 package struct ReplacedRow: Sendable {
-    /// Of what was given.
+    /// The index in the input.
     package let index: Int
-    /// Whether there was no row.
     package let isMissing: Bool
     /// The names of the columns that differed: `expires_date_ms, trust`.
     package let columns: String
@@ -18,7 +17,7 @@ package struct ReplacedRow: Sendable {
 }
 
 extension Statement where Row == ReplacedRow {
-    /// Writes rows as they are given where the table holds others, and answers with these.
+    /// Writes the given rows if the table holds others, and returns the differences.
     ///
     /// - Parameters:
     ///   - key: the table's primary key; no two of the given rows have the same.

@@ -46,7 +46,6 @@ package struct RowColumn: Hashable, Sendable {
 package struct RowColumns {
     fileprivate private(set) var columns: [RowColumn] = []
 
-    /// Declares the next column.
     package mutating func callAsFunction<Value: ColumnValue>(
         _ name: String,
         _: Value.Type
@@ -56,7 +55,7 @@ package struct RowColumns {
     }
 }
 
-/// One declared column, by which a row is asked for its value.
+/// One declared column, by which a row's value is read.
 package struct RowField<Value: ColumnValue>: Sendable {
     fileprivate let position: Int
 }
@@ -66,7 +65,7 @@ extension PostgresRow {
         Value.read(self, field.position)
     }
 
-    /// The identifier of a column that often is another's, which is used then.
+    /// The identifier of a column; reuses another column's if it is equal, as is often the case.
     package subscript(_ field: RowField<Identifier>, likely other: Identifier) -> Identifier {
         let utf8 = other.utf8
         let isOther = withBytes(field.position) { bytes in
@@ -77,7 +76,7 @@ extension PostgresRow {
         return isOther == true ? other : self[field]
     }
 
-    /// The token of a column; nil for NULL, and for a text that is none, which names nobody.
+    /// The token of a column; nil for NULL, and for a text that is not a token, which names nobody.
     package func accountToken(_ field: RowField<String?>) -> AccountToken? {
         withBytes(field.position) { AccountToken($0) } ?? nil
     }

@@ -1,12 +1,12 @@
 package import Postgres
 
-/// SQL, what it is given and what it answers, declared together.
+/// SQL with its input and its output, declared together.
 ///
-/// Parameters are named in the SQL (see `Parameter`), so that their order stands nowhere. A name
-/// that is not declared, or one that is declared and not used, traps when the statement is first
-/// used; a test uses all of them.
+/// Parameters are named in the SQL (see `Parameter`), so that their order is declared nowhere. A
+/// name that is not declared, or one that is declared and not used, traps when the statement is
+/// first used; a test uses all of them.
 package struct Statement<Input, Row>: Sendable {
-    /// With the server's own `$1`.
+    /// Contains the server's own `$1`.
     package let sql: String
     package let parameters: [Parameter<Input>]
     let types: [PostgresType]
@@ -27,12 +27,11 @@ package struct Statement<Input, Row>: Sendable {
         self.sql = Self.numbered(sql, parameters)
     }
 
-    /// The statement with its values, as it is sent.
+    /// The statement with its values, ready to send.
     func bound(to input: Input) -> PostgresStatement {
         PostgresStatement(sql, parameters.flatMap { $0.bind(input) }, types: types)
     }
 
-    /// Puts the server's numbers in the place of names.
     private static func numbered(_ sql: String, _ parameters: [Parameter<Input>]) -> String {
         var first: [Substring: Int] = [:]
         var count = 1
@@ -60,14 +59,14 @@ package struct Statement<Input, Row>: Sendable {
         }
         precondition(
             used.count == parameters.count,
-            "a statement does not use all that it declares: \(first.keys.sorted())"
+            "a statement does not use all of its parameters: \(first.keys.sorted())"
         )
         return numbered
     }
 }
 
 extension Statement where Row == Void {
-    /// A statement of whose answer nothing is read but how many rows it touched.
+    /// A statement that returns only the number of rows it touched.
     package init(_ parameters: [Parameter<Input>], _ sql: String) {
         self.init(parameters, row: nil, sql)
     }
@@ -85,11 +84,11 @@ extension Statement where Input == Void, Row == Void {
     }
 }
 
-/// A statement of whatever parameters and rows, for those who look at its declaration.
+/// A statement with any parameters and rows, to inspect its declaration.
 package protocol DeclaredStatement: Sendable {
     var sql: String { get }
     var parameterTypes: [(element: PostgresType, isArray: Bool)] { get }
-    /// Empty where nothing is read.
+    /// Empty if nothing is read.
     var columns: [RowColumn] { get }
 }
 

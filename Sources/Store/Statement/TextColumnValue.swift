@@ -2,11 +2,11 @@ package import AppStore
 package import Entitlements
 package import Postgres
 
-/// A value that a column of type `text` holds by its name.
+/// A value that a column of type `text` stores by its name.
 package protocol TextColumnValue: ColumnValue {
     var columnText: String { get }
 
-    /// Nil for a text that was never written for such a value.
+    /// Nil for a text that no such value has.
     init?(columnText: String)
 }
 
@@ -17,7 +17,7 @@ extension TextColumnValue {
 
     package static func read(_ row: PostgresRow, _ position: Int) -> Self {
         guard let value = Self(columnText: row.text(position)) else {
-            preconditionFailure("the column holds a text that no \(Self.self) is written as")
+            preconditionFailure("the column holds a text that no \(Self.self) has")
         }
         return value
     }
@@ -65,7 +65,7 @@ extension ProductType: TextColumnValue {
 
     package static func read(_ row: PostgresRow, _ position: Int) -> ProductType {
         guard let type = row.withBytes(position, { ProductType(utf8: $0) }) else {
-            preconditionFailure("the column is NULL where its reader promises a product type")
+            preconditionFailure("the column is NULL although its reader requires a product type")
         }
         return type
     }
