@@ -94,7 +94,7 @@ struct PayloadTests {
         #expect(transaction.price == nil)
     }
 
-    @Test func `an explicit null is absent and no fault`() throws {
+    @Test func `an explicit null is absent and not a fault`() throws {
         let transaction = TransactionPayload(
             try Self.json(#"{"appAccountToken":null,"expiresDate":null}"#)
         )
@@ -112,7 +112,7 @@ struct PayloadTests {
     @Test(arguments: [
         "00000000-0000-0000-0000-000000000000", #"\u00300000000-0000-0000-0000-00000000000\u0030"#,
     ])
-    func `the nil UUID is no account token, and no fault`(text: String) throws {
+    func `the nil UUID is neither an account token nor a fault`(text: String) throws {
         let json = try Self.json(#"{"appAccountToken":"\#(text)"}"#)
         let transaction = TransactionPayload(json)
         #expect(transaction.appAccountToken == nil && transaction.malformedFields == 0)
@@ -136,7 +136,7 @@ struct PayloadTests {
         #expect(transaction.transactionID?.equals("78") == true)
     }
 
-    @Test func `a product type that nobody knows yet keeps its name`() throws {
+    @Test func `an unknown product type keeps its name`() throws {
         let transaction = TransactionPayload(try Self.json(#"{"type":"Bundle"}"#))
         #expect(transaction.type == .other("Bundle"))
         #expect(transaction.type?.rawValue == "Bundle")

@@ -63,7 +63,7 @@ struct TimestampTests {
         "2020-07-22T17:33:15+01-00", "2020-07-22T17:33:15é", "9999-12-31T23:59:59-01:00",
         "0001-01-01T00:00:00+00:01",
     ])
-    func `other forms are no date of a receipt`(text: String) {
+    func `other forms are not dates of a receipt`(text: String) {
         #expect(Timestamp(rfc3339: Array(text.utf8)) == nil)
     }
 

@@ -29,7 +29,7 @@ struct CatalogTests {
         #expect(coins.value(at: Sample.date("2026-05-01")) == 0)
     }
 
-    @Test func `an amount that begins later says nothing about before`() throws {
+    @Test func `an amount that begins later does not apply before`() throws {
         let catalog = try Self.catalog(
             """
             {"products":{"c":{"type":"consumable",
@@ -67,7 +67,7 @@ struct CatalogTests {
         (#"{"type":"non-consumable","level":1}"#, #"products["a"].level"#),
         (#"{"type":"auto-renewable","level":0}"#, #"products["a"].level"#),
     ])
-    func `a product's problem is reported where it is`(product: String, path: String) {
+    func `a product's problem is reported with its path`(product: String, path: String) {
         #expect(
             performing: { try Self.catalog(#"{"products":{"a":\#(product)}}"#) },
             throws: { error in
@@ -83,7 +83,7 @@ struct CatalogTests {
         (#"{"products":{},"extra":1}"#, "extra"),
         (#"{"products":{"":{"type":"non-consumable"}}}"#, #"products[""]"#),
     ])
-    func `a problem of the file is reported where it is`(json: String, path: String) {
+    func `a problem of the file is reported with its path`(json: String, path: String) {
         #expect(
             performing: { try Self.catalog(json) },
             throws: { error in
@@ -111,7 +111,7 @@ struct CatalogTests {
     @Test(arguments: [
         "P", "P0D", "1M", "P1", "PM", "P1M1Y", "P1M1M", "P-1M", "P1.5M", "PT1H", "P101Y",
     ])
-    func `what is no calendar period is refused`(text: String) {
+    func `a text that is not a calendar period is refused`(text: String) {
         #expect(CalendarPeriod(iso8601: text) == nil)
     }
 

@@ -20,7 +20,7 @@ struct ClosedPeriodsTests {
         ),
     ]
 
-    @Test func `what is closed and what is bought since give the rows of all facts`() {
+    @Test func `closed periods and later purchases give the rows of all facts`() {
         var random = SeededRandom(seed: 5)
         var closedCount = 0
         for _ in 0..<3000 {
@@ -58,7 +58,7 @@ struct ClosedPeriodsTests {
         #expect(rows.first?.periods.periods.last?.end == Self.day(33))
     }
 
-    @Test func `what only all facts can decide is not closed`() {
+    @Test func `a purchase that needs all facts is not closed`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
         let vague = GracePeriod(expiresDate: Self.day(33))
         #expect(
@@ -105,7 +105,7 @@ struct ClosedPeriodsTests {
         )
     }
 
-    /// Random transactions by purchase date: those after the sixth come when others are closed.
+    /// Random transactions by purchase date: those after the sixth arrive when others are closed.
     ///
     /// Some are copies of earlier ones, or add seats to them.
     private static func transactions(using random: inout SeededRandom) -> [MergedTransaction] {

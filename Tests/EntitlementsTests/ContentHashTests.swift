@@ -27,7 +27,7 @@ struct ContentHashTests {
         #expect(try Self.hash(left) != Self.hash(right))
     }
 
-    @Test func `it is the SHA-256 of the sorted members`() throws {
+    @Test func `the content hash is the SHA-256 of the sorted members`() throws {
         let sorted = #"{"a":1,"aa":[true],"b":"x"}"#
         #expect(
             try Self.hash(#"{"b":"x","signedDate":1,"aa":[true],"a":1}"#)
@@ -41,7 +41,7 @@ struct ContentHashTests {
             #"{"originalTransactionId":1,"originalPurchaseDate":2,"original":3}"#,
             #"{"original":3,"originalPurchaseDate":2,"originalTransactionId":1}"#
         ),
-        // A name's place is that of its decoded bytes; it is hashed as it was written.
+        // A name is sorted by its decoded bytes, but hashed as written.
         (#"{"c":1,"\u0062":2,"a":3}"#, #"{"a":3,"\u0062":2,"c":1}"#),
         (#"{"é":1,"z":2}"#, #"{"z":2,"é":1}"#),
     ])

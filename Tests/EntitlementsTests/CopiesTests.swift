@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Testing
 
-/// Which transactions are one that was bought once, and what `explain` says of them.
+/// The transactions that were bought as one, and their explanation in `explain`.
 struct CopiesTests {
     private static let key = PurchaseKey(
         environment: .production,
@@ -64,7 +64,7 @@ struct CopiesTests {
         #expect(rules.map(\.transactionID) == (pair.areCopies ? ["2"] : []), "\(pair.name)")
     }
 
-    @Test func `a refunded transaction whose period another one holds is explained so`() {
+    @Test func `a refunded transaction is explained by the one that holds its period`() {
         var first = Self.transaction("1")
         var seats = Self.transaction("2")
         (first.additionalTransactionReason, seats.additionalTransactionReason) = ("A", "A")

@@ -3,7 +3,7 @@ import Entitlements
 import Testing
 
 struct DedupeDecisionTests {
-    /// The content whose hash is the greater of the two, whatever the hash function makes of them.
+    /// The content with the greater hash of the two, whatever the hash function.
     private static let greater =
         Sample.revision(signedDate: 0, content: "A") > Sample.revision(signedDate: 0, content: "B")
         ? "A" : "B"
@@ -52,7 +52,7 @@ struct DedupeDecisionTests {
         }
     }
 
-    @Test func `the newest of all that is known decides, in any order`() {
+    @Test func `the newest known revision decides, in any order`() {
         let known = [(3, "A"), (1, "A"), (2, "B")].map { date, content in
             PartRevision(revision: Sample.revision(signedDate: date, content: content))
         }
@@ -115,7 +115,7 @@ struct DedupeDecisionTests {
     }
 
     @Test(arguments: [Environment.production, .sandbox, .xcode, .localTesting])
-    func `where IDs begin again nothing conflicts`(environment: Environment) {
+    func `in environments that reuse IDs nothing conflicts`(environment: Environment) {
         func part(_ signedDate: Int64, _ product: String) -> PartRevision {
             var fact = Sample.transaction(.jws, signedDate: signedDate, purchaseDate: signedDate)
             fact.revision = Sample.revision(signedDate: signedDate, content: product)
@@ -142,7 +142,7 @@ struct DedupeDecisionTests {
         ([], false, .forwarded),
         ([.new, .conflict(.productID)], false, .conflict(.productID)),
     ])
-    func `an observation is dropped only when no part says anything new`(
+    func `an observation is dropped only if no part is new`(
         verdicts: [PartVerdict],
         isNotificationKnown: Bool?,
         expected: DedupeDecision
@@ -152,7 +152,7 @@ struct DedupeDecisionTests {
         #expect(decision.goesOn == [.forwarded, .refreshed, .superseded].contains(expected))
     }
 
-    @Test func `what has no ID is never a duplicate`() {
+    @Test func `a part without an ID is never a duplicate`() {
         #expect(DedupeDecision([], hasUnidentified: true) == .forwarded)
     }
 

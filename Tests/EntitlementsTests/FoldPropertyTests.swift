@@ -37,7 +37,7 @@ struct FoldPropertyTests {
         }
     }
 
-    @Test func `what the deduplication drops changes no row`() {
+    @Test func `dropped observations change no row`() {
         var random = SeededRandom(seed: 43)
         for _ in 0..<200 {
             let history = RandomHistory(using: &random)

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         "a", "zoë 🦊", "e\u{301}", "a b", "\u{301}u", String(repeating: "a", count: 255),
     ])
-    func `a text that is seen as it is may enter`(text: String) {
+    func `a text without look-alikes may be entered`(text: String) {
         #expect(Identifier(entering: text)?.text == text)
     }
 

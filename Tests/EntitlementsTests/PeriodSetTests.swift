@@ -19,7 +19,7 @@ struct PeriodSetTests {
         }
     }
 
-    @Test func `clipping keeps what lies between`() {
+    @Test func `clipping keeps the periods in between`() {
         let set = PeriodSet([Self.period(0, 10), Self.period(20, nil)])
         let clipped = set.clipped(
             from: Timestamp(milliseconds: 5),

@@ -29,7 +29,7 @@ struct ProjectionTests {
         #expect(rows.first?.periods.periods.last?.end == Sample.date("2026-03-05"))
     }
 
-    @Test func `a grace is cut where another product recovers`() {
+    @Test func `a grace ends when another product recovers`() {
         let rows = Self.rows(
             [Self.month("1", 1), Self.transaction("2", "2026-02-05", "2026-02-08", "weekly")],
             graces: [
@@ -70,7 +70,7 @@ struct ProjectionTests {
         #expect(Self.rows([endless]).isEmpty)
     }
 
-    @Test func `a purchase of nobody grants nothing yet`() {
+    @Test func `a purchase without an owner grants nothing yet`() {
         let facts = PurchaseFacts(transactions: [Self.month("1", 1)])
         let projected = Projection(catalog: Catalog()).project(
             facts,
@@ -80,7 +80,7 @@ struct ProjectionTests {
         #expect(projected == ProjectedPurchase())
     }
 
-    @Test func `who had it twice holds both spans`() {
+    @Test func `a user who owned it twice holds both spans`() {
         let spans = [
             OwnershipSpan(userID: "anna"),
             OwnershipSpan(userID: "ben", from: Sample.date("2026-02-01")),

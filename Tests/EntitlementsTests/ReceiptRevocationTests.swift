@@ -8,7 +8,7 @@ import Testing
 struct ReceiptRevocationTests {
     private static let second: Int64 = 1_767_225_600_000
 
-    @Test func `a newer receipt that is silent does not lift what an older one brought`() {
+    @Test func `a newer receipt without a revocation does not lift an older one's`() {
         Self.expect(Self.second, of: [Self.receipt(1, revoked: Self.second), Self.receipt(2)])
     }
 

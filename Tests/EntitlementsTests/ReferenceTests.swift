@@ -7,14 +7,14 @@ import Testing
 
 /// The rules computed a second time, in another language and from their text: both must agree.
 ///
-/// `REFERENCE_HISTORIES` says how many random histories are compared, `REFERENCE_SEED` which.
+/// `REFERENCE_HISTORIES` sets the number of random histories, `REFERENCE_SEED` the seed.
 @Suite(.timeLimit(.minutes(60)))
 struct ReferenceTests {
     private static let script = ReferenceScript("entitlements/reference.py")
-    /// So many are asked for at once: what is held of them stays small.
+    /// The number of histories per call, which bounds the memory.
     private static let chunk = 500
 
-    @Test func `the reference answers each scenario as its file says`() throws {
+    @Test func `the reference agrees with each scenario's file`() throws {
         let result = try Self.script.run(["scenarios", Scenario.folder.path])
         #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
     }

@@ -3,7 +3,7 @@ import Entitlements
 import JSON
 import OpenSSL
 
-/// Facts for tests, with what a test does not care about filled in.
+/// Facts for tests, with irrelevant fields filled in.
 enum Sample {
     static let bundleID: Identifier = "com.example.notes"
 

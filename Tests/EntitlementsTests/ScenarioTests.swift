@@ -59,7 +59,7 @@ struct ScenarioTests {
     @Test(arguments: Scenario.names)
     func `everything signed again changes no row`(name: String) throws {
         let scenario = try Scenario.load(name)
-        // Of a first purchase that is dated after its signature, a later signature moves the start.
+        // A later signature moves the start of a first purchase that is dated after its signature.
         guard !scenario.observations.contains(where: \.isSignedAhead) else { return }
         let again = try Scenario.load(name, signedLater: 400 * 86_400_000)
         var random = SeededRandom(seed: 9)

@@ -4,18 +4,18 @@ import Testing
 
 /// The formats that people write, as `schemas/` describes them.
 struct SchemaTests {
-    @Test func `every scenario is as its schema says`() throws {
+    @Test func `every scenario conforms to its schema`() throws {
         let files = Scenario.names.map { Scenario.folder.path + "/\($0).json" }
         let result = try Self.validate("scenario", files)
         #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
     }
 
-    @Test func `the examples of a catalog are as its schema says`() throws {
+    @Test func `the examples of a catalog conform to its schema`() throws {
         let result = try Self.validate("catalog", [])
         #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
     }
 
-    @Test func `a scenario without what it is to end with is refused`() throws {
+    @Test func `a scenario without its expected result is refused`() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data(#"{"about":"nothing happens","events":[]}"#.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }

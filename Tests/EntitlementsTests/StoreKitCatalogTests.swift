@@ -26,7 +26,7 @@ struct StoreKitCatalogTests {
         }
     }
 
-    @Test func `written in the product's own format it is the same catalog`() throws {
+    @Test func `the catalog survives writing in the product's own format`() throws {
         let catalog = try Self.catalog(Self.file)
         #expect(try Catalog(json: catalog.json) == catalog)
     }
@@ -60,7 +60,7 @@ struct StoreKitCatalogTests {
         #expect(completed["season"]?.durations.first?.value.months == 3)
     }
 
-    @Test func `all problems are reported at once, each where it is`() {
+    @Test func `all problems are reported at once, each with its path`() {
         let text = """
             {"products":[{"productID":"a","type":"Consumeable"},{"type":"Consumable"},
               {"productID":"b","type":"NonConsumable","familyShareable":"yes"}],

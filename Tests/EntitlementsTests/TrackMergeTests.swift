@@ -22,7 +22,7 @@ struct TrackMergeTests {
         #expect(merged.revocation?.date.milliseconds == Self.second + 250)
     }
 
-    @Test func `a reversal in the newer JWS lifts what an older receipt said`() {
+    @Test func `a reversal in the newer JWS lifts an older receipt's revocation`() {
         let merged = MergedTransaction(
             jws: Self.fact(.jws, signedDate: 3),
             receipt: Self.fact(.receipt, signedDate: 2, revoked: Self.second)
@@ -30,7 +30,7 @@ struct TrackMergeTests {
         #expect(merged.revocation == nil)
     }
 
-    @Test func `where both know a field the newer signed date decides`() {
+    @Test func `if both have a field the newer signed date decides`() {
         let extended = Self.second + 5000
         let jws = Self.fact(.jws, signedDate: 2, expires: Self.second + 1)
         let newer = Self.fact(.receipt, signedDate: 3, expires: extended)
@@ -51,7 +51,7 @@ struct TrackMergeTests {
         #expect(merged.purchaseDate.milliseconds == Self.second + 7)
     }
 
-    @Test func `what one track cannot say comes from the other`() {
+    @Test func `a field that one track lacks comes from the other`() {
         var receipt = Self.fact(.receipt, signedDate: 5)
         receipt.identity.type = nil
         receipt.identity.quantity = 3

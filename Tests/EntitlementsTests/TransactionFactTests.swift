@@ -40,19 +40,19 @@ struct TransactionFactTests {
         (#""multiSeatInfo":[]"#, nil),
         (#""quantity":5"#, nil),
     ])
-    func `revoked seats stand in the transaction or in its seat information`(
+    func `revoked seats are read from the transaction or its seat information`(
         members: String,
         seats: Int32?
     ) throws {
         #expect(try Self.fact(members).revokedSeatQuantity == seats)
     }
 
-    /// Else all transactions of an Xcode session would be one period.
+    /// Otherwise all transactions of an Xcode session would be one period.
     @Test func `a line item of zero names no period`() throws {
         #expect(try Self.fact(#""webOrderLineItemId":"0""#).webOrderLineItemID == nil)
     }
 
-    @Test func `a receipt's line item joins what the JWS says`() throws {
+    @Test func `a receipt's line item is merged into the JWS's facts`() throws {
         let jws = try Self.fact(#""inAppOwnershipType":"PURCHASED""#)
         let receipt = try Self.fact(#""webOrderLineItemId":"77""#, track: .receipt)
         let merged = MergedTransaction(jws: jws, receipt: receipt)

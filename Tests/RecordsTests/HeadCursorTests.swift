@@ -29,7 +29,7 @@ import Testing
         try Self.expectReadInOrder(relinking)
     }
 
-    /// All that can stand in a head but commerce items.
+    /// All possible members of a head except commerce items.
     private static func fullest() throws -> Observation {
         let transaction = """
             {"transactionId":"2000000900000007","originalTransactionId":"5","productId":"gold",
@@ -63,9 +63,8 @@ import Testing
         try Self.expectReadInOrder(Self.fullest())
     }
 
-    /// Each changed byte, each lost one and each doubled one: what is read in order, if anything,
-    /// is what a document says.
-    @Test func `whatever a head is, what is read in order is what its document says`() throws {
+    /// Each changed, lost and doubled byte: a head that is read in order equals its document.
+    @Test func `a head read in order equals its document`() throws {
         let (value, headBytes) = try Self.written(Self.fullest())
         let bytes = [0x00, 0x20, 0x22, 0x2C, 0x2D, 0x30, 0x39, 0x5C, 0x6E, 0x7B, 0x7D, 0xC3]
         var readCount = 0
@@ -129,7 +128,7 @@ import Testing
         #expect(read == isExpected, "\(head)")
     }
 
-    /// Whether the head is read in order, and then also what a document says of it.
+    /// Whether the head is read in order, which then must equal its document.
     private static func expectSame(_ value: [UInt8]) -> Bool {
         guard let read = try? Observation(inOrder: value) else { return false }
         let head = String(decoding: value, as: UTF8.self)

@@ -7,10 +7,10 @@ import Records
 import TestSupport
 import Testing
 
-/// The head of an observation says what its payloads state, and nothing else.
+/// The head of an observation states the facts of its payloads, and nothing else.
 @Suite struct HeadTests {
     @Test(arguments: [Topic.verified, Topic.unique, Topic.linked])
-    func `each example of the schemas is what the payloads in it make, byte for byte`(
+    func `each example of the schemas follows from its payloads, byte for byte`(
         topic: String
     ) throws {
         let url = ReferenceScript.root.appending(path: "schemas/topics/\(topic).schema.json")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: Scenario.names)
-    func `in each scenario the facts that are read are those of the payloads`(
+    func `the facts read in each scenario are those of the payloads`(
         name: String
     ) throws {
         for sent in try Scenario.load(name).observations {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [1, 10, 1_000], [true, false])
-    func `no stage looks at a payload, so that its size costs nothing`(
+    func `no stage reads a payload, so its size costs nothing`(
         factor: Int,
         isUsual: Bool
     ) throws {
@@ -53,7 +53,7 @@ import Testing
         let sent = observation.record(for: "verified")
         let value = try #require(sent.value)
         let headBytes = try #require(value.headBytes)
-        // What is no JSON at all, of a length that the head names.
+        // Text that is not JSON at all, of a length that the head names.
         let payload = ObservationTests.transaction.utf8.count
         let noise = [UInt8](repeating: 0xFF, count: payload * factor)
         let head = String(decoding: value[..<headBytes], as: UTF8.self)
@@ -107,7 +107,7 @@ import Testing
 }
 
 extension [UInt8] {
-    /// How many bytes of an observation stand before the comma that leads to its payloads.
+    /// The bytes of an observation before the comma that leads to its payloads.
     var headBytes: Int? {
         indices.last { self[$0...].starts(with: #","payloads":{"#.utf8) }
     }

@@ -46,7 +46,7 @@ import TestSupport
         #expect(throws: expected) { try Observation(value: Self.value(head)) }
     }
 
-    @Test func `no value is refused, empty or null`() {
+    @Test func `an empty or null value is refused`() {
         #expect(throws: ObservationError.noValue) { try Observation(value: nil) }
         #expect(throws: ObservationError.noValue) {
             try Observation(value: [])
@@ -58,7 +58,7 @@ import TestSupport
         #","payloads":["#, #"}"payloads":{"#, #",,"payloads":{"#, #","payloads":{},"payloads":{"#,
         #","later":1,"payload":{"#,
     ])
-    func `payloads that no stage has written so are not found`(opening: String) throws {
+    func `payloads in a form that no stage writes are not found`(opening: String) throws {
         let value = try #require(Self.written.get().value)
         let text = String(decoding: value, as: UTF8.self)
         let changed = text.replacing(#","payloads":{"#, with: opening)
@@ -157,7 +157,7 @@ import TestSupport
         }
     }
 
-    @Test func `of a newer version nothing is read but the version`() throws {
+    @Test func `only the version is read of a newer observation`() throws {
         let value = try Self.changed { head in
             head = head.replacing(#""schemaVersion":1"#, with: #""schemaVersion":2"#)
                 .replacing(#""facts""#, with: #""findings""#)
@@ -168,7 +168,7 @@ import TestSupport
         #expect(error?.newerVersion == 2)
     }
 
-    @Test func `of a changed byte the head is refused or read, and nothing crashes`() throws {
+    @Test func `a head with a changed byte is refused or read, and nothing crashes`() throws {
         let record = try Self.written.get()
         let value = try #require(record.value)
         for index in value.indices {

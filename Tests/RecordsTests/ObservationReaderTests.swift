@@ -8,7 +8,7 @@ import Testing
 /// Values that a batch's observations share are kept once, and none reaches another observation.
 @Suite struct ObservationReaderTests {
     @Test(arguments: Scenario.names)
-    func `each observation of a batch is read as it is read alone`(name: String) throws {
+    func `each observation of a batch is read as if it were alone`(name: String) throws {
         var reader = ObservationReader()
         let sent = try Scenario.load(name).observations
         for observation in sent + sent.reversed() {

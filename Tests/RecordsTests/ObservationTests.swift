@@ -75,7 +75,7 @@ import TestSupport
         try Observation(value: record.value)
     }
 
-    @Test func `what is read is what was written`() throws {
+    @Test func `an observation reads back as written`() throws {
         var sent = try Self.observation(
             renewalInfo: Self.renewalInfo,
             appTransaction: Self.appTransaction,
@@ -162,10 +162,10 @@ import TestSupport
         #expect(observation.partitionKey == Array(expected.utf8))
     }
 
-    /// A head of the usual form gets the member where it ends, and any other is written again: that
-    /// makes no difference.
+    /// A head of the usual form gets the member at its end, and any other is written again: both
+    /// give the same.
     @Test(arguments: [true, false], [nil, InputPosition(partition: 7, offset: 3, index: 0)])
-    func `what a stage adds to the head changes nothing else`(
+    func `a stage's addition to the head changes nothing else`(
         isUsual: Bool,
         input: InputPosition?
     ) throws {
@@ -197,7 +197,7 @@ import TestSupport
             #expect(read.facts == received.facts)
             #expect(read.inputPosition == expected.input)
         }
-        // What has such a member already gets another, and none twice.
+        // A head that has such a member already gets another, and none twice.
         for written in [
             try record.marked(for: "unique", range),
             try record.owned(by: owner, for: "linked", range),
@@ -211,7 +211,7 @@ import TestSupport
         }
     }
 
-    @Test func `what was made of no record has no input, and a body's is its place`() throws {
+    @Test func `without a record there is no input, and a body's is its position`() throws {
         let observation = try Self.observation()
         let position = InputPosition(partition: 3, offset: 1 << 40, index: 1)
         #expect(observation.inputPosition == position)

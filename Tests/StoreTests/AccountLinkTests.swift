@@ -29,7 +29,7 @@ import Testing
         #expect(rows.map { $0.text(0) } == ["9f0c-ab", "AbC"])
     }
 
-    @Test func `no link of the nil UUID can stand as a token's`() async throws {
+    @Test func `the nil UUID cannot be linked as a token`() async throws {
         let nilUUID = "00000000-0000-0000-0000-000000000000"
         let statements = [
             "INSERT INTO account_links (kind, key, user_id) VALUES ('account_token', $1, 'anna')",
@@ -61,7 +61,7 @@ import Testing
         "ledger_debits (user_id, reference, environment, currency, amount) "
             + "VALUES ('anna', $1, 'Production', 'coins', 1)",
     ])
-    func `what no index could hold, and control characters, are refused where they come in`(
+    func `texts too long for an index, and control characters, are refused on entry`(
         insertion: String
     ) async throws {
         let bad = [

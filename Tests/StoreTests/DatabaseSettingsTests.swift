@@ -4,7 +4,7 @@ import Settings
 import Testing
 
 @Suite struct DatabaseSettingsTests {
-    @Test func `the options are those of the settings`() throws {
+    @Test func `the options follow the settings`() throws {
         let values = try SettingsSchema(DatabaseSettings.declarations).read(
             environment: [
                 "DATABASE_URL": "postgresql://u:secret@h/d",

@@ -93,7 +93,7 @@ import Testing
         "TRUNCATE dead_letter_actions",
         "DELETE FROM dead_letter_actions WHERE number = 4711",
     ])
-    func `what was done can be added to, and nothing else`(sql: String) async throws {
+    func `actions can be appended, and nothing else`(sql: String) async throws {
         let client = try await Sample.database()
         try await DeadLetterActionTable.append([try Self.action(.signedIn, nil)], on: client)
         let error = await #expect(throws: PostgresError.self) {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a decision about a filter concerns what is not decided so yet`() async throws {
+    @Test func `a decision about a filter skips letters already decided so`() async throws {
         let client = try await Sample.database()
         try await Sample.index((0..<10).map { Sample.row($0) }, on: client)
         var query = DeadLetterQuery()

@@ -103,7 +103,7 @@ import Testing
         #expect(groups[0].firstAt == Self.at(10) && groups[0].lastAt == Self.at(18))
     }
 
-    @Test func `the counts are those of the rows, whatever happens to them`() async throws {
+    @Test func `the counts match the rows, whatever happens to them`() async throws {
         let client = try await Sample.database()
         try await Sample.index((0..<30).map { Sample.row($0) }, on: client)
         try await Sample.index(

@@ -53,7 +53,7 @@ enum DeadLetterSample {
         )
     }
 
-    /// Indexes the rows as those of one partition, in the order of their offsets.
+    /// Indexes the rows as one partition's, in the order of their offsets.
     @discardableResult
     static func index(_ rows: [DeadLetterRow], on client: PostgresClient) async throws -> Int {
         let ordered = rows.sorted { $0.letterOffset < $1.letterOffset }
@@ -65,7 +65,7 @@ enum DeadLetterSample {
         )
     }
 
-    /// Indexes copies of letters, as the records of a partition of their own that come next.
+    /// Indexes copies of letters, as the next records of a separate partition.
     static func add(
         _ rows: [DeadLetterRow],
         offset: Int64,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-/// The index of dead letters, as it is written and searched.
+/// The index of dead letters: writing and searching.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterTableTests {
     private typealias Sample = DeadLetterSample
 
@@ -30,7 +30,7 @@ import Testing
         #expect(try await DeadLetterTable.get(["id1", "none"], on: client) == [whole])
     }
 
-    @Test func `the first copy that is as its link says counts, and contradictions are marked`()
+    @Test func `the first copy that matches its link counts, and contradictions are marked`()
         async throws
     {
         let client = try await Sample.database()
@@ -122,7 +122,7 @@ import Testing
         #expect(read.allSatisfy { $0.copies == 1 })
     }
 
-    @Test func `what is no dead letter is counted`() async throws {
+    @Test func `records that are not dead letters are counted`() async throws {
         let client = try await Sample.database()
         _ = try await DeadLetterIndexTable.add(
             [
@@ -160,7 +160,7 @@ import Testing
         #expect(read.id.utf8.count <= StorableText.bytesMax)
         #expect(read.identifiers.transactionID != read.identifiers.productID)
         #expect(read.worker == row.worker)
-        // It is found by what it was.
+        // It is found by the original text.
         var query = DeadLetterQuery()
         query.transactionID = long
         query.bundleID = "a\0b"

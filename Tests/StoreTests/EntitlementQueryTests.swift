@@ -101,7 +101,7 @@ import Testing
         #expect(sandbox.map { $0.text(0) } == ["carl"])
     }
 
-    @Test func `an empty set of periods is no row`() async throws {
+    @Test func `an empty set of periods makes no row`() async throws {
         let error = await #expect(throws: PostgresError.self) { try await grant([]) }
         #expect(error?.isRecordFault == true)
     }

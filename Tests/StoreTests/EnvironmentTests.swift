@@ -3,10 +3,10 @@ import Settings
 import TestSupport
 import Testing
 
-/// A question or a grant with a misspelt environment concerns nobody's purchases: it is an error,
-/// never a "no" to a customer who has paid.
+/// A question or a grant with a misspelt environment concerns no purchases: it is an error, never a
+/// "no" to a customer who has paid.
 @Suite(.timeLimit(.minutes(10))) struct EnvironmentTests {
-    /// A call of each function that takes an environment, which stands for `$1`.
+    /// A call of each function that takes an environment, as `$1`.
     private static let calls = [
         "active_entitlements_in": "SELECT count(*)::text FROM active_entitlements_in($1)",
         "entitlements_as_known": """
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: AppleEnvironment.allCases)
-    func `each environment that settings name is known`(
+    func `each environment in the settings is known`(
         environment: AppleEnvironment
     ) async throws {
         _ = try await connection.query(
@@ -84,7 +84,7 @@ import Testing
         "ledger_debits (user_id, reference, environment, currency, amount) "
             + "VALUES ('anna', 'r', $1, 'coins', 1)",
     ])
-    func `no row that people write names an unknown environment`(insertion: String) async throws {
+    func `a manual row cannot name an unknown environment`(insertion: String) async throws {
         let error = await #expect(throws: PostgresError.self) {
             _ = try await connection.query("INSERT INTO \(insertion)", [.text("production")])
         }

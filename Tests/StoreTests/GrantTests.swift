@@ -15,7 +15,7 @@ import Testing
         try await client.query("SELECT \(expression)")[0].bool(0)
     }
 
-    @Test func `a grant holds at once, in its environment, until it is revoked`() async throws {
+    @Test func `a grant applies at once, in its environment, until it is revoked`() async throws {
         let client = try await Self.database()
         let grant = try await client.query(
             "SELECT grant_entitlement('anna', 'pro', now() + interval '1 day', 'sorry', 'support')"
@@ -38,7 +38,7 @@ import Testing
         #expect(try await !Self.isTrue(client, "revoke_grant(4711, 'none', 'boss')"))
     }
 
-    @Test func `grants stand in the same history and feed, and name no purchase`() async throws {
+    @Test func `grants appear in the same history and feed, and name no purchase`() async throws {
         let client = try await Self.database()
         _ = try await client.query(
             "SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')"
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `what held is answered by what was known at an instant`() async throws {
+    @Test func `past entitlements are answered as known at an instant`() async throws {
         let client = try await Self.database()
         // Bought in January; in March Apple takes it back from the beginning of February on.
         _ = try await client.query(

@@ -5,7 +5,7 @@ import Testing
 
 /// Texts of people and services that become keys of other tables.
 @Suite(.timeLimit(.minutes(10))) struct IdentifierTests {
-    /// Each inserts `$1` where an identifier belongs.
+    /// Each inserts `$1` as an identifier.
     private static let inserts = [
         """
         INSERT INTO account_links (kind, key, user_id)

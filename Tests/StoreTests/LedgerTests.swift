@@ -45,7 +45,7 @@ import Testing
         )[0].int8(0)
     }
 
-    @Test func `a debit lowers the balance once, however often it is asked for`() async throws {
+    @Test func `a debit lowers the balance once, even if repeated`() async throws {
         try await credit(100)
         #expect(try await debit(30, "sword") == 70)
         #expect(try await debit(30, "sword") == 70)
@@ -73,7 +73,7 @@ import Testing
         #expect(empty?.sqlState == SQLState("LE001"))
     }
 
-    @Test func `a refund of what was spent makes the balance negative`() async throws {
+    @Test func `a refund of spent units makes the balance negative`() async throws {
         try await credit(100)
         _ = try await debit(80, "sword")
         _ = try await connection.query("UPDATE ledger SET taken_back = 50")

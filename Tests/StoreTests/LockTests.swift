@@ -94,7 +94,7 @@ import Testing
 
     /// Whatever waits for a lock and then reads would read by a snapshot from before the wait.
     @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
-    func `no lock is waited for by a snapshot`(level: String) async throws {
+    func `a snapshot waits for no lock`(level: String) async throws {
         let calls = [
             "lock_in_order('{a}')", "lock_shared('links')", "wait_for_sharers('links')",
             "lock_accounts('{P}', '{b}', '{1}')", "lock_ownership('{P}', '{1}')",
@@ -146,7 +146,7 @@ import Testing
         #expect(functions.allSatisfy { $0.bool(1) })
     }
 
-    @Test func `deduplication forgets what was marked before an instant`() async throws {
+    @Test func `deduplication forgets entries marked before an instant`() async throws {
         let rows = try await client.withConnection { connection in
             try await connection.execute(
                 script: """

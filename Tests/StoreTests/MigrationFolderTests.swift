@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["1_a.sql", "0001-a.sql", "0001_.sql", "0001_a.txt", "readme"])
-    func `a file that is no migration is refused by name`(file: String) throws {
+    func `a file that is not a migration is refused by name`(file: String) throws {
         let path = try make([file], in: "sql")
         let error = #expect(throws: MigrationError.self) {
             try MigrationFolder(path: path).migrations()
@@ -57,7 +57,7 @@ import Testing
         #expect(found.path == path)
     }
 
-    @Test func `SCHEMAS_DIR is the only place looked at when it is set`() throws {
+    @Test func `SCHEMAS_DIR, if set, is the only path searched`() throws {
         _ = try make([], in: "schemas/postgres")
         let elsewhere = try make([], in: "elsewhere/postgres")
         let executable = root.appending(path: "bin/pipeline").path
@@ -75,7 +75,7 @@ import Testing
         #expect(error?.code == .folderNotFound)
     }
 
-    @Test func `a folder that is nowhere is an error that says what to set`() {
+    @Test func `a missing folder is an error that names the setting`() {
         let error = #expect(throws: MigrationError.self) {
             try MigrationFolder.find(environment: [:], executable: "/nowhere/bin/pipeline")
         }

@@ -93,7 +93,7 @@ import Testing
             "-- Contracts: facts.note\nALTER TABLE facts DROP COLUMN note",
         ]
     )
-    func `what only adds, and what is named as no longer used, passes`(script: String)
+    func `additions and removals declared as unused pass`(script: String)
         async throws
     {
         let breaks = try await breaks([

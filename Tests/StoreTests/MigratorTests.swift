@@ -94,7 +94,7 @@ import Testing
         #expect(error?.code == .databaseNewer)
     }
 
-    @Test func `the version of a database is known, also before its first migration`() async throws
+    @Test func `the version of a database is known, even before its first migration`() async throws
     {
         let client = PostgresClient(options)
         #expect(try await SchemaVersion.current(client) == 0)
@@ -102,7 +102,7 @@ import Testing
         #expect(try await SchemaVersion.current(client) == 2)
     }
 
-    @Test func `each table says what its rows are, who writes them and how long they are kept`()
+    @Test func `each table documents its rows, their writers and their retention`()
         async throws
     {
         let options = try await PostgresServer.shared.migratedDatabase()
@@ -117,7 +117,7 @@ import Testing
         #expect(silent.map { $0.text(0) } == [])
     }
 
-    @Test func `how long each table is kept stands beside the migrations`() async throws {
+    @Test func `the retention of each table is documented beside the migrations`() async throws {
         let page = try String(
             contentsOfFile: PostgresServer.migrations.path + "/README.md",
             encoding: .utf8

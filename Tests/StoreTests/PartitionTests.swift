@@ -20,7 +20,7 @@ import Testing
         WHERE relnamespace = 'public'::regnamespace AND relkind = 'p' ORDER BY 1
         """
 
-    /// The rights on each table and view; on partitions nobody has any.
+    /// The rights on each table and view; partitions have none.
     private static let rights = """
         SELECT relname || ' ' || grantee::regrole || ' ' || privilege_type
         FROM pg_class, aclexplode(relacl)
@@ -74,7 +74,7 @@ import Testing
         let holds = "SELECT has_entitlement('user-7', 'pro')::text"
         #expect(try await lines(holds, connection) == ["true"])
 
-        // Again, and with what operators do afterwards.
+        // Runs it again, after some operators' changes.
         try await connection.execute(script: Self.script())
         #expect(try await lines(Self.partitioned, connection) == tables)
         let known = try PostgresServer.migrations.migrations()
@@ -108,7 +108,7 @@ import Testing
             try await connection.execute(script: Self.script())
         }
         #expect(error?.description.contains("ledger has what a copy would lose") == true)
-        // libpq runs a script as one transaction, where nothing else is said.
+        // libpq runs a script as one transaction by default.
         #expect(try await lines(Self.partitioned, connection) == [])
         await connection.close()
     }

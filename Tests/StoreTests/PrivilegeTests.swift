@@ -21,9 +21,9 @@ struct PrivilegeTests {
         return owner
     }
 
-    /// Runs a statement with a role's rights and takes it back.
+    /// Runs a statement with a role's rights and rolls it back.
     ///
-    /// - Returns: why PostgreSQL refused it; nil where it did not.
+    /// - Returns: why PostgreSQL refused it; nil if it did not.
     private func refusal(
         of sql: String,
         for role: DatabaseRole,
@@ -45,7 +45,7 @@ struct PrivilegeTests {
 
     private struct Undone: Error {}
 
-    @Test func `a role does what it is for, and nothing beyond`() async throws {
+    @Test func `a role can do its task, and nothing beyond`() async throws {
         let owner = try await granted()
         for (role, allowed, forbidden) in Self.cases {
             for sql in allowed {
@@ -177,7 +177,7 @@ struct PrivilegeTests {
         await owner.close()
     }
 
-    @Test func `no function looks a name up where its caller says`() async throws {
+    @Test func `no function depends on its caller's search path`() async throws {
         let owner = try await granted()
         let free = try await owner.query(
             """

@@ -46,12 +46,12 @@ import TestSupport
     }
 
     @Test(arguments: ["57P01", "42P01", "40P01", "53200"])
-    func `what is wrong with the server is no record's fault`(state: String) async throws {
+    func `a server's error is no record's fault`(state: String) async throws {
         let fault = PostgresError(code: .server, message: "", sqlState: SQLState(state))
         await #expect(throws: fault) { try await isolate([1], bad: [1], fault: fault) }
     }
 
-    @Test func `a batch that needs more locks than there is memory for is halved`() async throws {
+    @Test func `a batch that needs too much lock memory is halved`() async throws {
         var sizes: [Int] = []
         let answers = try await RecordFaults.isolating(Array(0..<8)[...], size: Self.size()) {
             part in
@@ -96,7 +96,7 @@ import TestSupport
         }
     }
 
-    /// The answers of a batch whose bad records meet faults of their own.
+    /// The answers of a batch whose bad records meet different faults.
     private func held(
         _ records: [Int],
         _ faults: [Int: PostgresError],
@@ -170,7 +170,7 @@ import TestSupport
         #expect(RecordConstraints.names.subtracting(checks).isEmpty)
     }
 
-    @Test func `a size shrinks with what is slow and grows with what is quick`() {
+    @Test func `a size shrinks with slow transactions and grows with quick ones`() {
         let size = TransactionSize(statementDeadline: .seconds(8))
         #expect(size.recordsMax == .max)
         size.committed(100, after: .seconds(5))

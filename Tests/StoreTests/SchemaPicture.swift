@@ -67,7 +67,7 @@ struct SchemaPicture {
         let given = migration.contracts
         let missing = offered.subtracting(later.offered)
             .filter { line in !given.contains { line == $0 || line.hasPrefix($0 + " ") } }
-        // A table that was not there before may demand what it likes.
+        // A new table may have any requirements.
         let new = later.demanded.subtracting(demanded)
             .filter { tables.contains(String($0.prefix { $0 != "." })) }
         return missing.map { "missing: \($0)" }.sorted() + new.map { "new rule: \($0)" }.sorted()
@@ -75,8 +75,8 @@ struct SchemaPicture {
 }
 
 extension Migration {
-    /// The names that it removes on purpose, because the version before no longer uses them: those
-    /// behind `-- Contracts:` at the beginning of a line.
+    /// The names that it removes on purpose, because the previous version no longer uses them:
+    /// those after `-- Contracts:` at the beginning of a line.
     fileprivate var contracts: [String] {
         script.split(separator: "\n").filter { $0.hasPrefix("-- Contracts: ") }.flatMap { line in
             line.dropFirst("-- Contracts: ".count).split(separator: ", ").map { String($0) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Store
 
-/// Statements as they are declared, against the schema as it is migrated.
+/// All declared statements, against the migrated schema.
 @Suite(.timeLimit(.minutes(10))) struct StatementTests {
     private struct Undone: Error {}
 

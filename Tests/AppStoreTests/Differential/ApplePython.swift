@@ -9,7 +9,7 @@ final class ApplePython: Sendable {
     /// The version that the explained differences were found with.
     static let version = "3.1.2"
 
-    /// Nil where there is no Python, or the package index is not reached.
+    /// Nil without Python or without access to the package index.
     static let shared: ApplePython? = try? ApplePython()
 
     private let folder: URL
@@ -82,7 +82,7 @@ final class ApplePython: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips a test where Apple's library cannot be installed, and says so.
+    /// Skips a test if Apple's library cannot be installed, and reports it.
     static var needsApplesLibrary: Self {
         .enabled(
             if: ApplePython.shared != nil,

@@ -3,7 +3,7 @@ import Simulation
 
 /// The authorities that sign the corpus: a good one, and copies of it with one defect each.
 ///
-/// All have the good one's keys and names, so that nothing else is wrong with what they sign.
+/// All have the good one's keys and names, so that their signatures have no other defect.
 struct DifferentialAuthorities {
     typealias Change = @Sendable (inout AuthorityBlueprint) throws -> Void
 

@@ -13,7 +13,7 @@ struct DifferentialBody: Sendable {
         Array("\(kind.rawValue) ".utf8) + Base64Text.standard(token) + [UInt8(ascii: "\n")]
     }
 
-    /// As an ingestion service hands it in, in the field that names its kind.
+    /// The body from an ingestion service, in the field that names its kind.
     var body: [UInt8] {
         switch kind {
         case .transaction: Body.transaction(token)

@@ -2,7 +2,7 @@ import AppStore
 import Simulation
 
 extension DifferentialCorpus {
-    /// A payload of a kind, signed at a date at which all certificates are valid.
+    /// A payload of a kind, signed at a date when all certificates are valid.
     mutating func payload(
         _ kind: PayloadKind,
         isForUs: Bool = true,

@@ -1,6 +1,6 @@
 import AppStore
 
-/// Why this verifier is right where Apple's Python library says something else.
+/// Why this verifier is right if its verdict differs from Apple's Python library.
 struct ExplainedDifference: Sendable {
     let why: String
     let explains: @Sendable (Difference) -> Bool

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// A posted receipt that breaks one rule of each step, to be mended step by step.
+/// A posted receipt that breaks one rule of each step, to be repaired step by step.
 struct BrokenReceipt {
     private var isTooLarge = true
     private var isTextCut = true
@@ -108,7 +108,7 @@ struct BrokenReceipt {
     private func verifier(_ authority: CertificateAuthority) throws -> Verifier {
         let limits = VerifierLimits(bodyBytesMax: isTooLarge ? 1_000 : 1 << 20)
         let foreign = try Minted.authority.get()
-        // A root of an old version is never configured, so it stays foreign until it is mended.
+        // A root of an old version is never configured, so it stays foreign until it is repaired.
         let isForeign = isRootForeign || hasOldRoot
         let apps =
             isForeign

@@ -22,7 +22,7 @@ struct GenuineReceiptTests {
         .of(bundleID, environment, roots: roots)
     }
 
-    @Test func `what Apple signed is accepted, bare and posted`() throws {
+    @Test func `genuine receipts are accepted, bare and posted`() throws {
         for body in [try Self.text(), Body.receipt(try Self.text())] {
             let items = try Self.verifier().items(body)
             #expect(items.count == 2)
@@ -42,7 +42,7 @@ struct GenuineReceiptTests {
         }
     }
 
-    @Test func `it is for its own app and environment alone`() throws {
+    @Test func `it is accepted only for its own app and environment`() throws {
         let text = try Self.text()
         #expect(Self.verifier(bundleID: "com.example.x").reason(text) == .bundleMismatch)
         #expect(Self.verifier(Environment.production).reason(text) == .environmentMismatch)
@@ -57,8 +57,8 @@ struct GenuineReceiptTests {
         }
     }
 
-    /// The chain stands in a JWS, where this root of Apple's is no custom root either.
-    @Test func `Apple's root of receipts vouches for no JWS, also where it is a custom root`()
+    /// The chain is in a JWS, where this root of Apple's is not a custom root either.
+    @Test func `Apple's root of receipts vouches for no JWS, even as a custom root`()
         throws
     {
         let text = String(decoding: try Self.text(), as: UTF8.self)
@@ -122,7 +122,7 @@ struct GenuineReceiptTests {
                         Base64Text.standard(flipped)
                     )
                 else { continue }
-                // Outside of what is signed some bits decide nothing, such as a version number.
+                // Outside of the signed content some bits are irrelevant, such as a version number.
                 #expect(items.map { $0.transaction?.json.rawBytes } == genuine, "byte \(index)")
             }
         }

@@ -4,7 +4,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// The facts that the attributes of a receipt become.
+/// The facts read from the attributes of a receipt.
 struct ReceiptAttributeTests {
     static func json(_ value: JSONValue?) -> String {
         value.map { String(decoding: $0.rawBytes, as: UTF8.self) } ?? "none"
@@ -44,7 +44,7 @@ struct ReceiptAttributeTests {
         #expect(item.verification.signedDate.milliseconds == 1_767_225_601_000)
     }
 
-    @Test func `what a receipt does not have is absent, not invented`() throws {
+    @Test func `fields that a receipt lacks are absent, not invented`() throws {
         let fields = MintedReceipts.record {
             $0.quantity = nil
             $0.originalPurchaseDate = nil
@@ -95,14 +95,14 @@ struct ReceiptAttributeTests {
     }
 
     @Test(arguments: [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 15, 16, 18, 19, 21])
-    func `a known attribute of the receipt that is there twice refuses it`(number: Int) throws {
+    func `a receipt with a duplicate known attribute is refused`(number: Int) throws {
         let twice = ReceiptFields.attribute(number, text: "x")
         let fields = MintedReceipts.fields { $0.further = [twice, twice] }
         #expect(try MintedReceipts.reason(fields) == .receiptMalformed)
     }
 
     @Test(arguments: Array(1701...1708) + [1711, 1712, 1713, 1719, 1721])
-    func `a known attribute of a record that is there twice refuses it`(number: Int) throws {
+    func `a record with a duplicate known attribute is refused`(number: Int) throws {
         let twice = ReceiptFields.attribute(number, text: "x")
         let fields = MintedReceipts.record { $0.further = [twice, twice] }
         #expect(try MintedReceipts.reason(fields) == .receiptMalformed)
@@ -128,7 +128,7 @@ struct ReceiptAttributeTests {
         }
     }
 
-    @Test func `equal records are one, different ones of an ID refuse the receipt`() throws {
+    @Test func `equal records are merged, different ones of an ID refuse the receipt`() throws {
         let equal = MintedReceipts.fields { $0.records.append($0.records[0]) }
         #expect(try MintedReceipts.items(equal).count == 1)
         let different = MintedReceipts.fields {
@@ -160,7 +160,7 @@ struct ReceiptAttributeTests {
         #expect(carried?.elements.compactMap { $0["type"]?.int64 } == [1701, 1710, 1713])
     }
 
-    @Test func `what is signed is one set of attributes, and nothing else`() throws {
+    @Test func `the signed content is one set of attributes, and nothing else`() throws {
         let authority = try MintedReceipts.authority.get()
         let verifier = try MintedReceipts.verifier()
         let good = MintedReceipts.fields().content

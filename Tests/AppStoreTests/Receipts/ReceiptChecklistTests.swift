@@ -87,8 +87,8 @@ struct ReceiptChecklistTests {
             return try MintedReceipts.verifier(trusting: authority)
                 .reason(authority.receiptText(MintedReceipts.fields()))
         },
-        // Elsewhere such a check is made at the present time and refuses what is old. Here a
-        // responder need not know an expired certificate, and the date of creation decides.
+        // Others make such a check at the present time and refuse old receipts. Here a responder
+        // may have forgotten an expired certificate, and the creation date decides.
         Case("same with online checks fails", nil) {
             let now = Minted.signedSeconds
             let authority = try MintedReceipts.authority {

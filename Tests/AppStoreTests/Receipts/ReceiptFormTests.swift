@@ -4,7 +4,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// How a receipt may be written around what it signs, and how it may not.
+/// The accepted and refused forms of a receipt around its signed content.
 struct ReceiptFormTests {
     typealias Change = @Sendable (inout ReceiptForm) throws -> Void
 
@@ -61,7 +61,7 @@ struct ReceiptFormTests {
         #expect(reason == (depth <= 4 ? nil : .receiptMalformed))
     }
 
-    @Test func `the three certificates may stand in any order`() throws {
+    @Test func `the three certificates may be in any order`() throws {
         let authority = try MintedReceipts.authority.get()
         let (leaf, middle, root) = (authority.leaf, authority.intermediate, authority.root)
         for order in [
@@ -80,7 +80,7 @@ struct ReceiptFormTests {
         }
     }
 
-    @Test func `there is exactly one signer, and its certificate is there`() throws {
+    @Test func `a receipt has exactly one signer, with its certificate`() throws {
         #expect(try Self.reason { $0.signersCount = 0 } == .receiptMalformed)
         #expect(try Self.reason { $0.signersCount = 2 } == .receiptMalformed)
         let other = try MintedReceipts.authority { $0.leaf.serialNumber = 9 }
@@ -122,7 +122,7 @@ struct ReceiptFormTests {
         #expect(reason == .receiptSignatureInvalid)
     }
 
-    @Test func `signed attributes shown as content are no receipt`() throws {
+    @Test func `signed attributes as content are not a receipt`() throws {
         var form = ReceiptForm()
         form.hasSignedAttributes = true
         let authority = try MintedReceipts.authority.get()

@@ -111,7 +111,7 @@ struct ReceiptPolicyTests {
         }
     }
 
-    @Test func `a malformed certificate is named as such, those before it noted`() throws {
+    @Test func `a malformed certificate is reported, with those before it`() throws {
         let authority = try MintedReceipts.authority.get()
         let certificates = [authority.leaf, DER.sequence([DER.integer(1)]), authority.root]
         let text = try MintedReceipts.text { $0.certificates = certificates }
@@ -149,14 +149,14 @@ struct ReceiptPolicyTests {
         #expect(try MintedReceipts.reason(fields) == .environmentMismatch)
     }
 
-    @Test func `another bundle, and none, are refused`() throws {
+    @Test func `another bundle is refused, and so is an absent one`() throws {
         for bundleID in ["com.example.x", nil] {
             let fields = MintedReceipts.fields { $0.bundleID = bundleID }
             #expect(try MintedReceipts.reason(fields) == .bundleMismatch)
         }
     }
 
-    @Test func `the app's number counts in Production where it is not zero`() throws {
+    @Test func `the app's number counts in Production unless it is zero`() throws {
         for (type, number, reason) in [
             ("Production", 7, RefusalReason.appMismatch), ("Production", 0, nil),
             ("Production", nil, nil), ("ProductionSandbox", 7, nil),
@@ -186,8 +186,7 @@ struct ReceiptPolicyTests {
         }
     }
 
-    @Test func `what is claimed beside a receipt is true of it, and of one purchase in it`() throws
-    {
+    @Test func `claims beside a receipt must be true of it and of one purchase in it`() throws {
         let fields = MintedReceipts.fields {
             $0.records.append($0.records[0])
             $0.records[1].transactionID = "2"

@@ -24,7 +24,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `certificates and identifiers are reported even where the chain is bad`() throws {
+    @Test func `certificates and identifiers are reported even if the chain is bad`() throws {
         let foreign = try CertificateAuthority(.receipts(name: "Foreign"))
         var form = ReceiptForm()
         form.certificates = [foreign.root, foreign.leaf, foreign.intermediate]
@@ -41,7 +41,7 @@ struct ReceiptRefusalTests {
         #expect(refusal.unverified.signedDate?.milliseconds == 1_767_225_601_000)
     }
 
-    @Test func `a detail holds nothing of the receipt and says what to do`() throws {
+    @Test func `a detail quotes nothing from the receipt and says what to do`() throws {
         let marker = "com.example.secret"
         let faults: [(inout ReceiptFields) -> Void] = [
             { $0.bundleID = marker }, { $0.receiptType = marker },
@@ -58,7 +58,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `a receipt in the style of iOS 6 is known, with a detail that says what to do`()
+    @Test func `a receipt in the style of iOS 6 is recognised, and the detail says what to do`()
         throws
     {
         let info = """
@@ -89,7 +89,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `of a receipt refused for its size only the search fields are read`()
+    @Test func `a receipt refused for its size has only its search fields read`()
         throws
     {
         let inApp = ReceiptFields.attribute(17, DER.set([]))

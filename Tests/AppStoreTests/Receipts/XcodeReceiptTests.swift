@@ -71,7 +71,7 @@ struct XcodeReceiptTests {
         }
     }
 
-    @Test func `without such an entry, and with another certificate, they are refused`() throws {
+    @Test func `without such an entry, or with another certificate, they are refused`() throws {
         let text = try SharedData.vector("apple-library/xcode/xcode-app-receipt-with-transaction")
         let refusal = try MintedReceipts.verifier().refusal(text)
         #expect(refusal.reason == .receiptMalformed && refusal.detail.contains("Xcode"))
@@ -114,7 +114,7 @@ struct XcodeReceiptTests {
         form.certificates = [receipts.leaf]
         let receipt = MintedReceipts.fields { $0.receiptType = "Xcode" }
         #expect(verifier.reason(try receipts.receiptText(receipt, form)) == nil)
-        // Neither signs what the other does.
+        // Neither signs the data of the other.
         form.certificates = [jws.leaf]
         #expect(verifier.reason(try jws.receiptText(receipt, form)) != nil)
     }

@@ -2,7 +2,7 @@ import AppStore
 import Testing
 import Simulation
 
-/// Items of one body that disagree, and unsigned fields that say something else than was signed.
+/// Items of one body that disagree, and unsigned fields that differ from the signed ones.
 struct AgreementTests {
     @Test func `transaction and renewal info are of one purchase`() throws {
         let verifier = try Minted.verifier()
@@ -25,7 +25,7 @@ struct AgreementTests {
         }
     }
 
-    @Test func `what is inside a notification is of its app and environment`() throws {
+    @Test func `the items of a notification have its app and environment`() throws {
         let authority = try Minted.authority.get()
         let apps =
             try Minted.standardApps() + [

@@ -1,7 +1,7 @@
 import AppStore
 
-/// One case of Apple's own suites: what Apple's library says, what this one says, and why the two
-/// differ where they do.
+/// One case of Apple's own suites: the verdict of Apple's library, ours, and why the two differ if
+/// they do.
 struct AppleCase: CustomStringConvertible, Sendable {
     /// The case's number in the overview of Apple's suites, and its name there.
     let name: String

@@ -6,7 +6,7 @@ import Simulation
 
 /// The chain verification cases of Apple's libraries (C1 to C15), each with our verdict.
 ///
-/// The chains come without their leaf's key, so they stand in a JWS with a foreign signature: a
+/// The chains come without their leaf's key, so they are put into a JWS with a foreign signature: a
 /// chain that passes ends as `signature_invalid`, which is the rule after it.
 @Suite(.needsSharedData)
 struct AppleChainTests {
@@ -88,7 +88,7 @@ struct AppleChainTests {
         }
     }
 
-    @Test func `C7 testMalformedRootCerts: no verifier is made of one`() throws {
+    @Test func `C7 testMalformedRootCerts: a malformed root makes no verifier`() throws {
         #expect(throws: CertificateError.self) { try Certificate(der: Array("abc".utf8)) }
         #expect(throws: CertificateError.self) { try Certificate.all(inFile: [0x30, 0x01]) }
     }
@@ -118,7 +118,7 @@ struct AppleChainTests {
         #expect(try Self.reason(chain, Self.appleVerifier()) == .chainInvalid)
     }
 
-    /// Revocation is asked of no responder here; what is remembered is the verified chain.
+    /// No responder is asked about revocation here; the verified chain is remembered.
     @Test func `C11 testOcspResponseCaching: a chain is verified once`() throws {
         let verifier = try Minted.verifier()
         _ = try verifier.items(Minted.transaction())

@@ -46,7 +46,7 @@ enum AppleLibrary {
 
     /// A JWS under certificates whose key nobody has: the signature is well formed and wrong.
     ///
-    /// Where the certificates pass, `signature_invalid` says so, as it is the next rule.
+    /// If the certificates pass, the result is `signature_invalid`, which is the next rule.
     static func unsigned(_ certificates: [[UInt8]], signedAt seconds: Int64) -> [UInt8] {
         unsigned(
             header: CertificateAuthority.headerSegment(certificates: certificates),

@@ -9,7 +9,7 @@ import Simulation
 /// certificate, as the models are of the LocalTesting environment.
 @Suite(.needsSharedData)
 struct AppleModelTests {
-    /// The verdict of each case, there and here.
+    /// The verdict of each case by both libraries.
     static let cases: [(AppleCase, file: String)] = [
         (
             AppleCase(
@@ -118,7 +118,7 @@ struct AppleModelTests {
         ("M4", "signedExternalPurchaseTokenNotification", Environment.production),
         ("M5", "signedExternalPurchaseTokenSandboxNotification", .sandbox),
     ])
-    func `M4 and M5 a token's environment stands in its ID`(
+    func `M4 and M5 a token's ID contains its environment`(
         number: String,
         file: String,
         environment: Environment
@@ -136,13 +136,13 @@ struct AppleModelTests {
         #expect(item?.environment == environment)
     }
 
-    @Test func `M10 the detail says what a realtime request is`() throws {
+    @Test func `M10 the detail explains a realtime request`() throws {
         let body = try Self.authority.get().sign(Self.model("decodedRealtimeRequest"))
         let refusal = try Self.verifier().refusal(body)
         #expect(refusal.detail.contains("Retention Messaging"))
     }
 
-    /// Apple's Node library refuses a field of a wrong type; here it is carried, not believed, and
+    /// Apple's Node library refuses a field of a wrong type; here it is forwarded, ignored and
     /// counted, because one odd field must not cost a customer the purchase.
     @Test func `M13 a field of a wrong type is carried and counted`() throws {
         let verifier = try Minted.verifier()
@@ -165,7 +165,7 @@ struct AppleModelTests {
         "transactionHistoryResponse", "transactionHistoryResponseWithMalformedAppAppleId",
         "transactionHistoryResponseWithMalformedEnvironment", "transactionInfoResponse",
     ])
-    func `an API response is known by its shape, and its placeholders are no JWS`(
+    func `an API response is recognised by its shape, and its placeholders are not JWS`(
         name: String
     ) throws {
         #expect(try Self.verifier().reason(try Self.model(name)) == .jwsMalformed)

@@ -6,7 +6,7 @@ import Simulation
 /// The signed data cases of Apple's libraries (D1 to D10) on the files that they ship.
 @Suite(.needsSharedData)
 struct AppleSignedDataTests {
-    /// The verdict of each case, there and here.
+    /// The verdict of each case by both libraries.
     static let cases: [AppleCase] = [
         AppleCase("D1 testAppStoreServerNotificationDecoding", apple: "TEST", ours: nil),
         AppleCase(
@@ -93,7 +93,7 @@ struct AppleSignedDataTests {
         #expect(verifier.reason(try Self.body(testCase.name)) == testCase.ours)
     }
 
-    @Test func `D1 the notification is what Apple's library reads`() throws {
+    @Test func `D1 the notification is read as by Apple's library`() throws {
         let body = try Self.mock("testNotification")
         let item = try #require(try AppleLibrary.verifier().items(body).first)
         #expect(item.observedNotification?.type == "TEST")
@@ -101,7 +101,7 @@ struct AppleSignedDataTests {
         #expect(item.verification.signedDate.milliseconds == 1_681_314_324_000)
     }
 
-    /// The cases whose mocks lack what is asked for here, on payloads that have it.
+    /// The cases whose mocks lack fields that are required here, on payloads that have them.
     @Test func `D4 to D8 with whole payloads`() throws {
         let verifier = try Minted.verifier()
         let notification = try Minted.notification { $0.bundleID = "com.example.wrong" }
@@ -118,7 +118,7 @@ struct AppleSignedDataTests {
         #expect(accepted.first?.environment == .sandbox)
     }
 
-    @Test func `R3 legacyTransaction: known where it stands as a receipt, and not verified`()
+    @Test func `R3 legacyTransaction: recognised as a receipt, and not verified`()
         throws
     {
         let verifier = try AppleLibrary.verifier()

@@ -10,7 +10,7 @@ struct Base64Tests {
         return alphabet.decode(bytes.span)
     }
 
-    @Test func `what is encoded is decoded`() {
+    @Test func `an encoded text decodes to its bytes`() {
         var generator = SystemRandomNumberGenerator()
         for count in 0..<200 {
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }

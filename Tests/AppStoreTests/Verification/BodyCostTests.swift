@@ -5,8 +5,8 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The cost of a body depends on its size, whatever it holds: each hostile body is compared with
-/// one of the same size and shape that holds plain content at the same position.
+/// The cost of a body depends only on its size: each hostile body is compared with one of the same
+/// size and shape that has plain content at the same position.
 @Suite(.serialized)
 struct BodyCostTests {
     struct Pair: CustomTestStringConvertible, Sendable {

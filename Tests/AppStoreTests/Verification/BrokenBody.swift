@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// A posted app transaction that breaks one rule of each step, to be mended step by step.
+/// A posted app transaction that breaks one rule of each step, to be repaired step by step.
 struct BrokenBody {
     private var isTooLarge = true
     private var isUnrecognized = true
@@ -54,7 +54,7 @@ struct BrokenBody {
         Step(.payloadMalformed) { $0.app.overrides["bundleId"] = nil },
         Step(.bundleMismatch) { $0.app.bundleID = Minted.bundleID },
         Step(.appMismatch) {
-            // The number counts only where the environment is configured for the app.
+            // The number counts only if the environment is configured for the app.
             $0.app.appAppleID = Minted.appAppleID
             $0.app.receiptType = "Sandbox"
         },

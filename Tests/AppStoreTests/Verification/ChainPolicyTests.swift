@@ -191,7 +191,7 @@ struct ChainPolicyTests {
     }
 
     /// Under a key of zero the signature of r = G.x and s = SHA-256 of the message is valid.
-    @Test func `no signature is good for a leaf whose key is the point at infinity`() throws {
+    @Test func `a leaf whose key is the point at infinity verifies no signature`() throws {
         let generator = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
         let blueprint = try AuthorityBlueprint(
             name: "Infinite",

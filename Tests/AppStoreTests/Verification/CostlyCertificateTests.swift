@@ -5,7 +5,7 @@ import Simulation
 
 /// Certificates that are costly to read, in chains without a trusted root.
 ///
-/// What they cost is measured by `bench verify`.
+/// `bench verify` measures their cost.
 struct CostlyCertificateTests {
     @Test(arguments: CostlyCertificate.allCases)
     func `a certificate made to be costly is refused for its form`(kind: CostlyCertificate) throws {
@@ -44,7 +44,7 @@ struct CostlyCertificateTests {
         #expect(foreign == (isMalformed ? .certificateMalformed : .rootUntrusted))
     }
 
-    /// Elements in the value of an extension count too, in whatever encoding they hide.
+    /// Elements in the value of an extension count too, in any encoding.
     @Test func `a certificate has a bounded number of elements`() throws {
         let name: [UInt8] = [0x82, 0x01, 0x61]
         for (count, isAllowed) in [(100, true), (108, true), (140, false)] {

@@ -70,7 +70,7 @@ struct EnvelopeTests {
     }
 
     @Test(arguments: ["7", "true", "{}", "[]", #"["a.b.c"]"#])
-    func `an item inside a notification that is no text refuses it`(value: String) throws {
+    func `a notification with an item that is not text is refused`(value: String) throws {
         let verifier = try Minted.verifier()
         for name in ["signedTransactionInfo", "signedRenewalInfo"] {
             let body = try Minted.notification { $0.overrides[name] = value }
@@ -227,7 +227,7 @@ struct EnvelopeTests {
         .needsSharedData,
         arguments: ["receipt-sandbox-g5", "receipt-xcode", "receipt-xcode-with-purchases"]
     )
-    func `genuine receipts are known as such, bare and posted`(name: String) throws {
+    func `genuine receipts are recognised, bare and posted`(name: String) throws {
         let receipt = try SharedData.vector("receipts/\(name)")
         let verifier = try Minted.verifier()
         let isLocal = name.contains("xcode")

@@ -26,7 +26,7 @@ struct GenuineNotificationTests {
         .of(bundleID, environment, roots: roots)
     }
 
-    @Test func `what Apple signed is accepted, and its bytes are kept`() throws {
+    @Test func `genuine payloads are accepted, and their bytes are kept`() throws {
         let verifier = Self.verifier()
         for body in [try Self.body(), try Self.token()] {
             let item = try #require(try verifier.items(body).first)
@@ -45,7 +45,7 @@ struct GenuineNotificationTests {
         #expect(verifier.chainsCached == 1)
     }
 
-    @Test func `it is for its own app and environment alone`() throws {
+    @Test func `it is accepted only for its own app and environment`() throws {
         let body = try Self.body()
         #expect(Self.verifier(bundleID: "com.abilities").reason(body) == .bundleMismatch)
         #expect(Self.verifier(environment: .production).reason(body) == .environmentMismatch)
@@ -64,7 +64,7 @@ struct GenuineNotificationTests {
         #expect(item.verification.trust == .apple)
     }
 
-    @Test func `Apple's receipt root vouches for no JWS, even where it is named`() throws {
+    @Test func `Apple's receipt root vouches for no JWS, even if it is named`() throws {
         let der = try SharedData.vector("roots/AppleIncRootCertificate.cer")
         let verifier = Self.verifier(roots: [try Certificate(der: der)])
         #expect(verifier.reason(try Self.body()) == .rootUntrusted)

@@ -46,7 +46,7 @@ struct HostileInputTests {
             var changed = parts
             changed[segment] += Array(added.utf8)
             let body = Array(changed.joined(separator: [UInt8(ascii: ".")]))
-            // Whitespace after the last segment stands around the body, where it is not counted.
+            // Whitespace after the last segment surrounds the body, where it is not counted.
             let isAround = segment == 2 && (added == " " || added == "\n")
             #expect((verifier.reason(body) == nil) == isAround, "\(added)")
         }
@@ -86,7 +86,7 @@ struct HostileInputTests {
         #expect(verifier.reason([0x80, 0x81]) == .bodyUnrecognized)
     }
 
-    @Test func `numbers that no machine type holds are carried`() throws {
+    @Test func `numbers beyond any machine type are carried`() throws {
         let body = try Minted.transaction {
             $0.overrides["price"] = "1e200000"
             $0.overrides["quantity"] = "99999999999999999999"
@@ -109,7 +109,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `damaged bodies end in a refusal, or keep what was signed`() throws {
+    @Test func `damaged bodies are refused, or keep their signed payload`() throws {
         let verifier = try Minted.verifier()
         let transaction = try Minted.transaction()
         let body = Body.transaction(transaction)
@@ -123,7 +123,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test func `a certificate may be as large as is allowed and no larger`() throws {
+    @Test func `a certificate may have the maximum size and no more`() throws {
         let authority = try Minted.authority.get()
         let size = [authority.leaf, authority.intermediate, authority.root].map(\.count).max() ?? 0
         let body = try Minted.transaction()

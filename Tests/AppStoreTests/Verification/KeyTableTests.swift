@@ -40,7 +40,7 @@ struct KeyTableTests {
         }
     }
 
-    @Test func `where no table is allowed, none is made`() throws {
+    @Test func `with a maximum of zero no table is made`() throws {
         let verifier = try Minted.verifier(limits: Self.limits(tablesMax: 0))
         for _ in 0..<10 {
             #expect(verifier.reason(try Minted.transaction()) == nil)
@@ -75,7 +75,7 @@ struct KeyTableTests {
         #expect(configuration.keyTables.count == 2)
     }
 
-    @Test func `a table goes with the last chain of its leaf and makes room`() throws {
+    @Test func `a table is freed with the last chain of its leaf`() throws {
         let authorities = try (0..<3).map { try CertificateAuthority(name: "Authority \($0)") }
         var limits = Self.limits(tablesMax: 1)
         limits.chainsCachedMax = 1

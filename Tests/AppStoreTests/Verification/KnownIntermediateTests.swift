@@ -38,7 +38,7 @@ struct KnownIntermediateTests {
         return try CertificateAuthority(changed)
     }
 
-    /// Why a body is refused, and how many signatures of certificates it took to say so.
+    /// The reason for refusing a body, and the number of certificate signatures verified for it.
     private struct Verdict: Equatable {
         let reason: RefusalReason?
         let signatures: Int
@@ -98,7 +98,7 @@ struct KnownIntermediateTests {
         #expect(Self.verify(good, verifier) == Verdict(nil, 1))
     }
 
-    @Test func `an intermediate of a known one's name and key but of other bytes is not believed`()
+    @Test func `an intermediate with a known one's name and key but other bytes is verified again`()
         throws
     {
         let authority = try Self.authority.get()
@@ -122,7 +122,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    @Test func `a known intermediate with a bit flipped is not believed`() throws {
+    @Test func `a known intermediate with a bit flipped is verified again`() throws {
         let authority = try Self.authority.get()
         let verifier = try Minted.verifier(trusting: authority)
         let good = try authority.sign(TransactionFields().json)
@@ -139,7 +139,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    /// Two roots of one name and without key identifiers: only the signature tells them apart.
+    /// Two roots of one name and without key identifiers: only the signature distinguishes them.
     private static func namesakes() throws -> [CertificateAuthority] {
         try (0..<2).map { _ in
             try CertificateAuthority(name: "Namesake") {
@@ -149,7 +149,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    @Test func `what one root has signed is not known of another`() throws {
+    @Test func `an intermediate is known for one root only`() throws {
         let both = try Self.namesakes()
         let apps = [
             try Minted.app(trusting: [both[0]]),
@@ -170,7 +170,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    @Test func `under other roots nothing is known`() throws {
+    @Test func `other roots start without known intermediates`() throws {
         let both = try Self.namesakes()
         let body = try both[0].sign(TransactionFields().json)
         let former = try Minted.verifier(trusting: both[0])
@@ -210,7 +210,7 @@ struct KnownIntermediateTests {
     }
 
     /// SHA-1 is allowed below receipts alone.
-    @Test func `what a receipt has made known is checked by the rules for a JWS`() throws {
+    @Test func `an intermediate known from a receipt is checked by the rules for a JWS`() throws {
         var blueprint = try AuthorityBlueprint.receipts(name: "Both")
         blueprint.intermediate.signatureDigest = .sha1
         let receipts = try CertificateAuthority(blueprint)
@@ -226,7 +226,7 @@ struct KnownIntermediateTests {
     }
 
     @Test(arguments: [0, 2, 3])
-    func `intermediates are known up to a bound, the one in use the longest`(bound: Int) throws {
+    func `known intermediates are bounded, the least recently used is dropped`(bound: Int) throws {
         var limits = VerifierLimits.standard
         (limits.chainsCachedMax, limits.intermediatesKnownMax) = (0, bound)
         let authorities = try (0..<3).map { try CertificateAuthority(name: "Authority \($0)") }

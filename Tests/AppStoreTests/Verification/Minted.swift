@@ -7,7 +7,7 @@ import Simulation
 enum Minted {
     static let bundleID = "com.example.pro"
     static let appAppleID: Int64 = 1_234_567_890
-    /// 2026-01-01T00:00:01Z, when the fields of `Traffic` say they were signed.
+    /// 2026-01-01T00:00:01Z, the signed date in the fields of `Traffic`.
     static let signedSeconds: Int64 = 1_767_225_601
 
     /// The authority that the standard configuration trusts in Production and in Sandbox.

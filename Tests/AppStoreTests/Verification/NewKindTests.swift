@@ -20,7 +20,7 @@ import Testing
 
     private static let app = #""bundleId":"com.example.pro","environment":"Production""#
     private static let seats = #""unclaimSeatIds":["2d7b8f62-3c46-4a51-9d6e-5f6f0d1c2b3a"]"#
-    /// A kind of payload that nobody knows yet, alone or of an app that one of its objects names.
+    /// A payload of an unknown kind, alone or for an app that one of its objects names.
     private static func unknown(_ members: String = #""gift":{"sku":"x"}"#) throws -> [UInt8] {
         try Minted.sign(Array(#"{\#(members),"signedDate":1767225601000}"#.utf8))
     }
@@ -71,7 +71,7 @@ import Testing
         ("unclaimInfo", #""bundleId":"com.example.pro""#), ("data", #""status":1"#),
         ("summary", #""bundleId":null"#), ("externalPurchaseToken", ""),
     ])
-    func `a notification that names no app is ignored by a reason of its own`(
+    func `a notification that names no app is ignored for its own reason`(
         name: String,
         members: String
     ) throws {
@@ -89,7 +89,7 @@ import Testing
         #expect(item?.notification?.fields.newBody == nil)
     }
 
-    @Test func `what names no app costs no other notification of its page`() throws {
+    @Test func `a notification that names no app affects no other of its page`() throws {
         let page = Body.notificationHistory([
             try Minted.notification(transaction: Minted.transaction()),
             try Self.notification("UNCLAIM_SEATS", "unclaimInfo", Self.seats),
@@ -102,7 +102,7 @@ import Testing
         #expect(try Self.ignored(Body.notificationHistory([Self.unknown()])) == "unknown_kind")
     }
 
-    @Test func `an item of an unknown kind costs no other item of its response`() throws {
+    @Test func `an item of an unknown kind affects no other item of its response`() throws {
         let verifier = try Minted.verifier()
         let purchase = try Minted.transaction()
         let own = try Self.unknown(#""owner":{\#(Self.app)}"#)
@@ -127,7 +127,7 @@ import Testing
         #expect(verifier.reason(Body.history([purchase, foreign])) == .bundleMismatch)
     }
 
-    @Test func `an unknown kind is left out of a notification in a page, and refused in one alone`()
+    @Test func `an unknown kind is left out of a paged notification, and refused in a single one`()
         throws
     {
         let verifier = try Minted.verifier()
@@ -138,7 +138,7 @@ import Testing
         #expect(items.first?.observedNotification?.type == "SUBSCRIBED")
     }
 
-    @Test func `an unknown kind that stands alone waits as a dead letter`() throws {
+    @Test func `an unknown kind by itself becomes a dead letter`() throws {
         let verifier = try Minted.verifier()
         let jws = try Self.unknown()
         for body in [jws, Body.notification(jws), Body.transaction(jws)] {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `the purchases inside go on where their notification names no app`() throws {
+    @Test func `the purchases inside a notification that names no app are forwarded`() throws {
         let transaction = String(decoding: try Minted.transaction(), as: UTF8.self)
         let members = #""signedTransactionInfo":"\#(transaction)""#
         let item = try #require(

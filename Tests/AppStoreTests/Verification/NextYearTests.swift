@@ -8,9 +8,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Bodies as Apple may sign them next year go through, with all purchases in them.
+/// Bodies as Apple may sign them next year are accepted, with all their purchases.
 ///
-/// `NEXT_YEAR_BODIES` says how many bodies are made, `NEXT_YEAR_SEED` which.
+/// `NEXT_YEAR_BODIES` sets the number of bodies, `NEXT_YEAR_SEED` the seed.
 @Suite struct NextYearTests {
     private static func number(_ name: String, else standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
@@ -47,7 +47,7 @@ import Testing
         #expect(kinds.count == NextYearBody.Kind.allCases.count)
     }
 
-    /// The head says what the payload does, by whichever reader, and carries it as it was signed.
+    /// The head agrees with the payload by either reader, and carries it as signed.
     private func check(_ item: VerifiedItem, _ comment: Comment) throws {
         let source = ObservationSource(
             topic: "storekit.raw",

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// Reasons, their order, and what a refusal holds for an auditor.
+/// Reasons, their order, and the facts of a refusal for an auditor.
 struct RefusalTests {
     /// Reasons of other stages, of receipts, and of revocation.
     static let elsewhere: Set<RefusalReason> = [
@@ -79,7 +79,7 @@ struct RefusalTests {
 
     /// A header is public: a forger can copy it and write any date into the payload.
     @Test(arguments: [false, true])
-    func `a payload that nobody signed is forged, whatever it says`(isWarm: Bool) throws {
+    func `an unsigned payload is forged, whatever it states`(isWarm: Bool) throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         if isWarm { _ = try verifier.items(Minted.transaction()) }
@@ -134,7 +134,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a refusal names the certificates and what the body says of itself`() throws {
+    @Test func `a refusal names the certificates and the body's unverified identifiers`() throws {
         let verifier = try Minted.verifier()
         let foreign = try CertificateAuthority(name: "Foreign")
         let refusal = try verifier.refusal(foreign.sign(TransactionFields().json))
@@ -217,7 +217,7 @@ struct RefusalTests {
     }
 
     @Test(arguments: ["[]", "7", "null", #""{}""#])
-    func `a payload that is no object is refused, and the detail says why`(json: String) throws {
+    func `a payload that is not an object is refused with a detail`(json: String) throws {
         let refusal = try Minted.verifier().refusal(Minted.sign(Array(json.utf8)))
         #expect(refusal.reason == .payloadMalformed)
         #expect(refusal.detail == "the payload is not a JSON object")

@@ -30,7 +30,7 @@ struct RevocationTests {
         arguments: [(-1, .certificateRevoked), (0, .certificateRevoked), (1, nil)]
             as [(Int64, RefusalReason?)]
     )
-    func `what was signed from the second of revocation on is refused`(
+    func `payloads signed from the second of revocation on are refused`(
         seconds: Int64,
         reason: RefusalReason?
     ) throws {
@@ -49,15 +49,14 @@ struct RevocationTests {
         }
     }
 
-    @Test func `the refusal says which certificate, and whose chain it was`() throws {
+    @Test func `the refusal names the certificate and its chain`() throws {
         let verifier = try Self.verifier(leaf: .good, intermediate: .revoked(since: 0))
         let refusal = try verifier.refusal(try Minted.transaction())
         #expect(refusal.detail == "the intermediate was revoked before the signed date")
         #expect(refusal.chain.map(\.fingerprint).first == (try Self.leaf.get()))
     }
 
-    @Test func `it comes after the signature and the windows, before what a payload needs`() throws
-    {
+    @Test func `revocation is checked after the signature, before the payload's fields`() throws {
         let authority = try Minted.authority.get()
         let verifier = try Self.verifier(leaf: .revoked(since: 0))
         var late = TransactionFields()
@@ -73,7 +72,7 @@ struct RevocationTests {
         #expect(verifier.reason(other) == .rootUntrusted)
     }
 
-    @Test func `the unknown passes and is counted, or waits where that is wanted`() throws {
+    @Test func `an unknown status passes and is counted, or waits if configured`() throws {
         let body = try Minted.transaction()
         let soft = try Self.verifier(leaf: .unknown)
         #expect(soft.reason(body) == nil)
@@ -108,7 +107,7 @@ struct RevocationTests {
         #expect(verifier.passedUnknown == 0)
     }
 
-    @Test func `what holds for a JWS holds for a receipt`() throws {
+    @Test func `the rules for a JWS apply to a receipt`() throws {
         let authority = try MintedReceipts.authority.get()
         let body = try MintedReceipts.text()
         let cases: [(Int64, RefusalReason?)] = [(0, .certificateRevoked), (.max, nil)]

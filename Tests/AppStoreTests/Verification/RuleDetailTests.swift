@@ -77,7 +77,7 @@ struct RuleDetailTests {
         return try Observation(value: record.value)
     }
 
-    @Test func `unknown fields are no fault, and key order and whitespace are free`() throws {
+    @Test func `unknown fields, any key order and whitespace are accepted`() throws {
         let token = String(decoding: try Minted.transaction(), as: UTF8.self)
         let body = """
              {\t"later" : null ,\r\n "userID":"anna", "signedTransaction"
@@ -214,7 +214,7 @@ struct RuleDetailTests {
         }
     }
 
-    @Test func `one certificate without an entry of such an environment is refused`() throws {
+    @Test func `a single certificate without an entry for Xcode is refused`() throws {
         let local = try CertificateAuthority.xcode()
         var fields = TransactionFields()
         fields.environment = "Xcode"

@@ -115,7 +115,7 @@ struct RuleSentenceTests {
         #expect(short.reason == .jwsMalformed && short.detail.contains("fewer"))
     }
 
-    @Test func `another number of certificates than one or three is no chain of Xcode's either`()
+    @Test func `Xcode's chain has one or three certificates`()
         throws
     {
         let local = try CertificateAuthority.xcode()

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// The apps that each root may vouch for, where several apps and roots are configured.
+/// The apps that each root may vouch for, if several apps and roots are configured.
 struct TrustTests {
     static let mine = Result { try CertificateAuthority(name: "Mine") }
     static let theirs = Result { try CertificateAuthority(name: "Theirs") }

@@ -150,7 +150,7 @@ struct UntestedByAppleTests {
         #expect(verifier.reason(swapped) == .payloadMalformed)
     }
 
-    @Test func `a JWS inside a JWS is no payload`() throws {
+    @Test func `a JWS is not accepted as a payload`() throws {
         let inner = try Minted.transaction()
         let verifier = try Minted.verifier()
         #expect(verifier.reason(try Minted.sign(inner)) == .payloadMalformed)

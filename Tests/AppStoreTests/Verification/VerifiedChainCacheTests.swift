@@ -37,7 +37,7 @@ struct VerifiedChainCacheTests {
         #expect(verifier.chainsCached == 0)
     }
 
-    @Test func `a header that only begins like a known one is another`() throws {
+    @Test func `a header with only the prefix of a known one is not known`() throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         let body = try Minted.transaction()
@@ -56,7 +56,7 @@ struct VerifiedChainCacheTests {
         }
     }
 
-    @Test func `with room for no chain, every chain is verified again`() throws {
+    @Test func `with a cache of size zero every chain is verified again`() throws {
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 0
         let verifier = try Minted.verifier(limits: limits)
@@ -66,9 +66,9 @@ struct VerifiedChainCacheTests {
         #expect(verifier.chainsCached == 0)
     }
 
-    /// Each forgery has a header that nobody has seen, as somebody would send who wants to flood
-    /// the memory: a foreign chain, a forged leaf, and a good chain under a bad signature.
-    @Test func `however many forged chains come, the good one stays known`() throws {
+    /// Each forgery has a new header, as in an attempt to flood the cache: a foreign chain, a
+    /// forged leaf, and a good chain under a bad signature.
+    @Test func `forged chains never displace the good one`() throws {
         let authority = try Minted.authority.get()
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 2

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 
 extension Verifier {
-    /// A verifier of one app, whose custom roots vouch for their environment alone.
+    /// A verifier of one app, whose custom roots vouch for their environment only.
     static func of(
         _ bundleID: String,
         _ environment: Environment,
@@ -18,7 +18,7 @@ extension Verifier {
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
-    /// Why a body is refused; nil where it is accepted.
+    /// The reason for refusing a body; nil if it is accepted.
     func reason(_ body: [UInt8]?) -> RefusalReason? {
         switch verify(body) {
         case .success: nil
@@ -30,7 +30,7 @@ extension Verifier {
         reason(Array(body.utf8))
     }
 
-    /// The items of a body that has to be accepted with some.
+    /// The items of a body that must be accepted with at least one.
     func items(
         _ body: [UInt8],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -51,7 +51,7 @@ extension Verifier {
         return []
     }
 
-    /// The refusal of a body that has to be refused.
+    /// The refusal of a body that must be refused.
     func refusal(
         _ body: [UInt8]?,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -10,7 +10,7 @@ import Testing
 /// Their key comes with the case and not in `x5c`, so the header is asked for its algorithm alone.
 @Suite(.needsSharedData)
 struct WycheproofJWSTests {
-    /// Cases about the use that a JWK says it is for: no token here has a JWK.
+    /// Cases about the stated use of a JWK: no token here has a JWK.
     static let aboutJWK: Set<String> = ["rejectWrongUse", "rejectWrongKeyOps"]
 
     @Test func `every ES256 case has Wycheproof's verdict`() throws {

@@ -26,7 +26,7 @@ extension Rule {
         Rule(
             "Order 1.5",
             "what nobody has signed is not interpreted",
-            ["a payload that nobody signed is forged, whatever it says"] + inOrder,
+            ["an unsigned payload is forged, whatever it states"] + inOrder,
             without: ["signatureBeforePayload"]
         ),
         Rule(
@@ -54,7 +54,7 @@ extension Rule {
                     "an authority that copies all of Apple's names is not trusted",
                     "the third certificate is not believed under a configured root",
                     "C8 testEmptyRootCertificateList: no custom root means Apple's pins",
-                    "Apple's root of receipts vouches for no JWS, also where it is a custom root",
+                    "Apple's root of receipts vouches for no JWS, even as a custom root",
                 ],
                 without: ["anchorNamed", "pin", "otherFamily"]
             ),
@@ -102,7 +102,7 @@ extension Rule {
             "what a receipt looks like",
             [
                 "each shape of a body is recognised or refused",
-                "genuine receipts are known as such, bare and posted",
+                "genuine receipts are recognised, bare and posted",
             ],
             without: ["receiptAlphabet"]
         ),
@@ -141,12 +141,12 @@ extension Rule {
         Rule(
             "Envelope 1.2",
             "unknown fields are free",
-            ["unknown fields are no fault, and key order and whitespace are free"]
+            ["unknown fields, any key order and whitespace are accepted"]
         ),
         Rule(
             "Envelope 1.3",
             "order and whitespace are free",
-            ["unknown fields are no fault, and key order and whitespace are free"]
+            ["unknown fields, any key order and whitespace are accepted"]
         ),
         Rule(
             "Envelope 2.1",
@@ -172,7 +172,7 @@ extension Rule {
             "an item is what its field says, and of one kind",
             [
                 "payload kinds are distinguished, and not mixed",
-                "a payload that is no object is refused, and the detail says why",
+                "a payload that is not an object is refused with a detail",
             ],
             without: ["kindOfPlace", "oneKind", "payloadObject"]
         ),
@@ -185,7 +185,7 @@ extension Rule {
                 "the unsigned fields of an API response are claims",
                 "an empty claim contradicts an empty signed field",
                 "an app's number beside an app transaction or a notification is compared",
-                "what is claimed beside a receipt is true of it, and of one purchase in it",
+                "claims beside a receipt must be true of it and of one purchase in it",
             ],
             without: [
                 "claims", "claimsOfEnvelope", "claimsOfItem", "claimsOfReceipt", "claimKind",
@@ -212,7 +212,7 @@ extension Rule {
             "Envelope 6.3",
             "what is in a notification agrees with it",
             [
-                "what is inside a notification is of its app and environment",
+                "the items of a notification have its app and environment",
                 "transaction and renewal info are of one purchase",
             ],
             without: ["itemBundle", "itemEnvironment"]
@@ -222,7 +222,7 @@ extension Rule {
             "null inside is absent, empty is not",
             [
                 "a null inside a notification is absent, an empty text is not",
-                "an item inside a notification that is no text refuses it",
+                "a notification with an item that is not text is refused",
                 "a body that cannot be read may hold a purchase",
             ],
             without: ["innerItems", "innerAppTransaction", "unreadableBody"]
@@ -235,7 +235,7 @@ extension Rule {
         Rule(
             "Envelope 7.1",
             "a Retention Messaging request is known for what it is",
-            ["M10 the detail says what a realtime request is"],
+            ["M10 the detail explains a realtime request"],
             without: ["retentionMessaging"]
         ),
     ]

@@ -80,10 +80,10 @@ extension Rule {
                 "a value in another form than DER's is refused",
                 "a certificate's elements are at most 24 levels deep",
                 "only version 3 is read",
-                "a certificate may be as large as is allowed and no larger",
+                "a certificate may have the maximum size and no more",
                 "an extension that OpenSSL knows and cannot read is refused",
                 "what follows the certificate is refused", defects,
-                "a malformed certificate is named as such, those before it noted",
+                "a malformed certificate is reported, with those before it",
             ],
             without: [
                 "certificateForm", "certificateEnd", "certificateVersion", "certificateSize",
@@ -121,10 +121,10 @@ extension Rule {
             "Certificates 2.1",
             "a signature that is remembered is this root's over these bytes",
             [
-                "an intermediate of a known one's name and key but of other bytes is not believed",
-                "what one root has signed is not known of another",
+                "an intermediate with a known one's name and key but other bytes is verified again",
+                "an intermediate is known for one root only",
                 "a chain takes two signatures, the next leaf one, a known chain none",
-                "a header that only begins like a known one is another",
+                "a header with only the prefix of a known one is not known",
             ],
             without: [
                 "knownCertificate", "knownIntermediate", "knownRoot", "knownSignature",
@@ -179,7 +179,7 @@ extension Rule {
             "Certificates 3.4",
             "a key is a point of its curve, and not infinity",
             [
-                "no signature is good for a leaf whose key is the point at infinity",
+                "a leaf whose key is the point at infinity verifies no signature",
                 "a key that is no point of its curve is refused with its certificate",
                 "a key at infinity is refused", defects,
             ],

@@ -41,8 +41,8 @@ extension Rule {
             "odd fields are carried, not believed, and counted",
             [
                 "a field of a wrong type or value is absent and counted",
-                "numbers that no machine type holds are carried",
-                "an explicit null is absent and no fault",
+                "numbers beyond any machine type are carried",
+                "an explicit null is absent and not a fault",
                 "M13 a field of a wrong type is carried and counted",
                 "a payload travels in the bytes that Apple signed",
             ]
@@ -51,7 +51,7 @@ extension Rule {
             "Payload 2.2",
             "an unknown product type grants nothing yet",
             [
-                "a product type that nobody knows yet keeps its name",
+                "an unknown product type keeps its name",
                 "a type of which nobody has heard grants nothing, and is counted",
             ]
         ),
@@ -59,8 +59,8 @@ extension Rule {
             "Payload 2.3",
             "the nil UUID is no account token",
             [
-                "the nil UUID is no account token, and no fault",
-                "no link of the nil UUID can stand as a token's",
+                "the nil UUID is neither an account token nor a fault",
+                "the nil UUID cannot be linked as a token",
                 "the nil UUID is no token that a link could name",
             ],
             without: ["placeholderToken", "placeholderIsNoFault"]
@@ -69,7 +69,7 @@ extension Rule {
             "Payload 3.1",
             "configured environments and no other",
             [
-                "it is for its own app and environment alone", "every reason is reached",
+                "it is accepted only for its own app and environment", "every reason is reached",
                 "a root vouches for its own app and environment, cold and warm",
             ],
             without: ["environment", "bundle", "appAnchor"]
@@ -109,9 +109,9 @@ extension Rule {
             "Payload 5.2",
             "without a named app it is ignored, and costs nothing inside it",
             [
-                "a notification that names no app is ignored by a reason of its own",
-                "the purchases inside go on where their notification names no app",
-                "what names no app costs no other notification of its page",
+                "a notification that names no app is ignored for its own reason",
+                "the purchases inside a notification that names no app are forwarded",
+                "a notification that names no app affects no other of its page",
             ],
             without: ["newBodyEnvironment"]
         ),
@@ -119,8 +119,8 @@ extension Rule {
             "Payload 5.3",
             "an unknown kind costs no other item",
             [
-                "an item of an unknown kind costs no other item of its response",
-                "an unknown kind is left out of a notification in a page, and refused in one alone",
+                "an item of an unknown kind affects no other item of its response",
+                "an unknown kind is left out of a paged notification, and refused in a single one",
                 "no genuine body of next year is refused, and each item becomes facts",
             ],
             without: ["unknownKindOfPage", "unknownKindOfHistory", "unknownKindForeign"]
@@ -128,14 +128,14 @@ extension Rule {
         Rule(
             "Payload 5.4",
             "alone it waits as a dead letter",
-            ["an unknown kind that stands alone waits as a dead letter"],
+            ["an unknown kind by itself becomes a dead letter"],
             without: ["unknownKindAlone"]
         ),
         Rule(
             "Payload 5.5",
             "new kinds are counted",
             [
-                "what names no app costs no other notification of its page",
+                "a notification that names no app affects no other of its page",
                 "new kinds are counted by what became of them, and delay nothing",
             ],
             without: ["unknownKindCount"]
@@ -157,7 +157,7 @@ extension Rule {
             [
                 "another certificate is refused before its signature is looked at",
                 "its window has to hold the signed date",
-                "another number of certificates than one or three is no chain of Xcode's either",
+                "Xcode's chain has one or three certificates",
             ],
             without: ["localCertificate"]
         ),
@@ -173,7 +173,7 @@ extension Rule {
             "Xcode and local testing 1.4",
             "without an entry it is no chain",
             [
-                "one certificate without an entry of such an environment is refused",
+                "a single certificate without an entry for Xcode is refused",
                 "another certificate vouches for nothing",
                 "a local certificate ends no chain, and a chain's root signs nothing by itself",
             ],
@@ -189,7 +189,7 @@ extension Rule {
             "its receipts likewise",
             [
                 "its receipts are verified against the certificate exported from it",
-                "without such an entry, and with another certificate, they are refused",
+                "without such an entry, or with another certificate, they are refused",
                 "its window holds the creation date, and its key is RSA",
             ]
         ),

@@ -23,14 +23,14 @@ extension Rule {
             "Receipts 2.1",
             "one signer, three certificates, its algorithms and attributes",
             [
-                "there is exactly one signer, and its certificate is there",
+                "a receipt has exactly one signer, with its certificate",
                 "there are exactly three certificates",
                 "certificates are counted and measured before anything is parsed",
-                "the three certificates may stand in any order",
+                "the three certificates may be in any order",
                 "an algorithm that names digest and key at once is accepted, any other is not",
                 "another key's signature, and one over other content, are refused",
                 "signed attributes name the right content type and digest, each once",
-                "signed attributes shown as content are no receipt",
+                "signed attributes as content are not a receipt",
                 "unsigned attributes are ignored",
                 "the content is data, and in the receipt",
             ],
@@ -46,13 +46,13 @@ extension Rule {
             "Receipts 3.1",
             "known attributes once, unknown ones carried, records whole and not contradicting",
             [
-                "what is signed is one set of attributes, and nothing else",
+                "the signed content is one set of attributes, and nothing else",
                 "an attribute is a type, a version and a value, and nothing else",
-                "a known attribute of the receipt that is there twice refuses it",
-                "a known attribute of a record that is there twice refuses it",
+                "a receipt with a duplicate known attribute is refused",
+                "a record with a duplicate known attribute is refused",
                 "the receipt's own attributes go with each record, unknown ones too",
                 "a record without its IDs, product or date refuses the receipt",
-                "equal records are one, different ones of an ID refuse the receipt",
+                "equal records are merged, different ones of an ID refuse the receipt",
             ],
             without: [
                 "attributeTwice", "recordFields", "recordsDiffer", "receiptSetEnd", "attributeEnd",
@@ -63,7 +63,7 @@ extension Rule {
         Rule(
             "Receipts 3.2",
             "the app's number where it is not zero",
-            ["the app's number counts in Production where it is not zero"],
+            ["the app's number counts in Production unless it is zero"],
             without: ["receiptAppNumber"]
         ),
         Rule(
@@ -75,7 +75,7 @@ extension Rule {
             "Receipts 4.1",
             "dates by RFC 3339",
             [
-                "a receipt's date reads as RFC 3339", "other forms are no date of a receipt",
+                "a receipt's date reads as RFC 3339", "other forms are not dates of a receipt",
                 "a receipt needs a creation date",
             ],
             without: ["receiptDate"]
@@ -83,7 +83,7 @@ extension Rule {
         Rule(
             "Receipts 5.1",
             "the style of iOS 6 is known and not verified",
-            ["a receipt in the style of iOS 6 is known, with a detail that says what to do"],
+            ["a receipt in the style of iOS 6 is recognised, and the detail says what to do"],
             without: ["legacyReceipt"]
         ),
     ]
@@ -97,7 +97,7 @@ extension Rule {
                 "two hundred records and eighty thousand bytes are ordinary",
                 "there are bounds to how many attributes a receipt has",
                 "a large certificate is refused before it is parsed",
-                "of a receipt refused for its size only the search fields are read",
+                "a receipt refused for its size has only its search fields read",
             ],
             without: ["recordsCount", "attributesCount", "receiptCertificateSize"]
         ),
@@ -116,7 +116,7 @@ extension Rule {
             "no hostile chain comes into the memory of good ones, or pushes one out",
             [
                 "a header is remembered only after a good signature",
-                "however many forged chains come, the good one stays known",
+                "forged chains never displace the good one",
             ],
             without: ["signatureBeforeMemory"]
         ),
@@ -137,8 +137,8 @@ extension Rule {
             "Responders 2.1",
             "what was signed from the revocation on is refused, and nothing before",
             [
-                "what was signed from the second of revocation on is refused",
-                "what holds for a JWS holds for a receipt",
+                "payloads signed from the second of revocation on are refused",
+                "the rules for a JWS apply to a receipt",
                 "soft: the unknown passes and is counted, what is revoked is refused from then on",
             ],
             without: ["revocation", "revocationSecond", "revocationOfIntermediate"]
@@ -147,7 +147,7 @@ extension Rule {
             "Responders 2.2",
             "the unknown waits where that is wanted",
             [
-                "the unknown passes and is counted, or waits where that is wanted",
+                "an unknown status passes and is counted, or waits if configured",
                 "hard: records wait while the responder is away, none is refused or lost",
             ],
             without: ["revocationHard"]
