@@ -3,18 +3,16 @@ import Entitlements
 import Records
 import Store
 
-/// One batch in work: the IDs that it names and what is known of each, from the memory and from its
-/// own records.
+/// A batch in work: the IDs that it names, and what the memory and its own records know of each.
 ///
 /// Each ID is looked up once and has an index, so that a record costs one look-up per part.
 struct DedupeBatch {
     /// One record of the batch.
     struct Record {
-        /// That of its observation.
         let inputRange: Range<Int>?
         /// When its body was written to the first topic.
         let writtenAt: Timestamp?
-        /// Where its parts stand among those of the batch.
+        /// Its parts in the batch's `parts`.
         fileprivate let parts: Range<Int>
         fileprivate let notificationIndex: Int?
         fileprivate let hasUnidentified: Bool
@@ -29,11 +27,11 @@ struct DedupeBatch {
     /// The IDs named so far, each at its index.
     private(set) var keys: [PartKey] = []
     private var indexes: [PartKey: Int] = [:]
-    /// What is known of the ID at the same index; most have one revision at most.
+    /// The known revisions of the ID at the same index; most IDs have one at most.
     private var known: [KnownRevisions] = []
     /// The parts of all records, one record after the other.
     private var parts: [Part] = []
-    /// Of the record that was decided last, one for each part, and where these stand.
+    /// The verdicts on the parts of the record that was decided last, and the range of these parts.
     private var verdicts: [PartVerdict] = []
     private var decided = 0..<0
 
@@ -72,7 +70,7 @@ struct DedupeBatch {
         return index
     }
 
-    /// Adds what is in flight of an ID, where the batch names it.
+    /// Adds an ID that is in flight, if the batch names it.
     mutating func add(_ mark: DedupeMemory.Mark) {
         switch mark {
         case .part(let part):
@@ -82,7 +80,7 @@ struct DedupeBatch {
         }
     }
 
-    /// Adds what is remembered of the ID at an index; of a notification no revision.
+    /// Adds what is remembered of the ID at an index; a notification has no revision.
     mutating func add(_ revision: PartRevision?, at index: Int) {
         if let revision {
             known[index].add(ObservedPart(key: keys[index], revision: revision))
@@ -91,7 +89,6 @@ struct DedupeBatch {
         }
     }
 
-    /// Decides on one record by all that is known.
     mutating func decide(_ record: Record) -> DedupeDecision {
         decided = record.parts
         verdicts.removeAll(keepingCapacity: true)
@@ -106,9 +103,9 @@ struct DedupeBatch {
         )
     }
 
-    /// Adds the record that was decided last, and goes on, to what is known.
+    /// Adds the record that was decided last, which is forwarded, to the known revisions.
     ///
-    /// - Parameter remember: gets what is to be remembered of it.
+    /// - Parameter remember: receives what is to be remembered of it.
     mutating func addDecided(_ record: Record, remember: (DedupeMemory.Mark) -> Void) {
         precondition(decided == record.parts, "another record was decided since")
         for (index, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
@@ -123,11 +120,11 @@ struct DedupeBatch {
     }
 }
 
-/// What is known of one ID.
+/// The known revisions of one ID.
 private struct KnownRevisions {
-    /// Whether anything is; all that there is to know of a notification.
+    /// Whether the ID is known; a notification has no more than this.
     var isKnown = false
-    /// Apart from the others, because hardly any ID has several.
+    /// Stored apart from the others, because hardly any ID has several.
     private var first: ObservedPart?
     private var others: [ObservedPart] = []
 

@@ -9,12 +9,12 @@ import Synchronization
 import Topology
 package import Worker
 
-/// Drops what says nothing new about a transaction, a subscription's renewal or an app transaction.
+/// Drops records that say nothing new about a transaction, a renewal or an app transaction.
 ///
-/// What goes on goes on as it came, but for `input`, which says where it stood. An ID is remembered
-/// only after the forward was acknowledged, so a crash between the two forwards twice and loses
-/// nothing. Of what ends as a dead letter nothing is remembered, so that it goes on when it is
-/// published again.
+/// A forwarded record is unchanged but for `input`, which names its position in the first topic. An
+/// ID is remembered only after the forward was acknowledged, so a crash between the two forwards
+/// twice and loses nothing. A dead letter leaves nothing in the memory, so it is forwarded when it
+/// is published again.
 package final class DedupeStage: Stage {
     private let memory: DedupeMemory
     private let pruning: RevisionPruning
@@ -26,11 +26,11 @@ package final class DedupeStage: Stage {
     private let inFlight = Mutex(InFlight<DedupeMemory.Mark>())
 
     /// - Parameters:
-    ///   - uniqueTopic: the topic of the observations that go on.
+    ///   - uniqueTopic: the topic of the forwarded observations.
     ///   - retention: how long an ID is remembered.
-    ///   - pruneInterval: how often what is older is deleted.
-    ///   - limits: a record that is too large to go on does not count as forwarded for those after
-    ///     it; nil leaves that to the loop.
+    ///   - pruneInterval: how often older IDs are deleted.
+    ///   - limits: a record that is too large to forward does not count as forwarded later; nil
+    ///     leaves that check to the loop.
     package init(
         client: PostgresClient,
         uniqueTopic: String,
@@ -79,7 +79,7 @@ package final class DedupeStage: Stage {
         }
     }
 
-    /// Remembers what the records brought that went on, now that it is acknowledged.
+    /// Remembers the contents of forwarded records, now that they are acknowledged.
     package func acknowledged(
         _ records: [ConsumerRecord],
         _ verdicts: [Verdict]
@@ -93,7 +93,8 @@ package final class DedupeStage: Stage {
                     .map(\.value)
             }
         }
-        // What PostgreSQL cannot remember goes on whenever it comes; the sink decides about it.
+        // A record that PostgreSQL cannot remember is forwarded each time; the sink decides about
+        // it.
         _ = try await RecordFaults.isolating(marks[...], size: marksSize) { marks in
             try await memory.raise(to: Array(marks))
             return marks.map { _ in }
@@ -107,8 +108,8 @@ package final class DedupeStage: Stage {
         pruning.beginIfDue()
     }
 
-    /// From the first to the last record of each partition: what lies between them was in the same
-    /// batch, or brought nothing.
+    /// The range from the first to the last record of each partition: the records between them were
+    /// in the same batch, or brought nothing.
     private static func offsets(
         of records: [ConsumerRecord]
     ) -> [TopicPartition: ClosedRange<Int64>] {
@@ -121,7 +122,7 @@ package final class DedupeStage: Stage {
         return offsets
     }
 
-    /// Records that did not go on, though they were believed to when they were processed.
+    /// Records that were processed as forwarded and then were not.
     private static func refused(
         _ records: [ConsumerRecord],
         _ verdicts: [Verdict]
@@ -141,7 +142,7 @@ package final class DedupeStage: Stage {
         }
     }
 
-    /// A record that is read again was not forwarded, whatever this worker believed of it.
+    /// A record that is read again was not forwarded, even if this worker marked it so.
     private func forgetReadAgain(_ records: [ConsumerRecord]) {
         let offsets = Self.offsets(of: records)
         inFlight.withLock { inFlight in
@@ -168,8 +169,8 @@ extension DedupeStage {
             }
             readings.append(reading)
         }
-        // What is in flight is read before PostgreSQL is asked: what is marked in between is no
-        // longer in flight and is found there.
+        // Read before PostgreSQL is asked: a mark written in between has left `inFlight` and is
+        // found there.
         inFlight.withLock { inFlight in
             for arrival in inFlight.all {
                 batch.add(arrival.value)
@@ -181,7 +182,7 @@ extension DedupeStage {
         return decide(records, readings, by: &batch)
     }
 
-    /// Decides on records that were read, and keeps in flight what those bring that go on.
+    /// Decides on records that were read, and keeps what the forwarded ones bring in flight.
     private func decide(
         _ records: ArraySlice<ConsumerRecord>,
         _ readings: [Result<DedupeBatch.Record, ObservationError>],
@@ -216,7 +217,7 @@ extension DedupeStage {
             var verdict = try Verdict(decision, on: record, reading.inputRange, uniqueTopic)
             verdict = limits?.checked(verdict) ?? verdict
             verdict.bodyWrittenAt = reading.writtenAt
-            // What does not go on leaves no trace: of a conflict none of the parts is believed.
+            // A dropped record leaves no trace: a conflict invalidates all its parts.
             guard decision.goesOn, !verdict.isRefused else { return verdict }
             batch.addDecided(reading) { mark in
                 brought.append(InFlight.Arrival(offset: record.offset, value: mark))

@@ -1,17 +1,17 @@
 import Kafka
 
-/// What this worker has forwarded and not yet marked in PostgreSQL.
+/// The contents that this worker has forwarded and not yet marked in PostgreSQL.
 ///
-/// What is known to be too large to go on is not in it. Where a broker refuses a record against all
-/// that it reported before, its dead letter stands for the duplicates that were dropped too.
+/// Records known to be too large to forward are not in it. If a broker refuses a record against its
+/// own reported limits, that record's dead letter also stands for the duplicates that were dropped.
 ///
 /// Batches overlap, so each is compared with the memory in PostgreSQL and with this. An entry
 /// belongs to the record that brought it. It leaves when that record is marked, when its partition
-/// is given up, and when the record is read again, for then it was not forwarded after all: a
-/// record must never be a duplicate of itself. The batches in hand bound its size, so that it is
-/// read whole for each batch and needs no index by key.
+/// is revoked, and when the record is read again, because then it was not forwarded: a record must
+/// never be a duplicate of itself. The batches in flight bound its size, so each batch reads all of
+/// it and no index by key is needed.
 struct InFlight<Value: Sendable> {
-    /// Something that one record has brought.
+    /// A value that one record has brought.
     struct Arrival: Sendable {
         let offset: Int64
         let value: Value
@@ -27,8 +27,8 @@ struct InFlight<Value: Sendable> {
 
     /// Adds what records of one partition have brought.
     ///
-    /// - Precondition: in order, and not below the last offset that was added in the partition;
-    ///   `forget` comes first where a partition is read again.
+    /// - Precondition: the offsets ascend, and start above the last one added in the partition;
+    ///   `forget` comes first if a partition is read again.
     mutating func append(_ brought: [Arrival], from partition: TopicPartition) {
         guard !brought.isEmpty else { return }
         var list = arrivals.removeValue(forKey: partition) ?? []
@@ -40,7 +40,7 @@ struct InFlight<Value: Sendable> {
         arrivals[partition] = list
     }
 
-    /// What the partition's records in the range have brought, in their order.
+    /// The arrivals of the partition's records in the range, by ascending offset.
     func brought(
         by partition: TopicPartition,
         offsets: ClosedRange<Int64>
@@ -64,7 +64,7 @@ struct InFlight<Value: Sendable> {
         return start..<end
     }
 
-    /// The first index from which on the claim holds, in a list where it stays true.
+    /// The first index from which the claim holds, in a list where it stays true.
     private static func partitionPoint(of list: [Arrival], _ claim: (Arrival) -> Bool) -> Int {
         var low = 0
         var high = list.count

@@ -1,9 +1,8 @@
 import Kafka
 
-/// The runs of records of one partition in a batch, each as the range of its indexes.
+/// The runs of records of one partition in a batch, each as a range of indexes.
 ///
-/// A batch comes in few of them, so that what is done for each partition is done a few times and
-/// not for each record.
+/// A batch has few of them, so work for each partition is done a few times and not for each record.
 struct PartitionRuns: Sequence, IteratorProtocol {
     private var rest: ArraySlice<ConsumerRecord>
 

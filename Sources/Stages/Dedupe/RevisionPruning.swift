@@ -2,10 +2,11 @@ import Postgres
 import Store
 import Synchronization
 
-/// Forgets what was marked longer ago than the retention, beside the work and in small steps.
+/// Forgets IDs that were marked longer ago than the retention, in the background and in small
+/// steps.
 ///
-/// One step goes through some pages of the tables, so that it never holds anybody up; between steps
-/// it rests. Several workers may prune at once: what one has deleted the other no longer finds.
+/// One step reads some pages of the tables, so no lock is held for long; between steps it pauses.
+/// Several workers may prune at once: rows that one has deleted the others no longer find.
 final class RevisionPruning: Sendable {
     private struct Schedule {
         var next: ContinuousClock.Instant
@@ -23,7 +24,7 @@ final class RevisionPruning: Sendable {
         self.client = client
         self.retention = retention
         self.interval = interval
-        // Workers that were started together need not prune together.
+        // Workers that were started together should not prune together.
         let first = ContinuousClock.now + interval * Double.random(in: 0.1...1)
         schedule = Mutex(Schedule(next: first))
     }
@@ -32,7 +33,7 @@ final class RevisionPruning: Sendable {
         schedule.withLock { $0.pass?.cancel() }
     }
 
-    /// Begins a pass in the background when it is time for one.
+    /// Begins a pass in the background if one is due.
     func beginIfDue() {
         let now = ContinuousClock.now
         schedule.withLock { [client, retention, interval] schedule in
@@ -43,7 +44,7 @@ final class RevisionPruning: Sendable {
         }
     }
 
-    /// Goes through the whole memory once; gives up where PostgreSQL does, until the next time.
+    /// Goes through the whole memory once; a fault of PostgreSQL ends the pass until the next one.
     static func prune(_ client: PostgresClient, olderThan retention: Duration) async {
         var page: Int64 = 0
         do {

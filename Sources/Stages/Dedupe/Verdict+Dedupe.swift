@@ -6,7 +6,7 @@ import Topology
 import Worker
 
 extension Verdict {
-    /// - Parameter inputRange: that of the observation that the record holds.
+    /// - Parameter inputRange: the range of the observation in the record.
     init(
         _ decision: DedupeDecision,
         on record: ConsumerRecord,

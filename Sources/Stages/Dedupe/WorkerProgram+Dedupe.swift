@@ -6,7 +6,6 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `dedupe-worker`.
     package static let dedupe = WorkerProgram(
         .dedupe,
         summary: "Drops what says nothing new about a transaction.",

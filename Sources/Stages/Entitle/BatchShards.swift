@@ -2,7 +2,7 @@ import Kafka
 
 /// Shards a batch so that the records of one purchase stay together and in order.
 enum BatchShards {
-    /// Fewer records than this are not worth a transaction of their own.
+    /// Smaller shards are not worth a transaction of their own.
     static let recordsMin = 64
 
     /// - Returns: the indices of each shard's records in the batch; one shard for a small batch.

@@ -1,7 +1,7 @@
 import Entitlements
 package import Worker
 
-/// What `entitle-worker` counts beyond what every worker does.
+/// The metrics of `entitle-worker` beyond those of every worker.
 package final class EntitleMetrics: Sendable {
     private let notifications: MetricFamily<Counter>
     private let unknownProducts: Counter
@@ -20,7 +20,7 @@ package final class EntitleMetrics: Sendable {
             "Notifications recorded, by meaning; an unknown one needs attention.",
             labels: ["meaning"]
         )
-        // What begins at 1 has not risen: an alert would pass over the first of its kind.
+        // A counter that first appears at 1 shows no increase, and an alert would miss it.
         for meaning in NotificationMeaning.allCases {
             notifications[meaning.rawValue].increment(by: 0)
         }
@@ -70,11 +70,11 @@ package final class EntitleMetrics: Sendable {
         oldestWaiting =
             registry.gauge(
                 "feed_oldest_waiting_seconds",
-                "Age of the oldest unpublished change; 0 if there is none."
+                "Age of the oldest unpublished change; 0 if none waits."
             )[]
     }
 
-    /// Work that no record asks for.
+    /// Work without a record of its own.
     enum RefusedWork: String, CaseIterable {
         case catalog, feed
     }

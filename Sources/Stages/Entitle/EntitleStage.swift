@@ -8,9 +8,11 @@ import Records
 import Topology
 package import Worker
 
-/// The last stage: records facts, projects entitlements from them and writes both at once.
+/// The last stage: records facts, projects entitlements from them and writes both in one
+/// transaction.
 ///
-/// Idempotent for ever: whatever is replayed, a fact counts once and its rows are what they were.
+/// Idempotent without a time limit: after any replay each fact counts once and its rows are the
+/// same.
 package final class EntitleStage: Stage {
     package let outboxes: [any Outbox]
     package let upkeep: (any Upkeep)?
@@ -25,8 +27,8 @@ package final class EntitleStage: Stage {
 
     /// - Parameters:
     ///   - shardsMax: parallel transactions per batch, which is sharded by purchase.
-    ///   - feed: where changes are published; nil leaves them in the outbox.
-    ///   - log: where purchases are named that PostgreSQL refuses without a record; nil for nobody.
+    ///   - feed: publishes the changes; nil leaves them in the outbox.
+    ///   - log: names purchases that PostgreSQL rejects outside of a record; nil logs nothing.
     package init(
         client: PostgresClient,
         shardsMax: Int = 2,
@@ -54,7 +56,7 @@ package final class EntitleStage: Stage {
         )
     }
 
-    /// What fits into one transaction in each shard.
+    /// As many as fit into one transaction in each shard.
     package var recordsMax: Int {
         let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: shardsMax)
         return isTooLarge ? .max : count
@@ -144,7 +146,7 @@ package final class EntitleStage: Stage {
         }
     }
 
-    /// One transaction, begun again without the records that turn out to contradict what is known.
+    /// Runs one transaction, and begins again without the records that contradict known facts.
     private func settle(
         _ records: [EntitleRecord],
         _ awaited: [Int]

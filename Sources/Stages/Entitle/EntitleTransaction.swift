@@ -3,24 +3,23 @@ import Entitlements
 import Postgres
 import Store
 
-/// Records that contradict what the tables hold of their transaction IDs, found when they were
-/// written: the ID belongs to another purchase, or its transaction lies in a closed period.
+/// Records that contradict the stored facts of their transaction IDs, found on writing: the ID
+/// belongs to another purchase, or its transaction lies in a closed period.
 struct ContradictedFacts: Error {
     /// By the record's index in the batch.
     let records: [Int: ImmutableField]
 }
 
-/// One transaction: locks, reads, takes up what a batch says, projects, writes what is different.
+/// One transaction: locks, reads, adds the facts of a batch, projects, and writes the differences.
 ///
-/// A fixed number of round trips, whatever the size of the batch: one to lock and read, one to
-/// write and one to commit; where non-renewing purchases are concerned, two more to read what they
-/// stack upon.
+/// The number of round trips does not depend on the size of the batch: one to lock and read, one to
+/// write and one to commit; two more to read stacks if non-renewing purchases are concerned.
 struct EntitleTransaction {
     private let connection: PostgresConnection
     private let records: [EntitleRecord]
     private let refused: [Int: ImmutableField]
     private let catalogs: CatalogStore
-    /// Purchases that are projected whatever the records say.
+    /// Purchases to project even if no record changes them.
     private let reprojected: [PurchaseScope]
     /// The indexes of the records that requests wait for.
     private let awaited: [Int]
@@ -88,7 +87,7 @@ struct EntitleTransaction {
         fold.replace(whole.states)
     }
 
-    /// The answers for the requests that wait; one round trip, where there are any.
+    /// The answers for the requests that wait; one round trip if there are any.
     private func readAnswers(_ fold: BatchFold) async throws -> [Int: Answer] {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(
@@ -107,7 +106,7 @@ struct EntitleTransaction {
         var scopes = Set(reprojected)
         let reusing = records.compactMap(\.transaction).filter { $0.key.environment.reusesIDs }
         if !reusing.isEmpty {
-            // An ID may come from the purchase that it belonged to before.
+            // An ID may move here from its former purchase.
             let positions = try await connection.run(TransactionTable.positions, reusing)
             scopes.formUnion(positions.map(\.scope))
         }

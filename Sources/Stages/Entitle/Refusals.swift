@@ -4,7 +4,7 @@ import Entitlements
 import Postgres
 import Worker
 
-/// What PostgreSQL refuses in work that no record asks for: counted, named in the log, passed over.
+/// Counts, logs and skips rows that PostgreSQL rejects in work without a record.
 struct Refusals: Sendable {
     let metrics: EntitleMetrics
     let log: Log?
@@ -30,7 +30,7 @@ struct Refusals: Sendable {
         )
     }
 
-    /// A user, who is not named in a log, is not noted for a repetition of the newest state.
+    /// Counts a user who cannot be marked for a repetition; the log does not name the user.
     func passedOverRepetition(_ error: PostgresError) {
         metrics.refused(.feed)
         log?.error(

@@ -1,10 +1,10 @@
 import Entitlements
 
-/// What a transaction did, for those who answer and count.
+/// The effect of a transaction, for answers and metrics.
 struct SettledBatch {
     /// One for each record, in order.
     var outcomes: [EntitleOutcome]
-    /// The answers for the requests that wait for records, by the records' indexes.
+    /// The answers for the requests that wait, by the records' indexes.
     var answers: [Int: Answer] = [:]
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0

@@ -6,7 +6,6 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `entitle-worker`.
     package static let entitle = WorkerProgram(
         .entitle,
         summary: "Records facts and projects from them what each user may use.",

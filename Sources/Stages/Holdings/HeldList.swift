@@ -1,18 +1,17 @@
 import JSON
 package import Store
 
-/// What a user holds, written out: all of it, or where a record could not carry that, what matters
-/// most of it.
+/// The entitlements of a user as JSON: all of them, or the most important ones that fit a record.
 package struct HeldList: Sendable {
-    /// One JSON array, as `entitlements.current.schema.json` describes its elements.
+    /// A JSON array with elements by `entitlements.current.schema.json`.
     package let json: [UInt8]
-    /// Nil where nothing is left out.
+    /// Nil if nothing is left out.
     package let omission: HeldOmission?
 
-    /// Of an entitlement in a list that is not whole no more than its last periods are kept.
+    /// In an incomplete list an entitlement keeps only its last periods.
     private static let periodsMax = 50
 
-    /// - Parameter bytesMax: how long the array may be.
+    /// - Parameter bytesMax: the limit of the array.
     package init(_ held: [HeldEntitlement], bytesMax: Int) {
         let whole = Self.json(held)
         guard whole.count > bytesMax else {
@@ -29,7 +28,7 @@ package struct HeldList: Sendable {
         )
     }
 
-    /// The places of those that fit, in their order: what lasts longest comes first.
+    /// The indexes of those that fit, in their order; those that last longest are chosen first.
     private static func fitting(_ held: [HeldEntitlement], _ bytesMax: Int) -> [Int] {
         let places = held.indices.sorted {
             (held[$0].end ?? .max, $1) > (held[$1].end ?? .max, $0)

@@ -1,12 +1,12 @@
 import JSON
 
-/// How much of what a user holds did not fit, and where all of it can be read.
+/// How many of a user's entitlements did not fit, and where all can be read.
 package struct HeldOmission: Hashable, Sendable {
     package let entitlements: Int
-    /// Of the entitlements that are there.
+    /// The omitted periods of the entitlements in the list.
     package let periods: Int
 
-    /// As `entitlements.current.schema.json` describes it.
+    /// JSON by `entitlements.current.schema.json`.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -4,7 +4,7 @@ package import Postgres
 import Store
 
 extension JSONWriter {
-    /// Half-open spans in UNIX milliseconds; no end is null.
+    /// Half-open spans in UNIX milliseconds; an open end is null.
     package mutating func periods(_ periods: [PostgresPeriod]) {
         beginArray()
         for period in periods {
@@ -22,7 +22,7 @@ extension JSONWriter {
         if let identifier { string(identifier) } else { null() }
     }
 
-    /// One of a user's entitlements, as `entitlements.current` and `outcomes` hold it.
+    /// One entitlement of a user, as in `entitlements.current` and `outcomes`.
     mutating func entitlement(_ held: HeldEntitlement) {
         beginObject()
         key("environment")

@@ -5,9 +5,9 @@ import Records
 import Store
 package import Worker
 
-/// Answers the requests that wait for a record that a stage refuses with what its user holds.
+/// Answers requests whose record a stage refuses with what its user holds.
 ///
-/// A repeated or contradicting purchase comes from a customer whose app shows what they hold.
+/// The sender of a repeated or contradicting purchase is a customer whose app shows what they hold.
 package struct RefusalAnswers: Sendable {
     private let client: PostgresClient
 
@@ -15,8 +15,8 @@ package struct RefusalAnswers: Sendable {
         self.client = client
     }
 
-    /// Adds the user, and to the last observation of a body what they hold, to the verdicts on
-    /// refused records that a request waits for; costs nothing where there is none.
+    /// Adds the user to the verdicts on refused records that a request waits for, and to the last
+    /// observation of a body what the user holds; free if no request waits.
     ///
     /// - Parameter verdicts: on `records`, in their order.
     package func complete(
@@ -50,7 +50,7 @@ package struct RefusalAnswers: Sendable {
             let isLast = observation.source?.isLast ?? true
             outcome.add(user, holds: isLast ? try await held(by: user, in: environment) : nil)
         } catch let error as PostgresError where error.isRecordFault {
-            // What PostgreSQL cannot even be asked about belongs to nobody it knows.
+            // An identifier that PostgreSQL cannot even be asked about belongs to no known user.
         }
     }
 

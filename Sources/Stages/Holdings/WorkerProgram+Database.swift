@@ -6,8 +6,8 @@ package import Worker
 extension WorkerProgram.Parts {
     /// The client of a stage that works in the database.
     ///
-    /// What its calls take counts as the worker's time in the database, and its connections are
-    /// shown as gauges; to be made once for a registry of metrics.
+    /// Its calls count as the worker's time in the database, and its connections are shown as
+    /// gauges; call it once for a registry of metrics.
     package func databaseClient(_ stage: StageDescription) -> PostgresClient {
         let client = DatabaseSettings.client(
             settings,

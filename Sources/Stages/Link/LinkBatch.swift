@@ -3,24 +3,23 @@ import Entitlements
 import Records
 import Store
 
-/// What one observation is about, as far as the question is whose it is.
+/// The subject of one observation, as far as ownership is concerned.
 enum LinkSubject {
     case purchase(PurchaseKey)
-    /// A renewal info alone, which joins the purchases that the same trust vouched for.
+    /// A renewal info alone; it belongs to the purchases that the same trust vouched for.
     case renewal(RenewalKey)
     /// An app transaction: the Apple Account behind an app, without a purchase.
     case account(AppTransactionGroup)
     case nothing
 }
 
-/// What is kept of a record's observation until its owner is known.
+/// The part of a record's observation that is kept until its owner is known.
 struct LinkReading {
     let subject: LinkSubject
-    /// That of the observation.
     let inputRange: Range<Int>?
 }
 
-/// What the observations of one batch say about whose purchases are, newest revision of each.
+/// The statements of one batch about owners, by the newest revision of each observation.
 struct LinkBatch {
     private struct FactKey: Hashable {
         let transaction: TransactionKey
@@ -32,16 +31,16 @@ struct LinkBatch {
     private var places: [FactKey: Int] = [:]
     private(set) var renewals: [RenewalKey: RenewalFact] = [:]
     private(set) var claims: [TransactionKey: OwnershipFactTables.Claim] = [:]
-    /// What is locked and read.
+    /// The scopes to lock and read.
     private(set) var scopes: Set<PurchaseScope> = []
     private(set) var groups: Set<AppTransactionGroup> = []
-    /// Those that an app transaction names, of which no purchase need be at hand.
+    /// Accounts that an app transaction names, which may have no purchase in the batch.
     private(set) var accounts: Set<AppTransactionGroup> = []
-    /// How often its records name different users beside one transaction.
+    /// How often its records name different users for one transaction.
     private(set) var contradictionCount = 0
     private let trustsIngestUsers: Bool
 
-    /// - Parameter trustsIngestUsers: whether users count whom the ingestion service names.
+    /// - Parameter trustsIngestUsers: whether users named by the ingestion service count.
     init(recordsExpected: Int, trustsIngestUsers: Bool) {
         self.trustsIngestUsers = trustsIngestUsers
         transactions.reserveCapacity(recordsExpected)
@@ -50,14 +49,14 @@ struct LinkBatch {
         groups.reserveCapacity(recordsExpected)
     }
 
-    /// A batch without facts, for which the owners of these purchases are found again.
+    /// A batch without facts, which finds the owners of these purchases again.
     init(reviewing scopes: some Sequence<PurchaseScope>, and groups: Set<AppTransactionGroup>) {
         self.scopes = Set(scopes)
         self.groups = groups
         trustsIngestUsers = false
     }
 
-    /// Whether nothing in it is about a purchase or an account.
+    /// Whether it concerns no purchase and no account.
     var isEmpty: Bool { scopes.isEmpty && groups.isEmpty }
 
     /// Adds what one observation states.

@@ -1,7 +1,7 @@
 import Store
 package import Worker
 
-/// What `link-worker` shows beyond what every worker does.
+/// The metrics of `link-worker` beyond those of every worker.
 package final class LinkMetrics: Sendable {
     private let waitingChanges: Gauge
     private let unownedPurchases: Gauge
@@ -53,7 +53,7 @@ package final class LinkMetrics: Sendable {
         contradictions.increment(by: count)
     }
 
-    /// - Parameter purchases: nil where they were not counted.
+    /// - Parameter purchases: nil if they were not counted.
     func show(waitingChanges: Int64, purchases: LinkBacklog.Purchases?) {
         self.waitingChanges.set(waitingChanges)
         guard let purchases else { return }

@@ -7,13 +7,12 @@ import Records
 import Synchronization
 import Worker
 
-/// What `link-worker` does without a record: it finds the owners again of purchases whose links
-/// have changed, and sends link observations of purchases whose owner has changed, until they are
-/// projected.
+/// The work of `link-worker` without a record: finds owners again after links have changed, and
+/// sends link observations of purchases with a changed owner until they are projected.
 ///
-/// A connection of its own listens. One copy of the worker works at a time, under a lock of that
-/// connection's session: another takes over as soon as the server misses it, and what was not
-/// finished is found in the tables. It also writes down the rules of this copy.
+/// It listens on a connection of its own. One copy of the worker works at a time, under a session
+/// lock of that connection: another takes over as soon as the server misses it, and finds
+/// unfinished work in the tables. It also stores the rules of this copy.
 actor LinkOutbox: Outbox {
     private let linking: Linking
     private let topic: String
@@ -24,7 +23,7 @@ actor LinkOutbox: Outbox {
     /// Whether to look at once, because the tables were not empty or another copy held the lock.
     private var isDue = true
 
-    /// How long to wait for a notification before the tables are looked at all the same.
+    /// How long to wait for a notification before the tables are read anyway.
     private let sweepInterval: Duration
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
@@ -89,7 +88,7 @@ extension LinkOutbox {
         }
     }
 
-    /// Applies the oldest changes of links to their purchases; false where there was none.
+    /// Applies the oldest changes of links to their purchases; false if there was none.
     private func applyChanges(_ connection: PostgresConnection) async throws -> Bool {
         let changes = Array(try await connection.run(LinkChangeTable.oldest))
         guard !changes.isEmpty else { return false }
@@ -109,7 +108,7 @@ extension LinkOutbox {
         return true
     }
 
-    /// - Parameter changes: those that the refused purchases were looked at for.
+    /// - Parameter changes: the changes that the refused purchases were reviewed for.
     private func retries(
         of refused: [PurchaseScope],
         _ changes: [LinkChange]
@@ -124,9 +123,9 @@ extension LinkOutbox {
         }
     }
 
-    /// Finds the owners of purchases in one transaction; without those that PostgreSQL refuses.
+    /// Finds the owners of purchases in one transaction, except of those that PostgreSQL rejects.
     ///
-    /// - Returns: those that are refused.
+    /// - Returns: the rejected ones.
     private func review(_ scopes: ArraySlice<PurchaseScope>) async throws -> [PurchaseScope] {
         try await RecordFaults.isolating(scopes, size: size) { part in
             _ = try await linking.settle(LinkBatch(reviewing: part, and: []), hasRecords: false)
@@ -146,10 +145,10 @@ extension LinkOutbox {
         .compactMap(\.self)
     }
 
-    /// Sends a link observation for each purchase for which one is due; false where there is none.
+    /// Sends a link observation for each purchase that is due; false if none is.
     ///
-    /// That it is acknowledged does not mean that the purchase is projected: that ends with the
-    /// projection alone.
+    /// An acknowledgement does not mean that the purchase is projected: only the projection removes
+    /// the mark.
     private func send(
         _ connection: PostgresConnection,
         _ deliver: OutboxDelivery
@@ -159,7 +158,7 @@ extension LinkOutbox {
         do {
             try await deliver(due.map { $0.record(for: topic) })
         } catch {
-            // Also for a task that was cancelled. Where this fails they are sent after a while.
+            // Also in a cancelled task. If this fails, they are sent after a while.
             await Task { _ = try? await connection.run(OwnerChangeTable.putBack, due) }.value
             throw error
         }
@@ -174,7 +173,7 @@ extension LinkOutbox {
 }
 
 extension LinkOutbox {
-    /// The connection that listens; opened anew, and the tables looked at, where it was lost.
+    /// The connection that listens; after a loss it is opened and the tables are read again.
     private func listening() async throws -> PostgresConnection {
         if let connection { return connection }
         let new = try await linking.client.connect()
@@ -185,7 +184,7 @@ extension LinkOutbox {
         return new
     }
 
-    /// After a fault the connection is given up, and with it whatever it had locked.
+    /// After a fault the connection is closed, and its locks are released.
     private func using<T: Sendable>(
         _ connection: PostgresConnection,
         _ body: () async throws -> T
@@ -200,7 +199,7 @@ extension LinkOutbox {
 }
 
 extension OwnerChangeTable.Due {
-    /// The link observation: it names the purchase, and nobody waits for an answer to it.
+    /// The link observation: it names the purchase, and no request waits for it.
     fileprivate func record(for topic: String) -> ProducerRecord {
         Observation(relinking: key, owner: owner).record(for: topic)
     }

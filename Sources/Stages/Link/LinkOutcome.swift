@@ -3,19 +3,19 @@ import Entitlements
 import Records
 import Store
 
-/// What one batch has found out about whose purchases are.
+/// The owners that one batch has found.
 struct LinkOutcome {
-    /// All purchases that were looked at, each once.
+    /// All purchases reviewed, each once.
     let purchases: [LinkedPurchase]
-    /// Where each of them stands.
+    /// The index of each in `purchases`.
     private let indexes: [PurchaseKey: Int]
-    /// Those that a renewal info of the batch may join, in the order of their keys.
+    /// The purchases that a renewal info of the batch may belong to, in the order of their keys.
     private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
-    /// How often ingestion named different users beside one transaction.
+    /// How often ingestion named different users for one transaction.
     let contradictionCount: Int
 
-    /// - Parameter renewed: what the batch has a renewal info of.
+    /// - Parameter renewed: the scopes with a renewal info in the batch.
     init(
         purchases: [LinkedPurchase] = [],
         renewed: Set<PurchaseScope> = [],

@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Store
 
-/// One app in one environment: what a link belongs to.
+/// One app in one environment; a link belongs to one.
 struct AppScope: Hashable {
     let environment: Environment
     let bundleID: Identifier
@@ -20,7 +20,7 @@ extension AppTransactionGroup {
     }
 }
 
-/// Which links concern the purchases at hand; each is asked for once.
+/// The links that concern the purchases of a batch; each is asked for once.
 struct LinkQuestions {
     enum Name: Hashable {
         case token(AccountToken)
@@ -32,7 +32,7 @@ struct LinkQuestions {
         let app: AppScope
         let name: Name
 
-        /// By the name, which hardly ever is asked for in another app too.
+        /// By the name, which hardly ever occurs in another app too.
         func hash(into hasher: inout Hasher) {
             hasher.combine(name)
         }
@@ -53,9 +53,9 @@ struct LinkQuestions {
         }
     }
 
-    /// Asks for all that may name the owner of a purchase.
+    /// Asks for all links that may name the owner of a purchase.
     ///
-    /// - Parameter tokensAreUserIDs: no link of a token is asked for then.
+    /// - Parameter tokensAreUserIDs: if true, no link of a token is asked for.
     mutating func ask(about facts: OwnershipFacts, in app: AppScope, tokensAreUserIDs: Bool) {
         ask(.originalTransactionID(facts.originalTransactionID), in: app)
         if let id = facts.appTransactionID {
@@ -70,7 +70,7 @@ struct LinkQuestions {
         }
     }
 
-    /// As the store is asked.
+    /// The questions as the store takes them.
     var rows: [AccountLinkTable.Question] {
         questions.map { question in
             let (kind, key): (LinkKind, Identifier) =

@@ -4,9 +4,9 @@ import Topology
 
 /// The settings of `link-worker` alone.
 package enum LinkSettings {
-    /// What an account token stands for.
+    /// The meaning of an account token.
     package enum Mode: String, CaseIterable, Sendable {
-        /// Whatever `account_links` says.
+        /// The user in `account_links`.
         case links
         /// The user ID itself.
         case identity

@@ -10,10 +10,10 @@ package import Worker
 
 /// Finds the user behind each purchase.
 ///
-/// The facts, the links and the policy decide, never what was known when a message passed by: the
-/// result stands in the table `owners`, and the message is the occasion to find it. What nobody
-/// owns goes on like anything else. A purchase that gets another owner is marked in the same
-/// transaction, and the outbox sends observations of it until a projection has removed the mark.
+/// Facts, links and policy decide, never what was known when a message passed: the result is stored
+/// in the table `owners`, and a message is only the occasion to find it. A record without an owner
+/// is forwarded like any other. A purchase with a changed owner is marked in the same transaction,
+/// and the outbox sends observations of it until a projection has removed the mark.
 package final class LinkStage: Stage {
     package let outboxes: [any Outbox]
 
@@ -24,8 +24,8 @@ package final class LinkStage: Stage {
     private let size: TransactionSize
 
     /// - Parameters:
-    ///   - linkedTopic: where to the observations go on.
-    ///   - sweepInterval: how long a changed link waits at most whose notification was missed.
+    ///   - linkedTopic: the topic of the forwarded observations.
+    ///   - sweepInterval: how long a changed link waits at most if its notification was missed.
     package init(
         client: PostgresClient,
         rules: OwnershipRules,

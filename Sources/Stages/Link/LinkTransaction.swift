@@ -6,18 +6,18 @@ import Records
 
 /// One transaction that adds the facts of a batch and finds the owners of its purchases.
 ///
-/// The locks come first: of the Apple Accounts concerned, then of the purchases. Every change of a
-/// purchase's owner holds the lock of its account, so that the purchases of one account, which may
-/// name each other's owner, are never processed by two workers at once.
+/// The locks come first: those of the Apple Accounts concerned, then those of the purchases. Every
+/// change of a purchase's owner holds the lock of its account, so the purchases of one account,
+/// which may name each other's owner, are never processed by two workers at once.
 struct LinkTransaction {
     private let connection: PostgresConnection
     private let batch: LinkBatch
     private let rules: OwnershipRules
-    /// Whether records of the batch's own purchases go on, with which they are projected.
+    /// Whether records of the batch's own purchases are forwarded, which projects them.
     private let hasRecords: Bool
 
     private var locked: Set<AppTransactionGroup>
-    /// The batch's, and behind these the others that depend on them.
+    /// The batch's purchases, followed by others that depend on them.
     private var purchases: [LinkedPurchase] = []
     private var links: [AppScope: AccountLinks] = [:]
     private var siblings: [AppTransactionGroup: SiblingOwner] = [:]
@@ -99,7 +99,7 @@ struct LinkTransaction {
         decideDirectly(purchases.indices)
     }
 
-    /// The accounts of the batch, of its purchases as they are now, and as they were.
+    /// The accounts of the batch and of its purchases, both present and former.
     private var touchedGroups: Set<AppTransactionGroup> {
         var groups = batch.groups
         for index in purchases.indices {
@@ -110,7 +110,7 @@ struct LinkTransaction {
     }
 
     private func questions(about indices: Range<Int>) -> LinkQuestions {
-        // Of most purchases the ID, the account and one token.
+        // Most purchases ask for the ID, the account and one token.
         var questions = LinkQuestions(expected: indices.count * 3)
         for index in indices {
             questions.ask(
@@ -138,7 +138,7 @@ struct LinkTransaction {
 extension LinkTransaction {
     /// Adds the users of the batch's purchases to what was known of their accounts.
     ///
-    /// - Returns: the accounts of which something else is known now.
+    /// - Returns: the accounts that changed.
     private mutating func settleGroups() async throws -> [AppTransactionGroup] {
         let before = siblings
         if purchases.contains(where: \.withdrawsUser) {
@@ -148,7 +148,7 @@ extension LinkTransaction {
         return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
     }
 
-    /// Removes these purchases' users: only PostgreSQL knows whom the others name without them.
+    /// Removes these purchases' users: only PostgreSQL knows which users the others name.
     private mutating func removeWithdrawn() async throws {
         let rows = purchases.filter(\.withdrawsUser).compactMap { purchase in
             purchase.state.stored.map { stored in
@@ -182,7 +182,7 @@ extension LinkTransaction {
         }
     }
 
-    /// Reads the purchases outside of the batch whose owner depends on what has changed.
+    /// Reads the purchases outside of the batch whose owner depends on a change.
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
         let known = Set(purchases.map(\.state.key))
@@ -219,7 +219,7 @@ extension LinkTransaction {
         )
     }
 
-    /// Rule 3 for those who have an account and no purchase at hand.
+    /// Rule 3 for accounts without a purchase in the batch.
     private func accounts() -> [AppTransactionGroup: ObservedOwner] {
         var accounts: [AppTransactionGroup: ObservedOwner] = [:]
         for group in batch.accounts {
@@ -239,9 +239,10 @@ extension LinkTransaction {
         return accounts
     }
 
-    /// Writes the owners that are others than before, and that their purchases are to be projected.
+    /// Writes changed owners, and marks their purchases for a projection.
     ///
-    /// - Parameter oursCount: of how many of the purchases, the first, a record is in hand.
+    /// - Parameter oursCount: how many of the purchases, the first ones, have a record in the
+    ///   batch.
     private func write(_ oursCount: Int) async throws {
         var rows: [OwnerTable.Row] = []
         var changes: [OwnerChangeTable.Change] = []
@@ -258,7 +259,7 @@ extension LinkTransaction {
         pipeline.add(OwnerTable.write, rows)
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
         if !changes.allSatisfy(\.hasRecord) {
-            // With the commit every listener is notified that there is something to send.
+            // The commit notifies every listener that there is something to send.
             pipeline.add(OwnerTable.notify)
         }
         _ = try await connection.run(pipeline)
@@ -266,7 +267,7 @@ extension LinkTransaction {
 }
 
 extension SiblingOwner {
-    /// Adds one more purchase's owner.
+    /// Adds the owner of one more purchase.
     fileprivate mutating func join(_ userID: Identifier) {
         switch self {
         case .none: self = .one(userID)

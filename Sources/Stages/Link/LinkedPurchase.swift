@@ -1,13 +1,13 @@
 import Entitlements
 import Store
 
-/// One purchase in work: what is known of it under its lock, and what follows for its owner.
+/// One purchase in work: its facts under its lock, and the owner that follows.
 struct LinkedPurchase {
     let state: PurchaseOwnership
     let facts: OwnershipFacts
-    /// The account that it belongs to as things are now.
+    /// The account that it belongs to now.
     let group: AppTransactionGroup?
-    /// By rules 1 and 2; nil where these name nobody, or were not asked yet.
+    /// By rules 1 and 2; nil if these name nobody, or were not asked yet.
     var direct: Ownership?
     /// Nil until all rules were asked.
     var owner: StoredOwner?
@@ -18,7 +18,7 @@ struct LinkedPurchase {
         group = facts.appTransactionID.map { state.key.group($0) }
     }
 
-    /// Whether it no longer names the user to its account whom it named before.
+    /// Whether it no longer names the same user to its account as before.
     var withdrawsUser: Bool {
         guard let group = state.storedGroup, let user = state.stored?.directUserID else {
             return false

@@ -1,21 +1,21 @@
 import Entitlements
 import Postgres
 
-/// Thrown where a transaction finds that it needs more locks and cannot have them out of order: it
-/// is run again and takes them with the others.
+/// Thrown if a transaction finds that it needs more locks and cannot take them out of order: it
+/// runs again and takes them with the others.
 struct LocksMissing: Error {
     let groups: Set<AppTransactionGroup>
 }
 
-/// Finds out whose purchases are, in a transaction that is begun again where it needs more locks.
+/// Finds owners in a transaction that begins again if it needs more locks.
 struct Linking: Sendable {
     let client: PostgresClient
     let rules: OwnershipRules
 
-    /// How often a batch that turns out to concern more accounts than were locked is begun again.
+    /// How often a batch begins again that concerns more accounts than were locked.
     private static let attemptsMax = 5
 
-    /// - Parameter hasRecords: whether records of the purchases go on, which has them projected.
+    /// - Parameter hasRecords: whether records of the purchases are forwarded, which projects them.
     func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
         var groups: Set<AppTransactionGroup> = []
         for _ in 1..<Self.attemptsMax {

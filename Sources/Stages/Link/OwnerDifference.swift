@@ -2,12 +2,12 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// An owner that is not who follows from the facts, the links and the rules.
+/// An owner that does not follow from the facts, the links and the rules.
 package struct OwnerDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
-    /// Who it should be; nil for nobody.
+    /// The right owner; nil for nobody.
     package let userID: Identifier?
-    /// As text: what the table holds, and what it should hold.
+    /// As text: the stored owner and the right one.
     package let found: String
     package let expected: String
 

@@ -4,13 +4,13 @@ package import Store
 
 /// Finds the owners of purchases again, from their facts, beside the workers.
 ///
-/// It holds the same locks as `link-worker`, so that a difference that it finds is one, and not a
-/// change that is being written.
+/// It holds the same locks as `link-worker`, so that a difference it finds is real, and no write in
+/// progress.
 package struct OwnerReview: Sendable {
     private let client: PostgresClient
     private let rules: OwnershipRules
 
-    /// How often purchases that concern more accounts than were locked are begun again.
+    /// How often purchases begin again that concern more accounts than were locked.
     private static let attemptsMax = 5
 
     /// - Parameter rules: the workers' own.
@@ -19,14 +19,14 @@ package struct OwnerReview: Sendable {
         self.rules = rules
     }
 
-    /// Writes owners as they follow, in one transaction with what comes before and after it.
+    /// Writes owners as they follow, in one transaction with the caller's statements.
     ///
     /// - Parameters:
     ///   - kept: purchases that are locked, and whose owners stay as they are.
     ///   - mending: writes the facts that owners follow from, under the locks of the purchases'
     ///     ownership and projection.
-    ///   - body: given what that found, and where owners were otherwise. Where either throws,
-    ///     nothing is written; both may be run again from their start.
+    ///   - body: receives the result of `mending` and the owners that differed. If either throws,
+    ///     nothing is written; both may run again from their start.
     package func transaction<T, Found>(
         about purchases: [PurchaseKey],
         keeping kept: Set<PurchaseScope>,

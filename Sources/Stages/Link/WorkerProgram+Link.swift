@@ -6,7 +6,7 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `link-worker`: whose a purchase is depends on its settings, what is refused does not.
+    /// `link-worker`: its settings decide owners, but refuse nothing.
     package static let link = WorkerProgram(
         .link,
         summary: "Finds the user behind each purchase.",

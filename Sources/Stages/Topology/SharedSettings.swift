@@ -1,8 +1,8 @@
 package import Settings
 
-/// What several executables have to have alike.
+/// Settings that several executables must share.
 package enum SharedSettings {
-    /// Of verify-worker, which reads the header, and of link-worker, which goes by it.
+    /// For verify-worker, which reads the header, and for link-worker, which applies it.
     package static let trustsIngestUser = Setting(
         "linking.trust_ingest_user",
         .bool,

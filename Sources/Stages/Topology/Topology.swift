@@ -1,17 +1,17 @@
 import Records
 package import Worker
 
-/// The stages from a raw body to rows: what each reads, what it writes, how a record ends in it.
+/// The stages from a raw body to rows: the topics of each, and how a record ends in it.
 ///
 /// The one list of all stages, for the operators' tools, the demo and the benchmarks. A worker does
 /// not need it: each stage brings its own description.
 package enum Topology {
-    /// In the order in which a record goes through them.
+    /// In the order in which a record passes through them.
     package static let stages: [StageDescription] = [.verify, .dedupe, .link, .entitle]
 }
 
 extension StageDescription {
-    /// Bodies become observations.
+    /// Turns bodies into observations.
     package static let verify = StageDescription(
         name: "verify",
         inputTopic: Topic.raw,
@@ -20,7 +20,7 @@ extension StageDescription {
         dispositions: [.forwarded, .ignored]
     )
 
-    /// What says nothing new is dropped.
+    /// Drops what says nothing new.
     package static let dedupe = StageDescription(
         name: "dedupe",
         inputTopic: Topic.verified,
@@ -29,7 +29,7 @@ extension StageDescription {
         dispositions: [.forwarded, .refreshed, .superseded, .duplicate]
     )
 
-    /// Whose purchase it is.
+    /// Finds the owner.
     package static let link = StageDescription(
         name: "link",
         inputTopic: Topic.unique,
@@ -38,7 +38,7 @@ extension StageDescription {
         dispositions: [.resolved, .unresolved]
     )
 
-    /// Facts, rows and the feed of changes.
+    /// Writes facts, rows and the feed of changes.
     package static let entitle = StageDescription(
         name: "entitle",
         inputTopic: Topic.linked,
@@ -57,7 +57,7 @@ extension Disposition {
 
     package static let refreshed = Disposition(
         "refreshed",
-        "the same state, signed anew; the date goes on"
+        "the same state, signed again; the date goes on"
     )
     package static let superseded = Disposition(
         "superseded",

@@ -1,7 +1,7 @@
 import AppStore
 import OpenSSL
 
-/// Hands a chain that has come into use on to all who want to know.
+/// Passes a chain that has come into use on to all observers.
 struct ChainWatch: ChainObserver {
     let leaves: LeafWatch
     let revocations: RevocationLookup?

@@ -2,13 +2,13 @@ import AppStore
 import Kafka
 import Records
 
-/// What a raw record's headers say about whose its purchases are.
+/// The owner of its purchases by a raw record's headers.
 ///
 /// The ingestion service sets the header `user-id` from its own session; the body is the app's.
 enum IngestUser: Equatable {
     case unnamed
     case named(Identifier)
-    /// More than one, or a value that is no UTF-8 or that may not enter as an identifier.
+    /// More than one, or a value that is not UTF-8 or not a valid identifier.
     case malformed
 
     init(_ headers: [KafkaHeader]) {

@@ -3,7 +3,7 @@ package import OpenSSL
 import Synchronization
 package import Worker
 
-/// The leaf certificates that sign what comes in: a new one is said, an old one's end is foreseen.
+/// Watches the leaf certificates in use: logs a new one, and foresees the end of an old one.
 package final class LeafWatch: Sendable {
     private struct Leaf {
         let end: Int64
@@ -51,7 +51,7 @@ package final class LeafWatch: Sendable {
         }
     }
 
-    /// Takes note of a chain that has come into use, its leaf first.
+    /// Records a chain that has come into use, its leaf first.
     package func add(_ chain: [Certificate]) {
         guard let certificate = chain.first else { return }
         let isNew = leaves.withLock { leaves in

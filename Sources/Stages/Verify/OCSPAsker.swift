@@ -9,12 +9,12 @@ actor OCSPAsker {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Of a subject's addresses so many are tried.
+    /// Maximum addresses tried for a subject.
     private static let addressesMax = 3
     /// An answer with a responder's certificate takes about 2 KiB.
     private static let answerBytesMax = 64 << 10
 
-    /// Asks at the subject's addresses until one gives an answer that counts.
+    /// Asks at the subject's addresses until one gives a valid answer.
     func ask(
         about subject: RevocationBook.Subject,
         deadlineSeconds: Int,

@@ -1,20 +1,20 @@
 package import AppStore
 package import OpenSSL
 
-/// What responders have said of each certificate in use, and when to ask again: pure, told the
-/// time.
+/// The answers of responders about each certificate in use, and when to ask again; pure, the time
+/// is an argument.
 package struct RevocationBook: Sendable {
-    /// A certificate and who has issued it.
+    /// A certificate and its issuer.
     package struct Subject: Sendable {
         package let certificate: Certificate
         package let issuer: Certificate
 
-        /// The certificate's own addresses, or the root's where it names none.
+        /// The certificate's own addresses, or the root's if it names none.
         ///
-        /// Empty where nobody can ever answer.
+        /// Empty if no responder can ever answer.
         package let responders: [String]
 
-        /// - Parameter root: the one that vouches for the chain.
+        /// - Parameter root: the root of the chain.
         package init(
             _ certificate: Certificate,
             issuedBy issuer: Certificate,
@@ -27,11 +27,11 @@ package struct RevocationBook: Sendable {
         }
     }
 
-    /// What one answer has changed.
+    /// The effect of one answer.
     package enum Change: Hashable, Sendable {
         case none
         case revoked(since: Int64)
-        /// It was taken back, as a hold can be.
+        /// A revocation ended, as a hold can.
         case reinstated
         /// Another fault than the last time.
         case fault(OCSPError)
@@ -41,7 +41,7 @@ package struct RevocationBook: Sendable {
         let subject: Subject
         /// From this second on.
         var revokedSince: Int64?
-        /// A good answer counts up to here, in seconds since 1970.
+        /// A good answer counts until then, in seconds since 1970.
         var goodUntil = Int64.min
         var nextQuestion = Timestamp(milliseconds: .min)
         var isBeingAsked = false
@@ -49,21 +49,21 @@ package struct RevocationBook: Sendable {
         var fault: OCSPError?
     }
 
-    /// More certificates than this are not taken on and stay unknown; Apple has a handful.
+    /// Further certificates are not added and stay unknown; Apple has a handful.
     package static let certificatesMax = 1_000
 
     private let interval: Int64
     private let repetition: Int64
     private var entries: [SHA256Digest: Entry] = [:]
 
-    /// - Parameter interval: between two questions about one certificate; after a question in vain
-    ///   no longer than ten seconds.
+    /// - Parameter interval: between two questions about one certificate; at most ten seconds after
+    ///   a failed one.
     package init(interval: Duration) {
         self.interval = Int64(interval / .milliseconds(1))
         repetition = min(self.interval, 10_000)
     }
 
-    /// Continues with the entries of another book; what it has asked about is asked again.
+    /// Continues with the entries of another book; its open questions are asked again.
     package mutating func resume(_ other: RevocationBook) {
         entries = other.entries.mapValues { entry in
             var entry = entry
@@ -80,7 +80,7 @@ package struct RevocationBook: Sendable {
         entries[fingerprint] = Entry(subject: subject)
     }
 
-    /// Those to be asked about now; each is given once until `note(_:about:at:)`.
+    /// The subjects to ask about now; each is returned once until `note(_:about:at:)`.
     package mutating func due(at now: Timestamp) -> [Subject] {
         let due = entries.filter { !$0.value.isBeingAsked && $0.value.nextQuestion <= now }
         for fingerprint in due.keys {
@@ -89,7 +89,7 @@ package struct RevocationBook: Sendable {
         return due.values.map(\.subject)
     }
 
-    /// Takes down what has become of a question.
+    /// Records the result of a question.
     package mutating func note(
         _ result: Result<OCSPAnswer, OCSPError>,
         about fingerprint: SHA256Digest,
@@ -125,26 +125,26 @@ package struct RevocationBook: Sendable {
         return .fault(fault)
     }
 
-    /// What is known at a time.
+    /// The statuses at a time.
     package func statuses(at now: Timestamp) -> [SHA256Digest: RevocationSnapshot.Status] {
         entries.mapValues { entry in
             if let since = entry.revokedSince { return .revoked(since: since) }
             if entry.goodUntil >= now.wholeSeconds { return .good }
-            // Who waits for an answer that cannot come waits for ever.
+            // Without a responder the status stays unknown, and records would wait forever.
             guard !entry.subject.responders.isEmpty else { return .unanswerable }
             let isExpired = entry.subject.certificate.validity.upperBound < now.wholeSeconds
             return isExpired && entry.hasBeenAsked ? .unanswerable : .unknown
         }
     }
 
-    /// Why the last question about a certificate was in vain; nil where it was not.
+    /// Why the last question about a certificate failed; nil if it did not.
     package func fault(of fingerprint: SHA256Digest) -> OCSPError? {
         entries[fingerprint]?.fault
     }
 }
 
 extension Certificate {
-    /// The responders that can be asked: nothing but HTTP is spoken, as answers are signed.
+    /// The responders that can be asked: HTTP alone is spoken, as answers are signed.
     package var plainResponders: [String] {
         ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) }
     }

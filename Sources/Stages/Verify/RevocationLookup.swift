@@ -3,9 +3,9 @@ package import OpenSSL
 import Synchronization
 package import Worker
 
-/// Asks in the background whether the certificates in use are revoked, while records come in.
+/// Asks in the background whether the certificates in use are revoked, while records arrive.
 ///
-/// A question is due once per certificate and interval, and is asked when a batch comes: an idle
+/// A question is due once per certificate and interval, and is asked when a batch arrives: an idle
 /// worker asks nothing, and no batch waits for an answer here.
 package final class RevocationLookup: Sendable {
     private let policy: RevocationPolicy
@@ -16,7 +16,7 @@ package final class RevocationLookup: Sendable {
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - predecessor: whose knowledge is gone on with.
+    ///   - predecessor: continues with its knowledge.
     ///   - now: the wall clock.
     package init(
         _ policy: RevocationPolicy,
@@ -36,7 +36,7 @@ package final class RevocationLookup: Sendable {
         self.book = Mutex(book)
     }
 
-    /// Takes on a chain's certificates below the root.
+    /// Adds a chain's certificates below the root.
     package func add(_ chain: [Certificate]) {
         book.withLock { book in
             for (certificate, issuer) in zip(chain, chain.dropFirst()) {
@@ -47,7 +47,7 @@ package final class RevocationLookup: Sendable {
         }
     }
 
-    /// Has asked what is due, and says what is known meanwhile.
+    /// Starts the questions that are due, and returns the statuses known so far.
     package func refresh() -> RevocationSnapshot {
         let now = now()
         let (due, statuses) = book.withLock { ($0.due(at: now), $0.statuses(at: now)) }
@@ -58,7 +58,7 @@ package final class RevocationLookup: Sendable {
         return RevocationSnapshot(isHard: policy.isHard, statuses: statuses)
     }
 
-    /// What records have to wait for, with the reason that the last question met.
+    /// The error that makes records wait, with the fault of the last question.
     func wait(for certificates: Set<SHA256Digest>) -> RevocationUnknown {
         let faults = book.withLock { book in
             certificates.sorted().map { book.fault(of: $0) }

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 package import Worker
 
-/// What the questions about revoked certificates come to.
+/// The metrics of questions about revoked certificates.
 package final class RevocationMetrics: Sendable {
     private let questions: MetricFamily<Counter>
     private let certificates: MetricFamily<Gauge>

@@ -4,9 +4,9 @@ package import Settings
 package struct RevocationPolicy: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
         case off
-        /// What is not known passes, and is counted.
+        /// A certificate of unknown status passes and is counted.
         case soft
-        /// What is not known waits.
+        /// A record with a certificate of unknown status waits.
         case hard
     }
 
@@ -22,7 +22,7 @@ package struct RevocationPolicy: Sendable {
         self.deadlineSeconds = deadlineSeconds
     }
 
-    /// Nil where nothing is asked.
+    /// Nil if nothing is asked.
     package init?(_ settings: SettingsValues) {
         guard settings[VerifySettings.revocation] != .off else { return nil }
         self.init(

@@ -1,10 +1,10 @@
 package import OpenSSL
 
-/// Good records wait because nobody has said whether these certificates are revoked: a fault of the
+/// Good records wait because the revocation status of these certificates is unknown: a fault of the
 /// infrastructure, never of a record.
 package struct RevocationUnknown: Error, Sendable, CustomStringConvertible {
     package let certificates: Set<SHA256Digest>
-    /// What the last question met, if one has come to an end.
+    /// The fault of the last question, if one has ended.
     package let fault: OCSPError?
 
     package var description: String {

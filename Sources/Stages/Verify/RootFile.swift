@@ -4,7 +4,7 @@ import Settings
 
 /// A file of root certificates that an app entry names: PEM, several allowed, or one in DER.
 package enum RootFile {
-    /// A wrong path, such as one of a disk image, is not read to its end.
+    /// A wrong path, such as that of a disk image, is not read to its end.
     private static let bytesMax = 1 << 20
 
     /// The file's certificates, at least one.

@@ -4,7 +4,7 @@ import OpenSSL
 package import Settings
 
 extension VerifierConfiguration {
-    /// What the settings say, with the root files read.
+    /// The verifier's configuration, with the root files read.
     ///
     /// - Throws: `SettingsError` with every problem of every app: a file that cannot be read or
     ///   holds no certificate, and what `VerifierConfiguration.problems(with:)` finds.
@@ -63,12 +63,12 @@ extension ConfiguredApp {
 }
 
 extension ConfiguredApp {
-    /// One problem for each root whose records might wait for ever: a root that names a responder
-    /// is asked about every certificate below it that names none.
+    /// One problem for each root whose records might wait forever: a root that names a responder is
+    /// asked about every certificate below it that names none.
     ///
-    /// What is exported from Xcode has no issuer, so nobody is asked about it. Apple's roots are
-    /// known by their digest alone: a certificate below them that names nobody passes, as nobody
-    /// can answer.
+    /// Exports from Xcode have no issuer, so nobody is asked about them. Apple's roots are known by
+    /// their digest alone: a certificate below them without a responder passes, as nobody can
+    /// answer.
     fileprivate var rootsWithoutResponder: [SettingProblem] {
         guard !isLocal else { return [] }
         return roots.filter(\.plainResponders.isEmpty).map { root in
@@ -76,7 +76,7 @@ extension ConfiguredApp {
                 setting: VerifySettings.revocation.declaration.name,
                 message: "hard, but the root \(root.fingerprint.hex) of app \(bundleID) in "
                     + "\(environment.rawValue) names no OCSP responder at an http address, so that "
-                    + "records might wait for ever: use soft, or a root that names one"
+                    + "records might wait forever: use soft, or a root that names one"
             )
         }
     }

@@ -3,8 +3,7 @@ import Synchronization
 
 /// Verifiers that are lent to one thread at a time, so that each keeps its warm chain cache.
 ///
-/// A verifier is for one thread at a time; the pool makes one when all it has are out, so there are
-/// as many as were ever in use at once.
+/// The pool makes a verifier when all are lent, so there are as many as were ever in use at once.
 package final class VerifierPool: Sendable {
     private let configuration: VerifierConfiguration
     private let idle = Mutex<[Loan]>([])
@@ -13,7 +12,7 @@ package final class VerifierPool: Sendable {
         self.configuration = configuration
     }
 
-    /// Lends a verifier for the time of `body`, during which this is known of revocations.
+    /// Lends a verifier while `body` runs, with the given revocation statuses.
     package func withVerifier<Result>(
         knowing revocations: RevocationSnapshot? = nil,
         _ body: (Verifier) -> Result

@@ -1,7 +1,7 @@
 package import AppStore
 package import Worker
 
-/// What `verify-worker` counts beyond what every worker does.
+/// The metrics of `verify-worker` beyond those of every worker.
 package final class VerifyMetrics: Sendable {
     private let observations: MetricFamily<Counter>
     private let ignoredBodies: MetricFamily<Counter>

@@ -106,7 +106,7 @@ package enum VerifySettings {
         "Time after the first batch in which such records are held and counted."
     )
 
-    /// Those that decide what is refused.
+    /// The settings that decide what is refused.
     package static let decisive = [
         apps.declaration, bodyBytesMax.declaration, headerBytesMax.declaration,
         certificateBytesMax.declaration, jsonDepthMax.declaration, payloadDepthMax.declaration,

@@ -8,9 +8,9 @@ import Synchronization
 import Topology
 package import Worker
 
-/// The first of the four stages: only what Apple signed for a configured app goes on.
+/// The first of the four stages: forwards only what Apple signed for a configured app.
 ///
-/// Stateless but for the verified chains, so a record may be given again at any time.
+/// Stateless but for the verified chains, so a record may be processed again at any time.
 package final class VerifyStage: Stage {
     private let topic: String
     private let threadsMax: Int
@@ -22,11 +22,11 @@ package final class VerifyStage: Stage {
     let revocations: RevocationLookup?
 
     /// - Parameters:
-    ///   - topic: where observations go.
-    ///   - trustsIngestUser: whether the header is read by which ingestion names the user.
+    ///   - topic: the topic of the observations.
+    ///   - trustsIngestUser: whether to read the header in which ingestion names the user.
     ///   - threadsMax: how many threads work on one batch together.
-    ///   - bodyOutputBytesMax: what one body may bring out, all its observations together.
-    ///   - revocations: nil where nobody is asked about them.
+    ///   - bodyOutputBytesMax: the bytes of all observations of one body together.
+    ///   - revocations: nil if no responder is asked.
     package init(
         configuration: VerifierConfiguration,
         topic: String,
@@ -50,9 +50,9 @@ package final class VerifyStage: Stage {
         metrics.verifying(by: configuration)
     }
 
-    /// Throws `RevocationUnknown` where good records have to wait for a responder.
+    /// Throws `RevocationUnknown` if good records have to wait for a responder.
     ///
-    /// Only the first records where their outputs reach what one batch may hold.
+    /// Processes only the first records if their outputs reach what one batch may hold.
     package func process(
         _ records: [ConsumerRecord]
     ) async throws(RevocationUnknown) -> [Verdict] {
@@ -66,17 +66,17 @@ package final class VerifyStage: Stage {
         return parts.flatMap(\.verdicts).sorted { $0.index < $1.index }.map(\.verdict)
     }
 
-    /// What the observations of one batch may hold together before no further body is verified.
+    /// Bytes of one batch's observations after which no further body is verified.
     private static let batchOutputBytesMax = 8 << 20
 
     /// The verdicts of one thread on the records that it took from the queue.
     private struct Part: Sendable {
         var verdicts: [(index: Int, verdict: Verdict)] = []
-        /// Certificates for whose sake a record has to wait, so that its verdict is none.
+        /// Certificates that a record waits for; it has no verdict then.
         var awaited: Set<SHA256Digest> = []
     }
 
-    /// Fewer records a thread are not worth one.
+    /// A thread with fewer records is not worth it.
     private static let threadRecordsMin = 16
 
     private func verify(_ queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> [Part] {
@@ -90,7 +90,7 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// Verifies records as long as the queue gives any.
+    /// Verifies records while the queue returns any.
     @concurrent
     private func verifyShare(
         of queue: RecordQueue,
@@ -150,7 +150,7 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// The user whom the ingestion service names; nil where it is not trusted, or names nobody.
+    /// The user that the ingestion service names; nil if it is not trusted, or names nobody.
     private func ingestUserID(of record: ConsumerRecord) -> Identifier? {
         guard trustsIngestUser else { return nil }
         switch IngestUser(record.headers) {
@@ -162,7 +162,7 @@ package final class VerifyStage: Stage {
         }
     }
 
-    /// The observations of a body; nil where they are too large together.
+    /// The observations of a body; nil if they are too large together.
     ///
     /// The heads are written before that is known, the payloads are copied only then.
     private func outputs(
@@ -195,7 +195,7 @@ package final class VerifyStage: Stage {
         return encoded.map { $0.record(for: topic, headers: headers) }
     }
 
-    /// The verifier requires of a payload all that its facts need.
+    /// The verifier requires every member of a payload that its facts need.
     private func incomplete(_ error: IncompletePayload) -> Refusal {
         Refusal(
             reason: .payloadMalformed,
@@ -212,7 +212,7 @@ package final class VerifyStage: Stage {
 }
 
 extension Refusal {
-    /// What only the settings refuse is evidence against them: its signatures are good.
+    /// A refusal by the settings alone is evidence against them: its signatures are good.
     fileprivate var evidence: Breaker.Evidence? {
         signedPayload.map { payload in
             .refused(
@@ -230,8 +230,8 @@ extension Refusal {
     }
 }
 
-/// The records of a batch, taken one by one by several threads: those that were taken are always
-/// the first of them.
+/// The records of a batch, taken one by one by several threads: the taken ones are always the
+/// first.
 private final class RecordQueue: Sendable {
     private struct State {
         var next = 0
@@ -247,7 +247,7 @@ private final class RecordQueue: Sendable {
         self.outputBytesMax = outputBytesMax
     }
 
-    /// The index of the next record; nil when there is none, or when the outputs are large enough.
+    /// The index of the next record; nil at the end, or if the outputs are large enough.
     func next() -> Int? {
         state.withLock { state in
             guard state.next < records.count, state.outputBytes < outputBytesMax else { return nil }

@@ -6,7 +6,7 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `verify-worker`: what is refused depends on its settings, so it alone has the breaker.
+    /// `verify-worker`: its settings decide what is refused, so it alone has the breaker.
     package static let verify = WorkerProgram(
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",

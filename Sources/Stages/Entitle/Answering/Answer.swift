@@ -4,13 +4,14 @@ import Records
 import Store
 import Worker
 
-/// What the request that waits for a record learns of its user.
+/// The answer about a user for the request that waits for a record.
 struct Answer {
-    /// Nil where nobody is known.
+    /// Nil if unknown.
     let userID: Identifier?
     /// In the record's environment; nil where the record is not the last of its body.
     let held: [HeldEntitlement]?
-    /// Whether what is known of this content was read from this very record: it comes again then.
+    /// Whether this very record brought its content before, so that it is read again and is no
+    /// duplicate.
     let hasBroughtContent: Bool
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {

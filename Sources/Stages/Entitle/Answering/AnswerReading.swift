@@ -10,12 +10,11 @@ import Records
 struct AnswerReading {
     /// One record that a request waits for.
     struct Question {
-        /// Its index in the batch.
         let index: Int
         let record: EntitleRecord
         let userID: Identifier?
 
-        /// Of whom all that they hold is listed; nil for all but the last of a body.
+        /// The user whose entitlements are listed; nil for all but the last record of a body.
         var listedUserID: Identifier? {
             record.observation.source?.isLast ?? true ? userID : nil
         }
@@ -29,8 +28,8 @@ struct AnswerReading {
 
     /// The answers, by index in the batch.
     ///
-    /// One round trip: what the users hold now, and which records brought a content that is known
-    /// themselves. A record that comes again after a crash is no duplicate of itself.
+    /// One round trip reads what the users hold now, and which records brought their known content
+    /// themselves. A record that is read again after a crash is no duplicate of itself.
     func answers(_ connection: PostgresConnection) async throws -> [Int: Answer] {
         var pipeline = Pipeline()
         let holding = pipeline.add(

@@ -4,9 +4,9 @@ import Store
 import Records
 
 extension BatchFold {
-    /// Whose a record's purchase is; nil where nobody is known.
+    /// The owner of a record's purchase; nil if unknown.
     ///
-    /// A record about no purchase names the user whom `link-worker` found behind its account.
+    /// A record without a purchase names the user that `link-worker` found behind its account.
     func userID(of record: EntitleRecord) -> Identifier? {
         if let key = record.transaction?.purchaseKey ?? record.relinked {
             return state(of: key.scope)?[key.bundleID].ownership.userID

@@ -4,17 +4,17 @@ import Postgres
 import Store
 import Synchronization
 
-/// The product catalog that holds, read anew when another version was applied.
+/// The product catalog in force, read again when another version was applied.
 final class CatalogStore: Sendable {
     struct Versioned: Sendable {
-        /// Nil while none was applied: every product is unknown then.
+        /// Nil if none was applied: then every product is unknown.
         var version: Int64?
         var catalog: Catalog
     }
 
     private let known = Mutex(Versioned(version: nil, catalog: Catalog()))
 
-    /// - Throws: where the catalog cannot be read: no record pays for a fault of the settings.
+    /// - Throws: if the catalog cannot be read: no record is blamed for a fault of the settings.
     func catalog(
         version: Int64?,
         _ connection: PostgresConnection
@@ -28,9 +28,9 @@ final class CatalogStore: Sendable {
         return read
     }
 
-    /// The products that are not the same in all catalogs from one version to a later one.
+    /// The products that differ in some catalog between one version and a later one.
     ///
-    /// Version 0 is before the first: then nothing was known.
+    /// Version 0 is before the first catalog: then no product was known.
     static func productIDs(
         changedAfter first: Int64,
         through last: Int64,

@@ -4,11 +4,11 @@ import Entitlements
 import Postgres
 import Worker
 
-/// Projects anew what another catalog makes different, beside the records and in small steps.
+/// Projects purchases again after a catalog change, in the background and in small steps.
 ///
-/// One copy of the worker works at a time, under a lock of its connection's session; the table says
-/// how far it has come, so that another goes on there. What is projected twice is the same twice. A
-/// purchase that PostgreSQL refuses is named and stays as it was.
+/// One copy of the worker works at a time, under a session lock of its connection; the table holds
+/// its progress, so that another copy continues there. Projecting twice gives the same rows. A
+/// purchase that PostgreSQL rejects is logged and stays as it was.
 actor Reprojection: Upkeep {
     private let client: PostgresClient
     private let catalogs: CatalogStore
@@ -16,12 +16,12 @@ actor Reprojection: Upkeep {
     private let refusals: Refusals
     private let size: TransactionSize
     private var connection: PostgresConnection?
-    /// Whether to look at once: at the start, and while another copy is at it.
+    /// Whether to look at once: at the start, and while another copy works.
     private var isDue = true
 
-    /// How long to wait for word before the table is looked at all the same.
+    /// How long to wait for a notification before the table is read anyway.
     private static let sweepInterval = Duration.milliseconds(1000)
-    /// How many purchases are projected in one transaction.
+    /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
 
     init(
@@ -67,7 +67,7 @@ actor Reprojection: Upkeep {
 }
 
 extension Reprojection {
-    /// Works through one catalog, from where the table says on.
+    /// Works through one catalog change, from the progress in the table on.
     private func reproject(
         _ progress: CatalogProjection,
         _ connection: PostgresConnection
@@ -95,7 +95,7 @@ extension Reprojection {
         _ = try await connection.run(CatalogProjection.finish)
     }
 
-    /// The purchases that are to be projected because products are another than before.
+    /// The purchases to project because their products differ.
     private static func scopes(
         of sold: [CatalogProjection.Sold],
         concernedBy changed: Set<Identifier>
@@ -108,7 +108,7 @@ extension Reprojection {
                 scopes.append(sold.scope)
             }
         }
-        // The last purchase may have more transactions than were looked at.
+        // The last purchase may have more transactions than this page.
         if sold.count == CatalogProjection.soldCountMax, let last = sold.last?.scope,
             scopes.last != last
         {
@@ -151,7 +151,7 @@ extension Reprojection {
         try await connection.run(SessionLock.catalogProjection.acquire)[0]
     }
 
-    /// The connection that listens; opened anew, and the table looked at, where it was lost.
+    /// The connection that listens; after a loss it is opened and the table is read again.
     private func listening() async throws -> PostgresConnection {
         if let connection { return connection }
         let new = try await client.connect()
@@ -161,7 +161,7 @@ extension Reprojection {
         return new
     }
 
-    /// After a fault the connection is given up, and with it the lock.
+    /// After a fault the connection is closed, and its lock is released.
     private func using(
         _ connection: PostgresConnection,
         _ body: () async throws -> Void

@@ -7,11 +7,11 @@ import Worker
 
 /// Publishes what users may use: every change, and each user's newest state.
 ///
-/// Changes wait in an outbox that the transaction of their rows has filled, so none is published
-/// before its commit and none is lost by a crash; a crash between an acknowledgement and its mark
-/// publishes again, from the same change on and in the same order. Where a crash has left something
-/// under way, the states of the users concerned are published once more when it must be over. A
-/// change that PostgreSQL refuses to read is named, left out and holds nothing up.
+/// Changes wait in an outbox that is filled in the transaction of their rows, so none is published
+/// before its commit and none is lost by a crash. A crash between an acknowledgement and its mark
+/// publishes again from the same change, in the same order. If a crash left requests in flight, the
+/// states of the affected users are published once more when those requests must have ended. A
+/// change that PostgreSQL cannot read is logged, left out and does not hold up others.
 final class ChangeFeed: Outbox {
     private let client: PostgresClient
     private let topics: FeedTopics
@@ -23,14 +23,14 @@ final class ChangeFeed: Outbox {
     private let state: Mutex<State>
 
     private struct State {
-        /// How large a record may be.
+        /// Maximum bytes of a record.
         var recordBytesMax: Int
-        /// Of whom something was handed over that is not known to lie before what others wrote.
+        /// Users with a record sent that may come after what other copies wrote.
         var doubtful: Set<Identifier> = []
         var backlogReportedAt: ContinuousClock.Instant?
     }
 
-    /// How long changes of other writers wait until they are looked for.
+    /// How long changes of other writers wait before they are looked for.
     private static let sweepInterval = Duration.milliseconds(200)
     private static let backlogInterval = Duration.seconds(5)
 
@@ -66,8 +66,8 @@ final class ChangeFeed: Outbox {
     }
 
     func close() async {
-        // Where this fails, or something that was handed over is not confirmed, the next holder
-        // waits for the lease to end.
+        // If this fails, or a sent record is not confirmed, the next holder waits for the lease to
+        // end.
         let doubtful = state.withLock { $0.doubtful }
         try? await repeatStates(of: doubtful, suspects: [])
         try? await lease.release(client)
@@ -75,11 +75,11 @@ final class ChangeFeed: Outbox {
 }
 
 extension ChangeFeed {
-    /// Publishes the oldest changes; false where none is left for this copy.
+    /// Publishes the oldest changes; false if none is left for this copy.
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
         guard let batch = try await nextBatch() else { return false }
         guard !batch.changes.isEmpty else { return true }
-        // Too late: the right is asked for anew.
+        // Too late: the lease must be requested again.
         guard lease.isFresh else { return true }
         state.withLock { $0.doubtful.formUnion(batch.userIDs) }
         let written = batch.records(topics, bytesMax: state.withLock { $0.recordBytesMax })
@@ -94,8 +94,7 @@ extension ChangeFeed {
         return true
     }
 
-    /// Nil where nothing waits, or where another copy has the right; empty where it is to be asked
-    /// again.
+    /// Nil if nothing waits or another copy holds the lease; empty if it is to be asked again.
     private func nextBatch() async throws -> FeedBatch? {
         let doubtful = state.withLock { $0.doubtful }
         if !doubtful.isEmpty {
@@ -133,8 +132,8 @@ extension ChangeFeed {
         }
     }
 
-    /// Takes the oldest change out of the outbox, which cannot be read even by itself; it stays in
-    /// the history.
+    /// Removes the oldest change from the outbox if it cannot be read even alone; it stays in the
+    /// history.
     private func passOverOldest(_ error: PostgresError) async throws {
         try await client.withConnection { connection in
             guard let oldest = try await connection.run(OutboxTable.oldest).first else { return }
@@ -145,9 +144,10 @@ extension ChangeFeed {
         }
     }
 
-    /// Notes for a repetition whose states may end in an older version than the newest.
+    /// Marks users for a repetition whose published state may end in an older version than the
+    /// newest.
     ///
-    /// - Parameter suspects: those of whom something of a copy that is gone may be under way.
+    /// - Parameter suspects: users for which a copy that is gone may still have requests in flight.
     private func repeatStates(of userIDs: Set<Identifier>, suspects: Set<Identifier>) async throws {
         let users = Array(userIDs)
         _ = try await RecordFaults.isolating(users[...], size: size) { part in
@@ -164,9 +164,9 @@ extension ChangeFeed {
         }
     }
 
-    /// Keeps the right for as long as the body takes.
+    /// Keeps the lease while the body runs.
     ///
-    /// Where it cannot be kept another copy may begin before the body has ended: `mark` finds out.
+    /// If it cannot be kept, another copy may begin before the body has ended: `mark` finds out.
     private func renewing(_ body: () async throws -> Void) async throws {
         let renewal = Task { [client, lease] in
             while true {
@@ -178,11 +178,10 @@ extension ChangeFeed {
         try await body()
     }
 
-    /// Takes what is acknowledged from the outbox.
+    /// Removes acknowledged changes from the outbox.
     ///
-    /// Where another copy has begun meanwhile, because this process stood still or was cut off from
-    /// the database, what it wrote may now lie behind that copy's: the users' states are then
-    /// published once more.
+    /// If another copy has begun because this process stood still or was cut off from the database,
+    /// records of this one may follow that copy's: then the users' states are published once more.
     private func mark(_ batch: FeedBatch) async throws {
         var confirmation = Pipeline()
         lease.confirm(batch.changes.map(\.id), in: &confirmation)
@@ -193,15 +192,15 @@ extension ChangeFeed {
         do {
             _ = try await client.run(pipeline)
         } catch let error as PostgresError where error.isRecordFault {
-            // First the repetitions: what is not confirmed is published again.
+            // Repetitions first: what is not confirmed is published again.
             try await repeatStates(of: batch.userIDs, suspects: suspects)
             _ = try await client.run(confirmation)
         }
         state.withLock { $0.doubtful.subtract(batch.userIDs) }
     }
 
-    /// Reports at intervals how much waits, whichever copy publishes it, and puts back what is to
-    /// be published again; no time that the database's clock gave lies too far ahead then.
+    /// Reports the backlog at intervals, whichever copy publishes it, and resets repetitions whose
+    /// time lies too far ahead of the database's clock.
     private func reportBacklog() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in

@@ -3,14 +3,14 @@ import Holdings
 import JSON
 import Store
 
-/// Changes that are published together, and the states that their users have now.
+/// Changes that are published together, and the present states of their users.
 struct FeedBatch {
     let changes: [OutboxTable.Change]
     private let versions: [(userID: Identifier, version: Int64)]
     private let held: [Identifier: [HeldEntitlement]]
     private let suspectThrough: Int64
 
-    /// - Parameter suspectThrough: as `FeedLease.hold` says.
+    /// - Parameter suspectThrough: see `FeedLease.hold`.
     init(_ batch: OutboxTable.Batch, suspectThrough: Int64) {
         self.suspectThrough = suspectThrough
         changes = batch.changes
@@ -18,7 +18,6 @@ struct FeedBatch {
         held = Dictionary(grouping: batch.held, by: \.userID).mapValues { $0.map(\.held) }
     }
 
-    /// Of nothing.
     static let empty = FeedBatch()
 
     private init() {
@@ -32,14 +31,15 @@ struct FeedBatch {
         Set(changes.map(\.userID))
     }
 
-    /// Of whom something may yet be served that was handed over before this batch.
+    /// Users of records that were sent before this batch and may still reach the broker.
     var suspectUserIDs: Set<Identifier> {
         Set(changes.filter { $0.id <= suspectThrough }.map(\.userID))
     }
 
     /// The changes in their order, then each user's state, which contains them.
     ///
-    /// - Parameter bytesMax: of a record; what does not fit is left out, and said to be.
+    /// - Parameter bytesMax: the limit of a record; an incomplete record says that it omits
+    ///   something.
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
         var written = FeedRecords()
         for change in changes {
@@ -61,13 +61,13 @@ struct FeedBatch {
         return written
     }
 
-    /// As `entitlements.current.schema.json` describes it; nil where nothing fits.
+    /// A value by `entitlements.current.schema.json`; nil if nothing fits.
     private func state(
         of userID: Identifier,
         _ version: Int64,
         bytesMax: Int
     ) -> (bytes: [UInt8], isWhole: Bool)? {
-        // Six bytes are the most that a byte of an ID becomes.
+        // Escaping makes at most six bytes of one byte of an ID.
         let room = bytesMax - 6 * userID.utf8.count - Self.frameBytes
         guard room > 0 else { return nil }
         let list = HeldList(held[userID] ?? [], bytesMax: room)
@@ -83,6 +83,6 @@ struct FeedBatch {
         return (writer.bytes, list.omission == nil)
     }
 
-    /// What is around the user and the list.
+    /// The bytes around the user and the list.
     private static let frameBytes = 256
 }

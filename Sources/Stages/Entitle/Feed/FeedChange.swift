@@ -6,9 +6,9 @@ import Records
 import Store
 
 extension OutboxTable.Change {
-    /// As `entitlements.changed.schema.json` describes it; nil where nothing fits.
+    /// A value by `entitlements.changed.schema.json`; nil if nothing fits.
     ///
-    /// Where not all periods fit, the last ones do.
+    /// If not all periods fit, the last ones are kept.
     func value(bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         let whole = value(old, new, omitted: nil)
         if whole.count <= bytesMax { return (whole, true) }
@@ -88,7 +88,7 @@ extension OutboxTable.Change {
 }
 
 extension JSONWriter {
-    /// Begins a record of the feed with the members that all have.
+    /// Begins a record of the feed with the common members.
     mutating func beginFeedObject(userID: Identifier, version: Int64) {
         beginObject()
         key("schemaVersion")

@@ -3,40 +3,39 @@ import Postgres
 import Store
 import Synchronization
 
-/// The right to publish, which one copy of the worker has at a time.
+/// The lease to publish, held by one copy of the worker at a time.
 ///
-/// Who loses the database cannot know whether another has begun, and of one that was killed a
-/// request may still be on its way to the broker. So the right ends by itself, by the database's
-/// clock, a few seconds after it was last renewed, and nothing is handed over late in it. What was
-/// handed over stands beside it until it is confirmed: what never was is published again by the
-/// next holder (`FeedRepetitionTable`).
+/// A copy that loses the database cannot know whether another has begun, and a request of a killed
+/// copy may still be on its way to the broker. So the lease expires by the database's clock a few
+/// seconds after it was last renewed, and nothing is sent late in it. Sent changes stand beside it
+/// until they are confirmed: the next holder publishes the others again (`FeedRepetitionTable`).
 final class FeedLease: Sendable {
-    /// 128 random bits, so that no two holders are the same.
+    /// 128 random bits, so that no two holders are equal.
     private let holder = String(UInt128.random(in: .min ... .max), radix: 16)
-    /// Before the database was asked that last gave the right; nil where it was not given.
+    /// The time before the request that last granted the lease; nil if it is not granted.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// How often it is renewed while records are on their way.
+    /// How often it is renewed while records are in flight.
     static let renewalInterval = Duration.seconds(1)
-    /// How long after the database was asked, at the latest, records are handed over.
+    /// How long after the request for the lease records may be sent.
     ///
-    /// What is left of the right then is for requests that are still on their way when this process
-    /// dies. Where the broker stands still for longer than that, such a request may be served after
-    /// the next copy's: who reads the changes passes over versions that it knows, and the states
-    /// end in the newest again by a repetition.
+    /// The rest of the lease is for requests that are still on their way when this process dies. If
+    /// the broker stands still for longer, such a request may be served after those of the next
+    /// copy: readers of the changes skip versions that they know, and a repetition ends the states
+    /// in the newest again.
     private static let handOverMax = Duration.seconds(2)
 
-    /// Whether records may be handed over now.
+    /// Whether records may be sent now.
     var isFresh: Bool {
         let confirmed = confirmed.withLock { $0 }
         return confirmed.map { ContinuousClock.now < $0 + Self.handOverMax } ?? false
     }
 
-    /// Takes the right or keeps it where changes wait.
+    /// Takes or keeps the lease if changes wait.
     ///
-    /// - Parameter changesMax: how many count as handed over from here on.
-    /// - Returns: up to which ID in the outbox changes are suspect; nil where none wait, and where
-    ///   another copy has the right.
+    /// - Parameter changesMax: how many changes count as sent from here on.
+    /// - Returns: the outbox ID up to which changes are suspect; nil if none waits or another copy
+    ///   holds the lease.
     func hold(changesMax: Int, _ connection: PostgresConnection) async throws -> Int64? {
         let asked = ContinuousClock.now
         let request = FeedLeaseTable.Request(holder: holder, changesMax: changesMax)
@@ -45,24 +44,25 @@ final class FeedLease: Sendable {
         return suspectThrough
     }
 
-    /// Keeps the right, also one that has ended and that nobody has taken since.
+    /// Keeps the lease, even an expired one if no other copy has taken it.
     func renew(_ connection: PostgresConnection) async throws {
         let asked = ContinuousClock.now
         let isHeld = try await connection.run(FeedLeaseTable.renew, holder).first ?? false
         confirmed.withLock { $0 = isHeld ? asked : nil }
     }
 
-    /// Removes from the outbox what the broker has acknowledged, if this copy has the right still.
+    /// Removes acknowledged changes from the outbox if this copy still holds the lease.
     func confirm(_ ids: [Int64], in pipeline: inout Pipeline) {
         pipeline.add(FeedLeaseTable.confirm, (holder, ids))
     }
 
-    /// Publishes the newest states of users again, unless this copy has had the right all the time.
+    /// Publishes the newest states of users again, unless this copy has held the lease all the
+    /// time.
     func republish(_ userIDs: Set<Identifier>, in pipeline: inout Pipeline) {
         pipeline.add(FeedLeaseTable.republish, (holder, Array(userIDs)))
     }
 
-    /// Lets another copy begin at once, where nothing is under way.
+    /// Lets another copy begin at once if nothing is in flight.
     func release(_ client: PostgresClient) async throws {
         _ = try await client.run(FeedLeaseTable.release, holder)
     }

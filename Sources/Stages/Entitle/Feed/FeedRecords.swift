@@ -1,15 +1,15 @@
 import AppStore
 import Kafka
 
-/// What is written of one batch.
+/// The records of one batch.
 struct FeedRecords {
     var records: [ProducerRecord] = []
-    /// Records that do not hold everything they should, and say so.
+    /// Records that omit something, and say so.
     var incompleteCount = 0
-    /// What no record could hold, because its user's ID alone is too long.
+    /// Records that cannot be written because the user's ID alone is too long.
     var unwritableCount = 0
 
-    /// - Parameter value: nil where nothing fits; whether it is whole.
+    /// - Parameter value: nil if nothing fits; with whether it is whole.
     mutating func append(
         _ value: (bytes: [UInt8], isWhole: Bool)?,
         topic: String,

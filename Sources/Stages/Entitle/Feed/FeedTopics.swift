@@ -1,4 +1,3 @@
-/// The names of the topics of the feed.
 package struct FeedTopics: Sendable {
     /// Every change.
     package let changed: String

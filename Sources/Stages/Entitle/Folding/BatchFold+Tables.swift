@@ -3,9 +3,9 @@ import Postgres
 import Store
 
 extension BatchFold {
-    /// Reads what the tables hold of some scopes, and the catalog that holds, in one round trip.
+    /// Reads the stored facts of some scopes and the catalog in force, in one round trip.
     ///
-    /// - Parameter pipeline: what comes before, such as the locks.
+    /// - Parameter pipeline: statements that come first, such as the locks.
     static func read(
         _ scopes: [PurchaseScope],
         after pipeline: Pipeline,
@@ -22,7 +22,7 @@ extension BatchFold {
         return (fold, catalog)
     }
 
-    /// Puts in place what the tables hold of its scopes, before the records are added.
+    /// Adds the stored facts of its scopes, before the records are added.
     mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
         for row in answers[reading.closedPeriods] {
             withState(of: row.scope) { $0.add(row) }
@@ -62,7 +62,7 @@ extension BatchFold {
 }
 
 extension BatchFold {
-    /// The facts that have a newer revision than the tables.
+    /// The facts with a newer revision than the stored ones.
     var changedTransactions: [TransactionFact] {
         var changed: [TransactionFact] = []
         changed.reserveCapacity(outcomes.count)
@@ -95,13 +95,13 @@ extension BatchFold {
 }
 
 extension Pipeline {
-    /// Writes what the records of a fold have added, but for the transactions: the caller compares
+    /// Writes what the records of a fold have added, except the transactions: the caller compares
     /// how many of those were written.
     mutating func add(_ fold: BatchFold) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
-        // Before the contents: who archives these locks the fact, and then takes out no content
-        // that it names.
+        // Before the contents: archiving locks the fact first, and then removes no content that it
+        // names.
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
         add(RevisionTable.add, unlessEmpty: fold.history.revisions)
         add(NotificationTable.add, unlessEmpty: fold.history.notifications)

@@ -5,24 +5,24 @@ import OpenSSL
 import Records
 import Store
 
-/// What became of one record.
+/// The result of one record.
 enum EntitleOutcome: Hashable {
     /// It changed a fact or a row.
     case applied
-    /// All of it was known already.
+    /// Everything in it was known.
     case unchanged
-    /// What it says is older than what is known; it stands in the history.
+    /// It is older than the known revision; it is stored in the history.
     case superseded
-    /// It carries no fact and stands in the history.
+    /// It carries no fact; it is stored in the history.
     case recorded
     case conflict(ImmutableField)
 }
 
-/// Adds the records of a batch one by one, each compared with what is known by then.
+/// Adds the records of a batch one by one, and compares each with the facts known by then.
 struct BatchFold {
     private(set) var states: [ScopeState] = []
     private(set) var outcomes: [EntitleOutcome] = []
-    /// The purchases that are to be projected, with the record that says most about why.
+    /// The purchases to project, each with the record that explains most.
     private(set) var touched: [PurchaseKey: ProjectionOccasion] = [:]
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
@@ -46,7 +46,7 @@ struct BatchFold {
         body(&states[stateIndex])
     }
 
-    /// Hands out each purchase: its scope's state and its index there, not copied.
+    /// Visits each purchase: its scope's state and its index there, without a copy.
     func forEachPurchase(_ body: (borrowing ScopeState, _ purchase: Int) -> Void) {
         for index in states.indices {
             for purchase in states[index].purchases.indices {
@@ -55,7 +55,7 @@ struct BatchFold {
         }
     }
 
-    /// The scopes whose closed periods some record may change.
+    /// The scopes whose closed periods a record may change.
     func scopes(reopenedBy records: [EntitleRecord]) -> [PurchaseScope] {
         guard states.contains(where: { $0.closed != nil }) else { return [] }
         var reopened: Set<PurchaseScope> = []
@@ -75,7 +75,7 @@ struct BatchFold {
         return Array(reopened)
     }
 
-    /// Puts what was read again for what was read before.
+    /// Replaces states that were read again.
     mutating func replace(_ states: [ScopeState]) {
         for state in states {
             if let stateIndex = stateIndexes[state.scope] {
@@ -90,7 +90,7 @@ struct BatchFold {
         outcomes.append(outcome)
     }
 
-    /// Has all purchases projected, whatever the records say.
+    /// Projects all purchases, even if no record changes them.
     mutating func touchAll(_ cause: ChangeCause) {
         for state in states {
             for purchase in state.purchases {
@@ -99,7 +99,7 @@ struct BatchFold {
         }
     }
 
-    /// Has all purchases of the scopes projected for a cause of their own.
+    /// Projects all purchases of the scopes for a cause of their own.
     mutating func touch(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
@@ -109,8 +109,8 @@ struct BatchFold {
         }
     }
 
-    /// Has the purchases projected whose owner has changed since they were, whatever the records
-    /// say: a record may be a repetition, or be refused, and the owner another one all the same.
+    /// Projects the purchases whose owner has changed since their last projection, whatever the
+    /// records say: a record may be a repetition or be refused although the owner is another.
     mutating func touchThoseOfOtherOwners() {
         var others: [(PurchaseKey, ProjectionOccasion)] = []
         forEachPurchase { state, index in
@@ -122,7 +122,7 @@ struct BatchFold {
         touched.merge(others) { known, _ in known }
     }
 
-    /// Says of the records that only name a purchase whether that changed anything.
+    /// Sets for the records that only name a purchase whether that changed anything.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) {
             outcomes[index] = .applied
@@ -172,7 +172,7 @@ struct BatchFold {
         return verdict
     }
 
-    /// Takes a transaction whose ID began again out of its former purchase.
+    /// Removes a transaction whose ID was reused from its former purchase.
     ///
     /// - Returns: a verdict if the former purchase keeps the ID, because its revision is newer.
     private mutating func takeOver(

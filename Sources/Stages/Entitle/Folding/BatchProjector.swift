@@ -3,7 +3,7 @@ import Entitlements
 import Postgres
 import Store
 
-/// Projects the purchases that a batch touches, and those that they move because non-renewing
+/// Projects the purchases that a batch touches, and those that move with them because non-renewing
 /// purchases extend each other.
 struct BatchProjector {
     private let projection: Projection
@@ -14,14 +14,14 @@ struct BatchProjector {
     private(set) var unknownProducts = 0
     private(set) var unknownTypes = 0
 
-    /// One purchase: its facts as they are now, and the rows that the tables hold.
+    /// One purchase: its present facts, and its stored rows.
     ///
-    /// Large and looked at many times, so it is referred to and not copied.
+    /// Large and read many times, so a class avoids copies.
     private final class Subject {
         let facts: PurchaseFacts
         var state: PurchaseState
         let stacked: [StackedPurchase]
-        /// To be written, where more of the purchase can be closed than is.
+        /// The closed periods to write, if more of the purchase can be closed than is.
         let closed: ClosedPurchase?
 
         init(
@@ -51,7 +51,7 @@ struct BatchProjector {
         count()
     }
 
-    /// Whether a purchase is concerned that others of its user may follow upon.
+    /// Whether it has a purchase that others of its user may extend.
     var isStacking: Bool {
         purchases.values.contains { !$0.stacked.isEmpty || !$0.state.stacked.isEmpty }
     }
@@ -75,7 +75,7 @@ struct BatchProjector {
         )
     }
 
-    /// The closed periods to be written.
+    /// The closed periods to write.
     var closedPeriods: [ClosedPeriodTable.Row] {
         purchases.flatMap { key, subject in subject.closed?.rows(of: key.scope) ?? [] }
     }
@@ -104,7 +104,6 @@ struct BatchProjector {
         }
     }
 
-    /// What has to be written.
     func changes() -> RowChanges {
         var changes = RowChanges()
         for (key, subject) in purchases {
@@ -121,7 +120,7 @@ struct BatchProjector {
         return changes
     }
 
-    /// What each transaction of the touched purchases adds.
+    /// The contribution of each transaction of the touched purchases.
     func contributions() -> [PurchaseKey: [Contribution]] {
         Dictionary(
             uniqueKeysWithValues: purchases.map { key, subject in
@@ -145,7 +144,8 @@ struct BatchProjector {
         )
     }
 
-    /// Only the rows of those whose stacks have moved: they are locked, the others are not.
+    /// Compares only the rows of holders whose stacks have moved: these are locked, the others are
+    /// not.
     private func compare(
         _ key: PurchaseKey,
         _ subject: Subject,
@@ -166,8 +166,8 @@ struct BatchProjector {
         }
     }
 
-    /// Those in whose stacks a touched purchase came, went or changed, or lasts differently by
-    /// another catalog.
+    /// The holders of stacks in which a touched purchase was added, removed or changed, or lasts
+    /// differently by another catalog.
     private func movedHolders() -> [StackedPurchaseTable.Holder: ProjectionOccasion] {
         var occasions: [StackedPurchaseTable.Holder: ProjectionOccasion] = [:]
         for (key, subject) in purchases
@@ -208,8 +208,8 @@ extension BatchProjector {
         try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
     }
 
-    /// Also reads anew the rows of the batch's own purchases in a stack: until the users were
-    /// locked, somebody else might move them.
+    /// Also reads the rows of the batch's own purchases in a stack again: until the users were
+    /// locked, another transaction might move them.
     private mutating func readNeighbours(
         _ keys: Set<PurchaseKey>,
         _ connection: PostgresConnection

@@ -3,11 +3,10 @@ import Entitlements
 import Records
 import Store
 
-/// Why a purchase is projected; what the change feed says of it is made of this only where a row
-/// becomes different.
+/// Why a purchase is projected; it becomes a cause in the change feed only if a row changes.
 enum ProjectionOccasion {
     case record(EntitleRecord)
-    /// What no record has brought.
+    /// A cause without a record.
     case other(ChangeCause)
 
     var cause: ChangeCause {

@@ -4,7 +4,7 @@ import Store
 
 /// The closed periods of a scope: of one purchase, whose transactions one trust vouches for.
 struct ClosedPurchase {
-    /// Of more open transactions than this the oldest are closed.
+    /// With more open transactions than this, the oldest are closed.
     static let openMax = 8
     /// How many stay open then.
     static let openMin = 3
@@ -13,7 +13,7 @@ struct ClosedPurchase {
     let trust: Trust
     let periods: ClosedPeriods
 
-    /// Whether a record may change what is closed, or only the facts can show whether it does.
+    /// Whether a record may change a closed period, or only the facts can show whether it does.
     func isReopened(by record: EntitleRecord) -> Bool {
         if let fact = record.transaction, !holds(against: fact) {
             return true
@@ -21,7 +21,7 @@ struct ClosedPurchase {
         return record.renewal.map { periods.mayDepend(on: $0) } ?? false
     }
 
-    /// As the store writes them: one row for each product.
+    /// The rows to store, one for each product.
     func rows(of scope: PurchaseScope) -> [ClosedPeriodTable.Row] {
         periods.periodsByProduct.map { productID, set in
             ClosedPeriodTable.Row(
@@ -42,9 +42,9 @@ struct ClosedPurchase {
 }
 
 extension ScopeState {
-    /// More of what is known now, closed; nil where it is not worth it, or not safe.
+    /// The periods with more of the known transactions closed; nil if not worth it, or not safe.
     func newlyClosed(_ facts: PurchaseFacts, of bundleID: Identifier) -> ClosedPurchase? {
-        // A reused ID would take a transaction out of what is closed.
+        // A reused ID would remove a transaction from a closed period.
         guard !scope.environment.reusesIDs,
             facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
             let purchase = purchases.first, purchase.bundleID == bundleID,

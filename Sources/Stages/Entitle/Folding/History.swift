@@ -3,8 +3,8 @@ import Entitlements
 import Records
 import Store
 
-/// What a batch adds to the history: contents, notifications, and of each account and app the
-/// newest app transaction.
+/// The additions of a batch to the history: contents, notifications, and the newest app
+/// transaction of each account and app.
 struct History {
     private(set) var revisions: [RevisionTable.Row] = []
     private(set) var notifications: [NotificationTable.Row] = []
@@ -53,8 +53,8 @@ struct History {
         )
     }
 
-    /// An app transaction without an `appTransactionId`, as Apple signed them before 2025, names no
-    /// account: it stands in `revisions` alone.
+    /// An app transaction without an `appTransactionId`, as signed before 2025, names no account:
+    /// it is stored in `revisions` alone.
     mutating func add(
         _ fact: AppTransactionFact,
         _ payload: ArraySlice<UInt8>,
@@ -78,7 +78,7 @@ struct History {
         newestDownloads[row.group] = row
     }
 
-    /// A notification without a UUID is kept by where it was read from.
+    /// A notification without a UUID is stored under the position it was read from.
     mutating func add(
         _ notification: ObservedNotification,
         _ meaning: NotificationMeaning,

@@ -1,13 +1,13 @@
 import AppStore
 import Entitlements
 
-/// What is known of one purchase, and the rows that the tables hold of it.
+/// The known facts of one purchase, and its stored rows.
 struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
-    /// Positions of the transactions that are to be written.
+    /// Indexes of the transactions to write.
     private(set) var changed: [Int] = []
     var ownership = Ownership(spans: [], rule: .unlinked)
-    /// The change of the owner that no projection has followed yet; nil where none is open.
+    /// The change of the owner that no projection has followed yet; nil if none is open.
     var ownerChange: Int64?
     var rows: [EntitlementRow] = []
     var credits: [LedgerCredit] = []
@@ -27,9 +27,9 @@ struct PurchaseState {
         transactions.append(fact)
     }
 
-    /// Adds a transaction of a record, unless it conflicts with what is known.
+    /// Adds a transaction of a record, unless it conflicts with known facts.
     ///
-    /// - Returns: new too where an older receipt brings a revocation that counts.
+    /// - Returns: new also if an older receipt brings a revocation that counts.
     mutating func apply(_ fact: TransactionFact) -> PartVerdict {
         var known: [PartRevision] = []
         var position: Int?
@@ -46,7 +46,7 @@ struct PurchaseState {
         }
         guard let position else {
             if transactions.isEmpty {
-                // A subscription's transactions come by several, and each is large to move.
+                // A subscription's transactions arrive in groups, and each is large to move.
                 transactions.reserveCapacity(Self.transactionsExpected)
                 changed.reserveCapacity(Self.transactionsExpected)
             }
@@ -55,7 +55,7 @@ struct PurchaseState {
             return verdict
         }
         let before = transactions[position]
-        // What was read of a receipt lacks only what no receipt says.
+        // A fact read from a receipt lacks only what no receipt states.
         let joined = before.joined(with: fact)
         let isRevoking = joined.revoking != before.revoking
         if joined.revision != before.revision || isRevoking {
@@ -70,14 +70,14 @@ struct PurchaseState {
         transactions.first { $0.key == fact.key && $0.track == fact.track }
     }
 
-    /// Removes a fact whose row becomes another purchase's.
+    /// Removes a fact whose row moves to another purchase.
     mutating func remove(_ fact: TransactionFact) {
         let written = Set(changed.map { transactions[$0] }).subtracting([fact])
         transactions.removeAll { $0 == fact }
         changed = transactions.indices.filter { written.contains(transactions[$0]) }
     }
 
-    /// Each transaction once, its tracks made one.
+    /// Each transaction once, its tracks merged.
     var mergedTransactions: [MergedTransaction] {
         guard transactions.contains(where: { $0.track == .receipt }) else {
             return transactions.map { MergedTransaction($0) }
@@ -86,7 +86,7 @@ struct PurchaseState {
             .values.compactMap { MergedTransaction(tracks: $0) }
     }
 
-    /// Whose rows might change.
+    /// Users whose rows may change.
     var users: Set<Identifier> {
         Set(ownership.spans.map(\.userID))
             .union(rows.map(\.userID))

@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Store
 
-/// What has to be written so that the tables hold what was projected.
+/// The writes that make the tables equal the projection.
 struct RowChanges {
     private(set) var held: [EntitlementTable.Row] = []
     private(set) var gone: [EntitlementTable.Row] = []
@@ -11,10 +11,10 @@ struct RowChanges {
     private(set) var stacked: [StackedPurchase] = []
     private(set) var unstacked: [StackedPurchase] = []
     private(set) var changed: [ChangeTable.Row] = []
-    /// The purchases of which anything is written.
+    /// The purchases with something to write.
     private(set) var purchases: Set<PurchaseKey> = []
 
-    /// Those whose rows change: nobody else may change them meanwhile.
+    /// Users whose rows change, so that no other transaction may change them until this one ends.
     var users: Set<Identifier> {
         Set(changed.map(\.change.userID))
             .union(credited.map(\.credit.userID))
@@ -70,9 +70,9 @@ struct RowChanges {
 }
 
 extension Pipeline {
-    /// Adds the statements that write what was projected.
+    /// Adds the statements that write the projection.
     ///
-    /// - Parameter catalogVersion: the catalog by which was projected; nil where there is none.
+    /// - Parameter catalogVersion: the catalog of the projection; nil without one.
     mutating func add(_ changes: RowChanges, catalogVersion: Int64?) {
         add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
         add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)

@@ -2,16 +2,15 @@ import AppStore
 import Entitlements
 import Store
 
-/// What is known of one scope: what the tables held, and what the batch has added to it.
+/// The state of one scope: the stored facts and what the batch has added.
 struct ScopeState {
     let scope: PurchaseScope
-    /// One of each app; one in practice, so that they are searched and not looked up.
+    /// One for each app; usually one in all, so it is searched and not looked up.
     private(set) var purchases: [(bundleID: Identifier, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
     private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
-    /// What older transactions add up to that are not in `purchases`.
+    /// The sum of older transactions that are not in `purchases`.
     private(set) var closed: ClosedPurchase?
-    /// What is to be written.
     private(set) var changedRenewals: Set<RenewalKey> = []
     private(set) var newGraces: [RenewalKey: Set<GracePeriod>] = [:]
 
@@ -19,7 +18,7 @@ struct ScopeState {
         self.scope = scope
     }
 
-    /// What is known of an app's purchase: nothing where the scope has none of it yet.
+    /// The state of an app's purchase; empty if the scope has none of it yet.
     subscript(bundleID: Identifier) -> PurchaseState {
         get {
             index(of: bundleID).map { purchases[$0].state } ?? PurchaseState()
@@ -56,7 +55,7 @@ struct ScopeState {
 
     /// Adds a renewal info of a record.
     ///
-    /// - Returns: whether it says something new: content that decides from now on, or a grace.
+    /// - Returns: whether it is new: content that decides from now on, or a grace.
     mutating func apply(_ fact: RenewalFact) -> PartVerdict {
         let isNewGrace = addGrace(of: fact)
         let index = renewals.firstIndex { $0.key == fact.key }
@@ -82,7 +81,7 @@ struct ScopeState {
         purchases.filter { $0.state.trusts.contains(key.trust) }.map(\.bundleID)
     }
 
-    /// All that the rows of a purchase follow from.
+    /// All facts that the rows of a purchase follow from.
     func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil

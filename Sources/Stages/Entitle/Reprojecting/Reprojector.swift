@@ -3,10 +3,10 @@ package import Entitlements
 package import Postgres
 package import Store
 
-/// Projects purchases anew from the facts as they stand, beside the workers.
+/// Projects purchases again from their present facts, beside the workers.
 ///
-/// Takes the same locks as `entitle-worker` does and holds them for one transaction, so that what
-/// it finds different is different, and not just on its way.
+/// Takes the same locks as `entitle-worker` and holds them for one transaction, so that a
+/// difference it finds is real, and no write in progress.
 package struct Reprojector: Sendable {
     private let client: PostgresClient
     private let catalogs = CatalogStore()
@@ -18,9 +18,9 @@ package struct Reprojector: Sendable {
     /// Compares the rows of purchases with what follows from their facts.
     ///
     /// - Parameters:
-    ///   - purchases: whatever the app, all of an original transaction ID are looked at.
-    ///   - kind: why rows become different, for the history.
-    ///   - isReplacing: whether the rows are written too; else nothing is.
+    ///   - purchases: the original transaction IDs, of any app.
+    ///   - kind: why rows change, for the history.
+    ///   - isReplacing: whether the rows are written too.
     package func run(
         _ purchases: [PurchaseKey],
         kind: ChangeCause.Kind,
@@ -37,10 +37,10 @@ package struct Reprojector: Sendable {
         }
     }
 
-    /// Writes the rows of purchases as they follow from their facts, in a transaction of the
-    /// caller's, who may roll it back.
+    /// Writes the rows of purchases as they follow from their facts, in the caller's transaction,
+    /// which may be rolled back.
     ///
-    /// - Returns: where they were otherwise.
+    /// - Returns: the rows that differed.
     package func replace(
         _ purchases: [PurchaseKey],
         kind: ChangeCause.Kind,
@@ -52,7 +52,7 @@ package struct Reprojector: Sendable {
         return changes.differences
     }
 
-    /// What each transaction of the purchases adds, by the catalog that holds.
+    /// The contribution of each transaction of the purchases, by the catalog in force.
     package func contributions(
         of purchases: [PurchaseKey]
     ) async throws -> [PurchaseKey: [Contribution]] {
@@ -67,7 +67,7 @@ package struct Reprojector: Sendable {
         }
     }
 
-    /// Has the transaction rolled back: it is to leave nothing behind.
+    /// Thrown to roll back a transaction that must leave nothing behind.
     private struct Undone: Error {
         var differences: [RowDifference] = []
         var contributions: [PurchaseKey: [Contribution]] = [:]
@@ -80,7 +80,7 @@ package struct Reprojector: Sendable {
     ) async throws -> (BatchProjector, RowChanges, catalogVersion: Int64?) {
         var pipeline = Pipeline()
         pipeline.add(Locks.projection, scopes)
-        // All facts, and not what the oldest of them were found to add up to.
+        // Remove these first, so that all facts count and not the stored sums of the oldest.
         pipeline.add(ClosedPeriodTable.remove, scopes)
         var (fold, catalog) = try await BatchFold.read(
             scopes,

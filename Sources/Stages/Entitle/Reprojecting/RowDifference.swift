@@ -2,14 +2,14 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// A row that is not what follows from the facts.
+/// A row that does not follow from the facts.
 package struct RowDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
     package let userID: Identifier
     /// The entitlement key, or the transaction and currency of a credit.
     package let subject: String
     package let isCredit: Bool
-    /// As text: what the table holds, and what it should hold; empty for nothing.
+    /// As text: the stored row and the right one; empty for no row.
     package let found: String
     package let expected: String
 }
