@@ -3,15 +3,15 @@ import OpenSSL
 import Records
 package import Store
 
-/// Folds dead letters by ID: of the copies of one, the first counts that is as its link says.
+/// Folds dead letters by ID: of several copies, the first that matches its link counts.
 ///
-/// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held, so
-/// that repetitions of those count each; `isComplete` tells.
+/// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held and
+/// their repetitions count each; `isComplete` is false then.
 package struct DeadLetterFold<Part: Sendable>: Sendable {
     package enum Outcome {
-        /// Stands for its ID from now on, instead of what a former one brought, if any.
+        /// Stands for its ID from now on, in place of the part of a former copy, if any.
         case counts(replacing: Part?)
-        /// Another one counts.
+        /// Another copy counts.
         case stale
     }
 
@@ -29,10 +29,9 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         self.idsMax = idsMax
     }
 
-    /// Takes one letter, in any order.
+    /// Adds one letter, in any order.
     ///
-    /// - Parameter part: what the letter brings to a result, to be taken back when another one
-    ///   replaces it.
+    /// - Parameter part: its contribution to a result, returned when another copy replaces it.
     package mutating func add(_ letter: DeadLetterRow, _ part: Part) -> Outcome {
         let key = Self.key(letter.id)
         let entry = Entry(rank: letter.rank, part: part)
@@ -50,7 +49,8 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return .counts(replacing: former.part)
     }
 
-    /// Half the size of the text: IDs are 32 hexadecimal digits, all others are hashed to as many.
+    /// Half the size of the text: IDs are 32 hexadecimal digits, any other text is hashed to as
+    /// many.
     private static func key(_ id: String) -> UInt128 {
         if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) {
             return number
@@ -60,7 +60,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     }
 }
 
-/// The newest of many dead letters; holds at most twice as many as are wanted.
+/// The newest of many dead letters; holds at most twice as many as requested.
 struct NewestLetters {
     private let limit: Int
     private var letters: [String: DeadLetterRow] = [:]
@@ -88,7 +88,7 @@ struct NewestLetters {
         letters[id] = nil
     }
 
-    /// The newest, newest first.
+    /// The newest first.
     var sorted: [DeadLetterRow] {
         let ordered = letters.values.sorted {
             $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt

@@ -2,18 +2,17 @@ package import AppStore
 package import Kafka
 package import Records
 
-/// The dead-letter topic of one cluster, read from its beginning to where it ends now.
+/// The dead-letter topic of one cluster, read from its beginning to its present end.
 ///
-/// Reads without a group: nothing is committed, and workers notice nothing of it. It holds what one
-/// poll brings and no more.
+/// Reads without a group: nothing is committed, and no worker is affected. Memory holds one poll.
 package struct DeadLetterTopic: Sendable {
-    /// What a reading has seen.
+    /// The counts of one reading.
     package struct Summary: Equatable, Sendable {
         package var records = 0
         /// Records that are no dead letters.
         package var foreign = 0
-        /// What each partition held when the reading began: from the oldest offset that retention
-        /// had left to the one after the last.
+        /// The offsets of each partition when the reading began: from the oldest left by retention
+        /// to the one after the last.
         package var held: [Int32: Range<Int64>] = [:]
     }
 
@@ -35,13 +34,12 @@ package struct DeadLetterTopic: Sendable {
         self.deadline = deadline
     }
 
-    /// Visits every dead letter that was there when the reading began, in the order of its
-    /// partition.
+    /// Visits every dead letter stored when the reading began, in the order of its partition.
     ///
     /// - Parameters:
-    ///   - since: passes over what failed earlier.
-    ///   - foreign: gets each record that is no dead letter.
-    ///   - visit: gets the letter and the record it was read from; it may not keep many of those.
+    ///   - since: skips letters that failed earlier.
+    ///   - foreign: receives each record that is no dead letter.
+    ///   - visit: receives the letter and its record; it must not keep many of those.
     package func read(
         since: Timestamp? = nil,
         foreign: (ConsumerRecord) -> Void = { _ in },
@@ -55,9 +53,9 @@ package struct DeadLetterTopic: Sendable {
         return summary
     }
 
-    /// The dead letter at a position of this topic, whole.
+    /// The whole dead letter at a position of this topic.
     ///
-    /// - Returns: nil where no record lies there (any more), or none that is a dead letter.
+    /// - Returns: nil if no record lies there (any more), or no dead letter.
     package func read(
         at position: RecordPosition
     ) async throws(DeadLetterTopicError) -> (letter: DeadLetter, record: ConsumerRecord)? {
@@ -73,7 +71,7 @@ package struct DeadLetterTopic: Sendable {
         return found
     }
 
-    /// The records at these positions, those that are there.
+    /// The records at these positions; missing ones are left out.
     func records(
         at positions: Set<RecordPosition>
     ) async throws(DeadLetterTopicError) -> [RecordPosition: ConsumerRecord] {
@@ -91,10 +89,10 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    /// Gives every record that was there when the reading began, without its value, in the order of
-    /// its partition, some at a time.
+    /// Returns every record stored when the reading began, without its value, in the order of its
+    /// partition, some at a time.
     ///
-    /// - Returns: where each partition ended, by partition.
+    /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
         _ body: ([ConsumerRecord]) async throws -> Void
@@ -108,9 +106,9 @@ package struct DeadLetterTopic: Sendable {
         return marks.mapValues(\.high)
     }
 
-    /// Gives every record from these offsets on, without its value, until the task is cancelled.
+    /// Returns every record from these offsets on, without its value, until the task is cancelled.
     ///
-    /// - Throws: `CancellationError`; a fault that the client cannot mend by itself.
+    /// - Throws: `CancellationError`, or a fault that the client cannot recover from.
     package func follow(
         from offsets: [Int32: Int64],
         _ body: (ConsumerRecord) -> Void
@@ -209,7 +207,7 @@ package struct DeadLetterTopic: Sendable {
             let records = result.records.filter { record in
                 guard let left = rest[record.topicPartition] else { return false }
                 let next = max(record.offset + 1, left.lowerBound)
-                // Nothing may lie in the last offsets of the span.
+                // The last offsets of the span may hold no record.
                 rest[record.topicPartition] = next < left.upperBound ? next..<left.upperBound : nil
                 return left.contains(record.offset)
             }
@@ -237,17 +235,16 @@ package struct DeadLetterTopic: Sendable {
         )
     }
 
-    /// The offsets of each partition.
     private typealias Spans = [TopicPartition: Range<Int64>]
 
-    /// The offsets to read, of partitions that have any, and those that each partition holds.
+    /// The offsets to read of partitions that have any, and the offsets that each partition holds.
     private func spans(
         since: Timestamp?
     ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
         try await asking { try await spans($0, since: since) }
     }
 
-    /// The offsets between which each partition holds records, by partition.
+    /// The offsets between which each partition holds records.
     package func watermarks() async throws(DeadLetterTopicError) -> [Int32: Watermarks] {
         let marks = try await asking { try await watermarks($0) }
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) })
@@ -282,7 +279,7 @@ package struct DeadLetterTopic: Sendable {
     private func watermarks(
         _ admin: KafkaAdmin
     ) async throws -> [TopicPartition: Watermarks] {
-        // About all topics: a question about one makes it, where the brokers are set up so.
+        // For all topics: a request for one creates it on brokers with automatic creation.
         let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
         else {
@@ -307,8 +304,8 @@ package struct DeadLetterTopic: Sendable {
                 atMilliseconds: since.milliseconds,
                 deadline: deadline
             )
-            // A partition without an offset of that time holds nothing that is new enough. Brokers
-            // that know none at all may not answer by time (librdkafka's mock): all is read then.
+            // A partition without an offset of that time holds nothing new enough. Brokers that
+            // cannot search by time (librdkafka's mock) return no offsets: then everything is read.
             for (partition, span) in spans where !starts.isEmpty {
                 let start = max(starts[partition] ?? span.upperBound, span.lowerBound)
                 spans[partition] = min(start, span.upperBound)..<span.upperBound
@@ -319,7 +316,7 @@ package struct DeadLetterTopic: Sendable {
 
     private func consumer() throws(DeadLetterTopicError) -> KafkaConsumer {
         var properties = configuration
-        // Named, because librdkafka wants a name; it is never joined.
+        // Set because librdkafka requires a name; it is never joined.
         properties["group.id"] = "dead-letter-reader"
         do {
             return try KafkaConsumer(configuration: properties)
@@ -339,16 +336,16 @@ package struct DeadLetterTopic: Sendable {
 /// Why the dead-letter topic could not be read.
 package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// librdkafka does not take the settings.
+        /// librdkafka rejects the settings.
         case configuration
         case unreachable
         case noTopic
-        /// The brokers stopped answering on the way.
+        /// The brokers stopped answering while the topic was read.
         case stalled
     }
 
     package let code: Code
 
-    /// Says what was asked of whom, and what to look at.
+    /// The request, the servers, and what to check.
     package let description: String
 }

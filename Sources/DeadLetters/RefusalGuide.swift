@@ -1,6 +1,6 @@
 package import AppStore
 
-/// What a reason means, for people: the rule that was broken and what to do.
+/// The meaning of a reason, for people: the rule that was broken and what to do.
 package struct RefusalGuide: Sendable, Equatable {
     /// The rule, in the words of `AppStore/VERIFICATION.md`.
     package let rule: String
@@ -17,7 +17,7 @@ package struct RefusalGuide: Sendable, Equatable {
             }
     }
 
-    /// What a class of reasons means.
+    /// The meaning of a class of reasons.
     package static func meaning(of deadLetterClass: DeadLetterClass) -> String {
         switch deadLetterClass {
         case .forged:
@@ -176,13 +176,13 @@ package struct RefusalGuide: Sendable, Equatable {
         case .certificateRevoked:
             (
                 "What was signed from the second of a certificate's revocation on is refused.",
-                "Ask Apple for the purchase again, which signs it anew; look at "
+                "Ask Apple for the purchase again, which signs it again; look at "
                     + "who sent the old one."
             )
         default:
             (
                 "The signed date lies within the validity of leaf, intermediate and root.",
-                "Ask Apple for the purchase again, which signs it anew."
+                "Ask Apple for the purchase again, which signs it again."
             )
         }
     }

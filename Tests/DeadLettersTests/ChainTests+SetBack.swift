@@ -10,7 +10,7 @@ extension ChainTests {
         chain.append(13)
         chain.append(21)
         let report = try chain.reportWithHead(counted: 3)
-        #expect(Self.kinds(report) == ["begun_anew"])
+        #expect(Self.kinds(report) == ["restarted"])
         #expect(report.chains.first?.letters == 5)
         #expect(report.chains.first?.repeated == 2)
     }
@@ -27,7 +27,7 @@ extension ChainTests {
     @Test(
         "letters before a group's first count are a chain of their own, others are nobody's",
         arguments: [
-            (began: Int64(6), kinds: ["begun_anew"], letters: 2),
+            (began: Int64(6), kinds: ["restarted"], letters: 2),
             (began: 0, kinds: ["fork", "inserted"], letters: 0),
         ]
     )

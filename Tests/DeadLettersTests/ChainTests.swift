@@ -307,7 +307,7 @@ extension ChainTests {
         chain.append(8, after: .some(nil))
         chain.append(13)
         let report = try chain.reportWithHead(counted: 2)
-        #expect(Self.kinds(report) == ["begun_anew"])
+        #expect(Self.kinds(report) == ["restarted"])
         #expect(report.chains.first?.letters == 4)
     }
 

@@ -5,15 +5,14 @@ package import Settings
 
 /// The last link of every chain at one time, for a third party to keep.
 ///
-/// It proves later that what was there then is there still: whoever replaces dead letters has to
-/// replace every link behind them, and cannot replace what lies elsewhere.
+/// It proves later that the letters are still the same: replacing one changes every link behind it,
+/// and the anchored link is out of reach.
 package struct ChainAnchor: Sendable, Equatable {
     package struct Link: Sendable, Equatable {
         package let digest: SHA256Digest
-        /// Where the letter lay, in the dead-letter topic.
+        /// The letter's partition in the dead-letter topic.
         package let partition: Int32
         package let offset: Int64
-        /// How many letters the chain had.
         package let letters: Int
 
         package init(digest: SHA256Digest, partition: Int32, offset: Int64, letters: Int) {
@@ -25,9 +24,7 @@ package struct ChainAnchor: Sendable, Equatable {
     }
 
     package let takenAt: Timestamp
-    /// The ID of the cluster.
     package let cluster: String
-    /// The dead-letter topic.
     package let topic: String
     package let links: [ChainName: Link]
 
@@ -43,7 +40,7 @@ package struct ChainAnchor: Sendable, Equatable {
         self.links = links
     }
 
-    /// The ends of the chains that a walk has found.
+    /// Takes the ends of the chains that a walk has found.
     init(_ report: ChainReport, takenAt: Timestamp, cluster: String, topic: String) {
         var links: [ChainName: Link] = [:]
         for chain in report.chains {
@@ -91,7 +88,7 @@ package struct ChainAnchor: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// Reads what `json` wrote; throws `CommandError` for anything else.
+    /// Reads the output of `json`; throws `CommandError` for anything else.
     package init(json bytes: [UInt8], path: String) throws(CommandError) {
         let problem = CommandError(ExitCode.data, "\(path) is no anchor of 'dead-letter anchor'")
         guard let root = try? JSONDocument(parsing: bytes).root,
@@ -120,7 +117,7 @@ package struct ChainAnchor: Sendable, Equatable {
 }
 
 extension JSONWriter {
-    /// The members that name a chain.
+    /// Writes the members that name a chain.
     mutating func members(of chain: ChainName) {
         key("stage")
         string(chain.stage)
@@ -132,7 +129,7 @@ extension JSONWriter {
 }
 
 extension ChainName {
-    /// Reads the members that name a chain; nil where one is missing.
+    /// Reads the members that name a chain; nil if one is missing.
     init?(_ value: JSONValue) {
         guard let stage = value["stage"]?.string, let topic = value["source_topic"]?.string,
             let partition = value["source_partition"]?.int64.flatMap({ Int32(exactly: $0) })

@@ -3,10 +3,9 @@ package import Kafka
 package import OpenSSL
 package import Records
 
-/// Which chain: the dead letters of one stage and one partition that it reads.
+/// A chain's name: the stage and the partition that it reads.
 package struct ChainName: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let stage: String
-    /// The source topic.
     package let topic: String
     package let partition: Int32
 
@@ -23,7 +22,7 @@ package struct ChainName: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// The part of a dead letter that the verification of a chain keeps: its link, and where it lies.
+/// The part of a dead letter that the verification of a chain keeps: its link and its position.
 package struct ChainLetter: Sendable, Equatable {
     package let chain: ChainName
     package let id: String
@@ -32,18 +31,18 @@ package struct ChainLetter: Sendable, Equatable {
     package let previous: SHA256Digest?
     /// The link that the letter states.
     package let digest: SHA256Digest
-    /// The digest of everything that a copy repeats, computed from the letter as it lies.
+    /// The digest of everything that a copy repeats, computed from the stored letter.
     package let contents: SHA256Digest
-    /// Nil if the letter is as its link says.
+    /// Nil if the letter matches its link.
     package internal(set) var problem: Problem?
     package let isRedaction: Bool
-    /// Where the dead letter lies.
+    /// The dead letter's partition.
     package let partition: Int32
     package let offset: Int64
 
     package static let unchainedText = "it has no link: no worker of this version wrote it"
 
-    /// The part of a letter that its link does not cover as it lies.
+    /// The part of a stored letter that contradicts its link.
     package enum Problem: Sendable, Equatable {
         case headers, value, keyOrHeaders, originalLeftOut
 
@@ -52,15 +51,15 @@ package struct ChainLetter: Sendable, Equatable {
             case .headers: "its headers are not those that its link was made of"
             case .value: "its value is not the original's"
             case .keyOrHeaders: "its key or headers are not the original's"
-            case .originalLeftOut: "its original was left out, and nobody had it removed"
+            case .originalLeftOut: "its original was left out without a recorded redaction"
             }
         }
     }
 
-    /// Compares a letter with its own link; nil for a letter without a link that can be read.
+    /// Compares a letter with its own link; nil for a letter without a readable link.
     ///
     /// - Parameters:
-    ///   - record: the one that the letter was read from.
+    ///   - record: the letter's record.
     ///   - hasOriginal: whether it has the original's value, key and headers.
     package init?(_ letter: DeadLetter, _ record: ConsumerRecord, hasOriginal: Bool = true) {
         guard let stated = SHA256Digest(hex: letter.chainSHA256),

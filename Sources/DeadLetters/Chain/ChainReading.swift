@@ -6,22 +6,22 @@ import Topology
 import Worker
 
 extension ToolContext {
-    /// The state of all chains of the topic against what the workers have committed.
+    /// The state of all chains of the topic, compared with the workers' commits.
     package func chainReport() async throws -> ChainReport {
         try await ChainReading.ofTopic(self).report
     }
 }
 
-/// Reads the dead-letter topic, or an export of it, and walks the chains in it.
+/// Reads the dead-letter topic, or an export of it, and walks its chains.
 struct ChainReading {
     let report: ChainReport
     let summary: DeadLetterTopic.Summary
 
-    /// The whole topic against what the workers have committed.
+    /// The whole topic, compared with the workers' commits.
     ///
     /// - Parameters:
-    ///   - anchors: links that were written down before.
-    ///   - visit: gets every dead letter and its record.
+    ///   - anchors: links that were stored elsewhere before.
+    ///   - visit: receives every dead letter and its record.
     static func ofTopic(
         _ context: ToolContext,
         anchors: [ChainName: ChainAnchor.Link] = [:],
@@ -37,7 +37,7 @@ struct ChainReading {
         return try await read(context.topic, since: nil, &evidence, notes, visit)
     }
 
-    /// The letters that failed in a time.
+    /// The letters that failed in a time range.
     static func ofRange(
         _ context: ToolContext,
         since: Timestamp?,
@@ -49,7 +49,7 @@ struct ChainReading {
         return try await read(context.topic, since: since, until: until, &evidence, notes, visit)
     }
 
-    /// The recorded redactions, or a note that they are not known.
+    /// The recorded redactions, or a note that they are unknown.
     private static func evidence(_ context: ToolContext) async -> (ChainEvidence, [String]) {
         var evidence = ChainEvidence()
         guard context.client != nil else { return (evidence, []) }
@@ -57,7 +57,7 @@ struct ChainReading {
             evidence.redactions = try await context.redactions()
             return (evidence, [])
         } catch {
-            return (evidence, ["\(error); the recorded redactions are not known"])
+            return (evidence, ["\(error); the recorded redactions are unknown"])
         }
     }
 
@@ -72,7 +72,7 @@ struct ChainReading {
         var verifier = ChainVerifier(topic: topic.name)
         var foreign: [ConsumerRecord] = []
         let summary = try await topic.read(since: since) { record in
-            // Bounded: one finding is enough to look there.
+            // Bounded: one finding is enough to point there.
             if foreign.count < foreignMax { foreign.append(record) }
         } _: { letter, record in
             guard until.map({ letter.failedAt < $0 }) ?? true else { return }

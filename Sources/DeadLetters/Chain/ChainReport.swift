@@ -1,67 +1,66 @@
 package import OpenSSL
 package import Records
 
-/// What the walk over all chains has found.
+/// The result of the walk over all chains.
 package struct ChainReport: Sendable, Equatable {
-    /// In the order of their names.
+    /// Sorted by name.
     package var chains: [ChainSummary] = []
-    /// What is wrong, in the order of the chains; empty where all is as it was written.
+    /// Faults in the order of the chains; empty if all is as it was written.
     package var findings: [ChainFinding] = []
-    /// What an auditor has to know and what is not wrong, such as retention's cut.
+    /// Facts for an auditor that are no faults, such as a cut by retention.
     package var notes: [String] = []
 
-    /// What the first stage has counted, as far as its commits were read.
+    /// The counts of the first stage, as far as its commits were read.
     package var traffic = Traffic()
 
     package init() {}
 
     package var isIntact: Bool { findings.isEmpty }
 
-    /// Bodies since the counts of the partitions began.
+    /// Bodies since the partitions' counts began.
     package struct Traffic: Sendable, Equatable {
         package var bodies: Int64 = 0
         package var deadLettered: Int64 = 0
 
-        /// Nil while nothing is counted.
+        /// Nil before anything is counted.
         package var deadLetterShare: Double? {
             bodies > 0 ? Double(deadLettered) / Double(bodies) : nil
         }
     }
 }
 
-/// One chain as it stands in the topic.
+/// One chain in the topic.
 package struct ChainSummary: Sendable, Equatable {
     package let name: ChainName
     /// Its links, each once.
     package let letters: Int
-    /// Further copies of letters, as a crash or a worker that has lost its partition leaves them.
+    /// Further copies of letters, left by a crash or by a worker that has lost its partition.
     package let repeated: Int
-    /// Letters of records whose later letter counts, because the settings changed in between.
+    /// Letters of records that have a later letter, because the settings changed in between.
     package let superseded: Int
-    /// Links behind the last that the group has committed.
+    /// Links after the last one that the group has committed.
     package let uncommitted: Int
-    /// Whether links before the first are gone with the retention of the topic.
+    /// Whether retention has removed links before the first.
     package let isCut: Bool
-    /// The first link that is there, and the last.
+    /// The first and the last stored link.
     package let first: ChainLetter?
     package let last: ChainLetter?
 }
 
-/// One thing that is wrong with the dead letters.
+/// One fault of the dead letters.
 package enum ChainFinding: Sendable, Equatable {
-    /// A letter that is not as its link says, or that contradicts the one that the chain holds.
+    /// A letter that contradicts its link, or the letter that the chain holds.
     case altered(RecordPosition, ChainName, ChainAlteration)
-    /// A letter without its original, though nobody is on record as having had it removed.
+    /// A letter without its original and without a recorded redaction.
     case redactionUnrecorded(RecordPosition, ChainName)
-    /// Links are missing between two letters, or before the first where retention cannot explain
-    /// it.
+    /// Links are missing between two letters, or before the first without retention as the cause.
     case missing(ChainName, after: RecordPosition?, before: RecordPosition)
-    /// The last link that the group has committed is not there.
+    /// The last link that the group has committed is missing.
     case endMissing(ChainName, SHA256Digest, last: RecordPosition?)
-    /// A letter that the chain does not go on from: written by somebody else, or by a worker that
-    /// crashed and whose record was then not refused.
+    /// A letter that no chain continues from: a stranger wrote it, or a worker that crashed and
+    /// then accepted the record.
     case outside(ChainName, RecordPosition, isFork: Bool)
-    /// A letter that does not lie behind the one that it names.
+    /// A letter stored before the one that it names.
     case reordered(ChainName, RecordPosition)
     /// The chain begins a second time, after this letter.
     case beganAnew(ChainName, after: RecordPosition)
@@ -71,9 +70,9 @@ package enum ChainFinding: Sendable, Equatable {
     case unchained(RecordPosition)
     /// A record of the topic that is no dead letter.
     case foreign(RecordPosition)
-    /// A link that was anchored is not there.
+    /// An anchored link is missing.
     case anchorMissing(ChainName, SHA256Digest)
-    /// The file of an export is not the one that its manifest describes.
+    /// The file of an export differs from its manifest.
     case fileDiffers(String, String)
 
     package var description: String {
@@ -94,12 +93,12 @@ package enum ChainFinding: Sendable, Equatable {
                 + (last.map { "; the last one that is there is \($0)" } ?? "; none is there")
         case .outside(let chain, let position, let isFork):
             "\(isFork ? "fork" : "inserted"): \(position) (\(chain)): the chain does not go on "
-                + "from it: somebody else wrote it, or a worker that crashed before its commit and "
+                + "from it: a stranger wrote it, or a worker that crashed before its commit and "
                 + "accepted the record when it read it again"
         case .reordered(let chain, let position):
             "reordered: \(position) (\(chain)) lies before the letter that it follows"
         case .beganAnew(let chain, let position):
-            "begun anew: \(chain) after \(position): the letters up to it are a chain of their "
+            "restarted: \(chain) after \(position): the letters up to it are a chain of their "
                 + "own; the worker then logged 'commit metadata missing or unreadable', or "
                 + "somebody cut the chain"
         case .fewer(let chain, let counted, let found):
@@ -115,7 +114,7 @@ package enum ChainFinding: Sendable, Equatable {
         }
     }
 
-    /// A word for programs: the first of the description.
+    /// The first word of the description, for programs.
     package var kind: String {
         switch self {
         case .altered, .fileDiffers: "altered"
@@ -123,7 +122,7 @@ package enum ChainFinding: Sendable, Equatable {
         case .missing, .endMissing, .fewer: "missing"
         case .outside(_, _, let isFork): isFork ? "fork" : "inserted"
         case .reordered: "reordered"
-        case .beganAnew: "begun_anew"
+        case .beganAnew: "restarted"
         case .unchained: "unchained"
         case .foreign: "foreign"
         case .anchorMissing: "anchor_missing"
@@ -133,17 +132,17 @@ package enum ChainFinding: Sendable, Equatable {
 
 /// How a letter is altered.
 package struct ChainAlteration: Sendable, Equatable, CustomStringConvertible {
-    /// Nil if the letter is as its own link says: then it contradicts the one that the chain holds.
+    /// Nil if the letter matches its own link and contradicts the one that the chain holds.
     package let problem: ChainLetter.Problem?
     /// The letter of the same ID that the chain holds; nil if that is altered too.
     package let original: RecordPosition?
-    /// What differs from that letter: names of headers, `key`, `value`.
+    /// The parts that differ from that letter: names of headers, `key`, `value`.
     package var differences: [String] = []
 
     package var description: String {
         var text =
             problem?.text
-            ?? "it contradicts the letter of its ID that the chain holds: somebody else wrote it, "
+            ?? "it contradicts the letter of its ID that the chain holds: a stranger wrote it, "
             + "or a worker with other settings that had lost its partition"
         if let original { text += "; \(original) is the one that the chain holds" }
         if !differences.isEmpty {

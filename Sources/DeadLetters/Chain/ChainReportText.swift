@@ -3,11 +3,11 @@ import OpenSSL
 import Records
 import Settings
 
-/// What is said about a walk over the chains.
+/// The report of a walk over the chains as text.
 enum ChainReportText {
     private static let findingsShownMax = ChainReport.comparedMax
 
-    /// The table of the chains, and what was found.
+    /// Prints the table of the chains and the findings.
     static func print(_ report: ChainReport, _ console: Console) -> Int32 {
         var table = TextTable([
             .init("chain"), .init("letters", .right), .init("copies", .right),
@@ -37,7 +37,7 @@ enum ChainReportText {
         return note(report, console)
     }
 
-    /// What was found, without the table; returns the exit code.
+    /// Prints the findings without the table; returns the exit code.
     static func note(_ report: ChainReport, _ console: Console) -> Int32 {
         for text in report.notes {
             console.note("note: " + Printable.line(text, lengthMax: 300))

@@ -2,14 +2,13 @@ package import Kafka
 package import OpenSSL
 package import Records
 
-/// How far a stage's group has come with one chain.
+/// The progress of a stage's group in one chain.
 package struct ChainHead: Sendable, Equatable {
-    /// The last link that was committed; nil where none was.
+    /// The last committed link; nil without one.
     package let digest: SHA256Digest?
-    /// The dead letters that the group has counted since its tally began.
+    /// The dead letters that the group has counted since its count began.
     package let counted: Int64
-    /// The offset that was committed: the letters of all source records before it are behind the
-    /// head.
+    /// The committed offset: the letters of all earlier source records are behind the head.
     package let offset: Int64
     /// All records that the group has counted since then.
     package let records: Int64
@@ -22,20 +21,20 @@ package struct ChainHead: Sendable, Equatable {
     }
 }
 
-/// What is known beside the letters themselves.
+/// Evidence besides the letters themselves.
 package struct ChainEvidence: Sendable {
-    /// The last committed link of each chain; a chain that is not named was not asked for, or its
-    /// group has committed nothing.
+    /// The last committed link of each chain; a missing chain was not asked for, or its group has
+    /// committed nothing.
     package var heads: [ChainName: ChainHead] = [:]
     /// The oldest offset that retention has left, by partition of the dead-letter topic.
     package var starts: [Int32: Int64] = [:]
-    /// Links that were written down elsewhere.
+    /// Links that were stored elsewhere.
     package var anchors: [ChainName: ChainAnchor.Link] = [:]
-    /// Whether the letters are those of a time only: what was before is not missing.
+    /// Whether only letters of a time range were read, so that earlier ones are not missing.
     package var isRange = false
-    /// The letters whose redaction is recorded; nil if no database was asked.
+    /// The letters with a recorded redaction; nil if no database was asked.
     package var redactions: Set<String>?
-    /// What the first letter of each chain names as the one before it, where that was written down.
+    /// The link before the first letter of each chain, if stored.
     package var beginnings: [ChainName: SHA256Digest?] = [:]
 
     package init() {}
@@ -44,11 +43,10 @@ package struct ChainEvidence: Sendable {
 /// Walks the hash chains of a dead-letter topic and names the first gap, fork, altered or missing
 /// letter of each.
 ///
-/// Holds about two hundred bytes for each letter. What it cannot show without evidence from
-/// elsewhere: a topic whose letters were all replaced by a consistent forgery, together with the
-/// group's commits. An anchor shows that.
+/// Holds about two hundred bytes for each letter. Without other evidence it cannot detect that all
+/// letters were replaced by a consistent forgery, together with the group's commits. An anchor
+/// shows that.
 package struct ChainVerifier: Sendable {
-    /// The dead-letter topic.
     private let topic: String
     private var letters: [ChainName: [ChainLetter]] = [:]
     private var findings: [ChainFinding] = []
@@ -71,7 +69,6 @@ package struct ChainVerifier: Sendable {
         add(kept)
     }
 
-    /// Adds a letter without a link.
     mutating func add(unchained letter: DeadLetter) {
         findings.append(.unchained(letter.position))
     }
@@ -81,7 +78,6 @@ package struct ChainVerifier: Sendable {
         letters[letter.chain, default: []].append(letter)
     }
 
-    /// Adds a record that is no dead letter.
     package mutating func add(foreign record: ConsumerRecord) {
         findings.append(.foreign(RecordPosition(record)))
     }

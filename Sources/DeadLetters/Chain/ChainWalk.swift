@@ -1,19 +1,17 @@
 import OpenSSL
 import Records
 
-/// The way over one chain, from its last link to its first.
+/// The walk over one chain, from its last link to its first.
 struct ChainWalk {
     private let name: ChainName
-    /// The dead-letter topic.
     private let topic: String
     private let head: ChainHead?
     private let starts: [Int32: Int64]
     private let isRange: Bool
-    /// What the first letter names; nil where that is not known.
+    /// The link before the first letter; nil if unknown.
     private let beginning: SHA256Digest??
-    /// Every letter, as read.
     private let letters: [ChainLetter]
-    /// The copy of each link that stands for it: the first, or the first that is not altered.
+    /// The copy of each link that stands for it: the first one, or the first unaltered one.
     private var byDigest: [SHA256Digest: ChainLetter] = [:]
     private var followers: [SHA256Digest?: [ChainLetter]] = [:]
     /// From the last link to the first.
@@ -79,7 +77,8 @@ struct ChainWalk {
         }
     }
 
-    /// Where the walk begins: what was committed last, or behind it what is not committed yet.
+    /// The start of the walk: the last committed letter, or the last one behind it not committed
+    /// yet.
     private mutating func end() -> ChainLetter? {
         guard let head else { return latest(of: Array(byDigest.values)) }
         if let digest = head.digest, byDigest[digest] == nil {
@@ -94,7 +93,7 @@ struct ChainWalk {
         }
         var end = head.digest.flatMap { byDigest[$0] }
         var behind = head.digest
-        // What a worker is about to commit, or what one has written before it crashed.
+        // A letter that a worker is about to commit, or that one wrote before it crashed.
         while let next = latest(
             of: (followers[behind] ?? []).filter { $0.sourceOffset >= head.offset }
         ) {
@@ -102,7 +101,7 @@ struct ChainWalk {
             end = next
             behind = next.digest
         }
-        // A group that was set back and has refused nothing since.
+        // A group whose offset was reset and that has refused nothing since.
         let earlier = byDigest.values.filter { $0.sourceOffset < head.offset - head.records }
         if end == nil, let last = latest(of: earlier) {
             findings.append(.beganAnew(name, after: position(last)))
@@ -111,7 +110,7 @@ struct ChainWalk {
         return end
     }
 
-    /// The letter that the link names, or across a gap the last one that is there.
+    /// The letter that the link names, or across a gap the last one before it.
     private mutating func letterBefore(_ letter: ChainLetter) -> ChainLetter? {
         if let previous = letter.previous, let found = byDigest[previous] { return found }
         let earlier = latest(
@@ -137,8 +136,8 @@ struct ChainWalk {
 
     /// Whether a letter is the end of an earlier piece of the chain.
     ///
-    /// Where a group was set back, that piece goes on with letters that were written again since,
-    /// and the path holds their newer copies.
+    /// After a group's offset was reset, that piece continues with letters that were written again
+    /// since, and the path holds their newer copies.
     private func isEarlierEnd(_ candidate: ChainLetter, than letter: ChainLetter) -> Bool {
         guard !onPath.contains(candidate.digest), standing[candidate.id] == nil,
             followers[candidate.digest, default: []].allSatisfy({ standing[$0.id] != nil })
@@ -146,7 +145,7 @@ struct ChainWalk {
         return isEarlier(candidate, than: letter)
     }
 
-    /// The one that was written last.
+    /// The letter that was written last.
     private func latest(of some: [ChainLetter]) -> ChainLetter? {
         some.max { isEarlier($0, than: $1) }
     }
@@ -158,7 +157,7 @@ struct ChainWalk {
 
     // MARK: What the way leaves
 
-    /// Every letter lies behind the one that it names: some copy of it does.
+    /// Checks that a copy of every letter lies after the letter that it names.
     private mutating func checkOrder() {
         var copies: [SHA256Digest: [ChainLetter]] = [:]
         for letter in letters where onPath.contains(letter.digest) {
@@ -175,7 +174,7 @@ struct ChainWalk {
         }
     }
 
-    /// Letters that the chain does not go on from.
+    /// Checks the letters outside of the path.
     private mutating func checkRest() {
         let rest = byDigest.values.filter { !onPath.contains($0.digest) }
         for letter in rest.sorted(by: { ($0.partition, $0.offset) < ($1.partition, $1.offset) }) {
@@ -195,7 +194,7 @@ struct ChainWalk {
         }
     }
 
-    /// Every letter is as its own link says, and a redaction is recorded.
+    /// Checks that every letter matches its link, and that redactions are recorded.
     private mutating func checkLetters(_ redactions: Set<String>?) {
         for letter in letters {
             if letter.problem != nil { findings.append(altered(letter)) }
@@ -216,8 +215,8 @@ struct ChainWalk {
 
     /// The letters between the committed end and the first gap or altered letter, the last first.
     ///
-    /// Nothing vouches for a letter behind the committed end yet: whoever may write to the topic
-    /// can append one.
+    /// Nothing vouches for a letter after the committed end yet: anyone with write access to the
+    /// topic can append one.
     var vouchedFor: [ChainLetter] {
         guard var link = head?.digest else { return [] }
         var letters: [ChainLetter] = []
@@ -230,7 +229,7 @@ struct ChainWalk {
         return letters
     }
 
-    /// The group has counted every letter up to its head.
+    /// Checks that no counted letter is missing before the head.
     private mutating func checkCount() {
         guard let head, findings.isEmpty else { return }
         let committed = path.count - uncommitted

@@ -6,7 +6,7 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter export`: the dead letters as files that prove themselves.
+/// `dead-letter export`: writes dead letters to files that prove themselves.
 enum ExportCommand: DeadLetterCommand {
     static let name = "export"
 
@@ -92,8 +92,8 @@ enum ExportCommand: DeadLetterCommand {
         return report(reading.report, manifest, folder, context)
     }
 
-    /// The letters that the topic says were redacted, where no database can tell: the original
-    /// lies in the topic still, before the redaction.
+    /// The letters that are redacted by the topic, for want of a database: an original may still
+    /// lie in the topic before its redaction.
     private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
         var ids: Set<String> = []
         _ = try await context.topic.read { letter, _ in
@@ -133,14 +133,14 @@ extension ExportManifest.Chain {
     }
 }
 
-/// A file that is written from its beginning to its end, and hashed on the way.
+/// A file that is written once from start to end, and hashed on the way.
 final class ExportFile {
     private let handle: FileHandle
     private let path: String
     private let hasher = SHA256Hasher()
     private var bytes = 0
 
-    /// - Parameter isFirst: whether the folder has to be new or empty.
+    /// - Parameter isFirst: whether the folder must be new or empty.
     init(_ folder: String, _ name: String, isFirst: Bool = true) throws(CommandError) {
         path = folder + "/" + name
         let files = FileManager.default
@@ -155,14 +155,13 @@ final class ExportFile {
         } catch {
             throw CommandError(ExitCode.noInput, "cannot make the folder \(folder)")
         }
-        // Only for who exports: the originals may hold tokens.
+        // For the exporting user alone: the originals may hold tokens.
         guard files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
         self.handle = handle
     }
 
-    /// Writes one line.
     func write(_ line: [UInt8]) throws(CommandError) {
         let line = line + [UInt8(ascii: "\n")]
         hasher.update(line)
@@ -181,7 +180,7 @@ final class ExportFile {
         return (bytes, hasher.finish())
     }
 
-    /// Writes one line, and nothing after it.
+    /// Writes the last line.
     func finish(with line: [UInt8]) throws(CommandError) {
         try write(line)
         _ = try finish()

@@ -4,13 +4,13 @@ package import OpenSSL
 import Records
 package import Settings
 
-/// What an export holds, so that it can be checked with nothing but the two files.
+/// The contents of an export, so that it can be checked with the two files alone.
 package struct ExportManifest: Sendable, Equatable {
     /// One chain in the export.
     package struct Chain: Sendable, Equatable {
         package let name: ChainName
         package let letters: Int
-        /// What the first letter names as the one before it; nil where it begins the chain.
+        /// The link before the first letter; nil if the chain begins with it.
         package let previous: SHA256Digest?
         package let last: SHA256Digest
     }
@@ -18,9 +18,9 @@ package struct ExportManifest: Sendable, Equatable {
     package var exportedAt: Timestamp
     package var cluster: String
     package var topic: String
-    /// Failed at or after it; nil for all that is there.
+    /// Failed at or after it; nil without a bound.
     package var since: Timestamp?
-    /// Failed before it.
+    /// Failed before it; nil without a bound.
     package var until: Timestamp?
     package var hasOriginals: Bool
     /// The records' file, beside the manifest.
@@ -30,9 +30,9 @@ package struct ExportManifest: Sendable, Equatable {
     package var records: Int
     package var chains: [Chain]
     package var counts: ExportCounts
-    /// The letters whose originals were left out because somebody had them redacted.
+    /// The letters whose originals were left out because of a redaction.
     package var redactions: Set<String> = []
-    /// Whether these are on record, and not only in the topic.
+    /// Whether these redactions are recorded in the database, and not only in the topic.
     package var redactionsAreRecorded = false
 
     private static let format = "entitlement-pipeline export 2"
@@ -84,7 +84,7 @@ package struct ExportManifest: Sendable, Equatable {
         return writer.bytes
     }
 
-    /// Reads what `json` wrote; throws `CommandError` for anything else.
+    /// Reads the output of `json`; throws `CommandError` for anything else.
     package init(json text: [UInt8], path: String) throws(CommandError) {
         let problem = CommandError(ExitCode.data, "\(path) is no manifest of 'dead-letter export'")
         guard let root = try? JSONDocument(parsing: text).root,
@@ -153,7 +153,7 @@ package struct ExportManifest: Sendable, Equatable {
     }
 }
 
-/// The letters of an export, counted; copies of one letter count each.
+/// The counts of an export; copies of a letter count each.
 package struct ExportCounts: Sendable, Equatable {
     package private(set) var byReason: [String: Int]
     /// By version of the verifier that refused them.

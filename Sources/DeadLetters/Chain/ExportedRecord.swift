@@ -3,14 +3,13 @@ import JSON
 import Kafka
 import Records
 
-/// One record of the dead-letter topic as a line of an export: all of it, and nothing of it
-/// interpreted.
+/// One record of the dead-letter topic as a line of an export, complete and uninterpreted.
 enum ExportedRecord {
     /// The longest line: a record at the topic's limit, in base64, with its escapes.
     static let lineBytesMax = 16 << 20
 
-    /// - Parameter keepsOriginal: otherwise the value and what may be a secret of it are left out;
-    ///   the link can be verified without them.
+    /// - Parameter keepsOriginal: if false, the value and possible secrets are left out; the link
+    ///   can be verified without them.
     static func line(_ record: ConsumerRecord, keepsOriginal: Bool) -> [UInt8] {
         var writer = JSONWriter(reserving: record.payloadBytes * 3 / 2 + 512)
         writer.object { writer in
@@ -39,7 +38,7 @@ enum ExportedRecord {
         return writer.bytes
     }
 
-    /// What `line` wrote; nil for anything else.
+    /// Reads the output of `line`; nil for anything else.
     static func read(_ line: [UInt8]) -> (record: ConsumerRecord, hasOriginal: Bool)? {
         guard let root = try? JSONDocument(parsing: line).root,
             let topic = root["topic"]?.string,
@@ -75,7 +74,7 @@ enum ExportedRecord {
 }
 
 extension KafkaHeader {
-    /// Added by the worker that refused the record, and none of the original's.
+    /// Whether the worker that refused the record added the header.
     fileprivate var isOfDeadLetter: Bool {
         nameBytes.starts(with: DeadLetterHeader.prefix.utf8)
             && !nameBytes.starts(with: DeadLetterHeader.originalPrefix.utf8)
@@ -94,7 +93,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// The bytes of a member, or its null; nil where it is missing or no base64.
+    /// The bytes of a member, or its null; nil if it is missing or not base64.
     fileprivate func base64(_ name: String) -> [UInt8]?? {
         guard let member = self[name] else { return nil }
         if member.isNull { return .some(nil) }

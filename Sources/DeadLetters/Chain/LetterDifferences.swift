@@ -3,8 +3,8 @@ import Records
 
 /// The parts in which two copies of a dead letter differ.
 enum LetterDifferences {
-    /// The names of headers that differ, `key` and `value`; the links are left out, since they
-    /// differ with anything else.
+    /// The names of headers that differ, `key` and `value`; links are left out, since they differ
+    /// with any other part.
     static func names(_ letter: ConsumerRecord, _ other: ConsumerRecord) -> [String] {
         let (left, right) = (headers(letter), headers(other))
         var names = Set(left.keys).union(right.keys).filter { left[$0] != right[$0] }.sorted()
@@ -21,8 +21,7 @@ enum LetterDifferences {
 }
 
 extension ChainReport {
-    /// The letters that are altered, and those of the same IDs that the chains hold: as many as are
-    /// shown.
+    /// The altered letters and those of the same IDs that the chains hold, as many as are shown.
     var lettersToCompare: Set<RecordPosition> {
         var positions: Set<RecordPosition> = []
         for case .altered(let position, _, let how) in findings.prefix(Self.comparedMax) {
@@ -31,7 +30,7 @@ extension ChainReport {
         return positions
     }
 
-    /// Names what differs between the letters of these records.
+    /// Names the differences between the letters of these records.
     mutating func compare(_ records: [RecordPosition: ConsumerRecord]) {
         findings = findings.map { finding in
             guard case .altered(let position, let chain, var how) = finding,

@@ -5,7 +5,7 @@ import Settings
 import Topology
 import Worker
 
-/// What the workers' groups have committed, as far as it concerns dead letters.
+/// The workers' commits, as far as they concern dead letters.
 struct StageCommits: Sendable {
     private static let deadline = Duration.seconds(15)
 
@@ -13,8 +13,8 @@ struct StageCommits: Sendable {
 
     private var configuration: [String: String] { names.kafka }
 
-    /// The heads of all chains; read them before the dead-letter topic, so that all that they name
-    /// is there.
+    /// The heads of all chains; read them before the dead-letter topic, so that it holds all
+    /// letters that they name.
     func heads() async throws(DeadLetterTopicError) -> [ChainName: ChainHead] {
         try await ask { admin in
             let metadata = try await admin.metadata(deadline: Self.deadline)
@@ -44,7 +44,7 @@ struct StageCommits: Sendable {
         try await ask { try await $0.clusterID(deadline: Self.deadline) }
     }
 
-    /// Nil where nothing was committed, or by another program.
+    /// Nil without a commit, or if another program wrote it.
     private static func head(_ commit: CommittedOffset, of stage: StageDescription) -> ChainHead? {
         guard let offset = commit.offset,
             let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions)
@@ -85,7 +85,7 @@ struct StageCommits: Sendable {
 }
 
 extension ToolContext {
-    /// The names of topics and groups, and how Kafka is reached.
+    /// The names of topics and groups, and Kafka's properties.
     var names: ReplayNames {
         ReplayNames(
             kafka: DeadLetterSettings.clientProperties(values),
@@ -94,6 +94,5 @@ extension ToolContext {
         )
     }
 
-    /// What the workers have committed.
     var commits: StageCommits { StageCommits(names: names) }
 }

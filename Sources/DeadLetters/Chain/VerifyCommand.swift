@@ -6,7 +6,7 @@ import Records
 import Platform
 import Settings
 
-/// `dead-letter verify`: whether the dead letters are all there, as they were written.
+/// `dead-letter verify`: checks that the dead letters are complete and unchanged.
 enum VerifyCommand: DeadLetterCommand {
     static let name = "verify"
 
@@ -68,7 +68,7 @@ enum ExportReading {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
         let manifest = try ExportManifest(json: text, path: path)
-        // The manifest may come from anybody: it names a file beside itself and no other.
+        // The manifest is untrusted: it may only name a file beside itself.
         guard !manifest.file.contains("/"), manifest.file != ".." else {
             throw CommandError(ExitCode.data, "\(path) names a file in another folder")
         }
@@ -142,7 +142,7 @@ enum ExportReading {
         return (records, hasher.finish())
     }
 
-    /// The manifest names the ends of the chains and how long they are.
+    /// Compares the ends and lengths of the chains with the manifest.
     private static func compare(_ report: inout ChainReport, with manifest: ExportManifest) {
         for chain in manifest.chains {
             let found = report.chains.first { $0.name == chain.name }

@@ -6,22 +6,22 @@ import Synchronization
 
 /// Follows the dead-letter topic as a member of a consumer group, and keeps its index.
 ///
-/// Where reading begins is what PostgreSQL holds, not what the group has committed: both are
-/// written in this order, so that a crash between them repeats nothing that counts. A record that
-/// is no dead letter is counted, and so is one that PostgreSQL will never take. Faults of the
-/// servers are reported and tried again, for ever; cancelling the task ends it in order: what is
-/// being written is written and committed, and the group is left.
+/// Reading begins after the rows in PostgreSQL, not at the group's commit: rows are written first,
+/// so a crash between the two repeats nothing that counts. A record that is no dead letter is
+/// counted, and so is one that PostgreSQL will never take. Faults of the servers are reported and
+/// retried forever. Cancelling the task ends it in order: running writes are finished and
+/// committed, and the group is left.
 package final class DeadLetterIndexer: Sendable {
     package struct Settings: Sendable {
         package var group: String
-        /// Rows of one transaction at most.
+        /// Maximum rows of one transaction.
         package var rowsMax = 5_000
-        /// Transactions at the same time, at most, each of other partitions.
+        /// Maximum transactions at the same time, each of other partitions.
         package var writesMax = 2
-        /// Records that are read and not written yet, at most; reading waits above it.
+        /// Maximum records read and not written yet; above it reading waits.
         package var bufferMax = 20_000
         package var retryDelayMax = Duration.seconds(30)
-        /// How long an answer of the servers is waited for where the end is wanted.
+        /// Maximum wait for an answer of the servers on closing.
         package var closeDeadline = Duration.seconds(10)
 
         package init(group: String) {
@@ -29,14 +29,14 @@ package final class DeadLetterIndexer: Sendable {
         }
     }
 
-    /// What happens, for people or a log.
+    /// Events for people or a log.
     package enum Event: Sendable {
         case assigned([Int32])
-        /// Records that are written now, and those of them that are no dead letters.
+        /// Records that are written now, and how many of them are no dead letters.
         case indexed(records: Int, foreign: Int)
         /// A record that is no dead letter, or that PostgreSQL will never take.
         case passedOver(partition: Int32, offset: Int64, why: String)
-        /// The dead-letter topic ends before what is indexed: it was made anew.
+        /// The dead-letter topic ends before the indexed offset: it was recreated.
         case madeAnew(partition: Int32)
         case retrying(what: String, error: String, delay: Duration)
         case recovered(what: String)
@@ -46,7 +46,7 @@ package final class DeadLetterIndexer: Sendable {
     private let client: PostgresClient
     private let settings: Settings
     private let report: @Sendable (Event) -> Void
-    /// The consumer is to be made anew.
+    /// Whether the consumer is to be recreated.
     private let isRenewing = Atomic(false)
 
     package init(
@@ -61,10 +61,9 @@ package final class DeadLetterIndexer: Sendable {
         self.report = report
     }
 
-    /// Indexes until the task is cancelled, or until everything is indexed that was there at the
-    /// beginning.
+    /// Indexes until the task is cancelled, or until everything stored at the beginning is indexed.
     ///
-    /// - Throws: what no repetition mends: wrong settings, a schema that does not fit, another
+    /// - Throws: faults that no retry solves: wrong settings, a schema that does not fit, another
     ///   topic's rows in the table.
     package func run(untilEnd: Bool) async throws {
         try await requireOwnTopic()
@@ -72,7 +71,7 @@ package final class DeadLetterIndexer: Sendable {
             untilEnd
             ? try await retrying("Kafka or PostgreSQL") { try await self.ends() } : nil
         guard ends.map({ !$0.isEmpty }) ?? true else { return }
-        // Shows properties that no client can be made of.
+        // Fails for properties that no client accepts.
         var next: IndexSession? = try session()
         while !Task.isCancelled, let session = next {
             do {
@@ -83,7 +82,7 @@ package final class DeadLetterIndexer: Sendable {
                 if isDone { return }
             } catch let error as KafkaError {
                 await session.close()
-                // The client can do no more: the next one begins where PostgreSQL is.
+                // The client is finished; the next one begins after the rows in PostgreSQL.
                 await pause(after: error, what: "Kafka", attempt: 1)
             } catch is CancellationError {
                 await session.close()
@@ -96,9 +95,7 @@ package final class DeadLetterIndexer: Sendable {
         }
     }
 
-    /// Has the consumer made anew, with the certificates that are there now.
-    ///
-    /// From any thread.
+    /// Recreates the consumer with the present certificates; from any thread.
     package func renewClient() {
         isRenewing.store(true, ordering: .releasing)
     }
@@ -107,9 +104,9 @@ package final class DeadLetterIndexer: Sendable {
         try IndexSession(topic: topic, client: client, settings: settings, report: report)
     }
 
-    /// Another one, as soon as one can be made; nil where the task is cancelled.
+    /// Another session, as soon as one can be made; nil if the task is cancelled.
     ///
-    /// None can be made while a certificate and its key are just being replaced.
+    /// None can be made while a certificate and its key are being replaced.
     private func sessionAgain() async -> IndexSession? {
         var attempt = 0
         while !Task.isCancelled {
@@ -123,8 +120,8 @@ package final class DeadLetterIndexer: Sendable {
         return nil
     }
 
-    /// The present ends of the partitions that hold records; the index of those that end before it
-    /// begins anew.
+    /// The present ends of the partitions that hold records; the index of a partition that ends
+    /// before its rows begins again.
     private func ends() async throws -> [Int32: Int64] {
         let marks = try await topic.watermarks()
         for held in try await DeadLetterIndexTable.progress(on: client) {
@@ -144,7 +141,7 @@ package final class DeadLetterIndexer: Sendable {
         try Self.require(topic, progress)
     }
 
-    /// Throws where what is indexed is another topic.
+    /// Throws if the index is that of another topic.
     static func require(
         _ topic: DeadLetterTopic,
         _ progress: [DeadLetterIndexTable.Progress]
@@ -175,20 +172,19 @@ package final class DeadLetterIndexer: Sendable {
     }
 }
 
-/// Tries again what the servers may answer later.
+/// Retries until the servers answer.
 struct Retrying: Sendable {
     let what: String
     let delayMax: Duration
     let report: @Sendable (DeadLetterIndexer.Event) -> Void
 
-    /// A second, then twice as long each time, less up to a quarter so that many do not come at
-    /// once.
+    /// A second, doubled each time, less up to a quarter so that many do not come at once.
     static func delay(attempt: Int, max: Duration) -> Duration {
         let full = min(.seconds(1 << min(attempt - 1, 16)), max)
         return full * Double.random(in: 0.75...1)
     }
 
-    /// - Throws: `CancellationError`, and what no repetition mends.
+    /// - Throws: `CancellationError`, and faults that no retry solves.
     func run<T>(_ body: () async throws -> T) async throws -> T {
         var attempt = 0
         while true {

@@ -4,8 +4,8 @@ package import Postgres
 import Settings
 import Store
 
-/// Takes rows out of the index whose letters the topic's retention has removed, beside the indexer
-/// and without reading the topic.
+/// Removes rows from the index whose letters retention has removed from the topic, beside the
+/// indexer and without reading the topic.
 package struct DeadLetterPrune: Sendable {
     private let topic: DeadLetterTopic
     private let client: PostgresClient
@@ -17,8 +17,8 @@ package struct DeadLetterPrune: Sendable {
 
     /// - Parameter isRemoving: false only counts.
     /// - Returns: how many rows were removed, or would be.
-    /// - Throws: also where the index is that of another topic, or of one that ends before what is
-    ///   indexed: its offsets say nothing of the rows.
+    /// - Throws: also if the index is that of another topic, or of one that ends before the indexed
+    ///   offset: then its offsets say nothing about the rows.
     package func run(isRemoving: Bool) async throws -> Int {
         let progress = try await DeadLetterIndexTable.progress(on: client)
         try DeadLetterIndexer.require(topic, progress)
@@ -42,7 +42,7 @@ package struct DeadLetterPrune: Sendable {
         return total
     }
 
-    /// Throws where the topic was made anew, or is one of this name in another cluster.
+    /// Throws if the topic was recreated, or is one of this name in another cluster.
     private static func require(
         _ marks: [Int32: Watermarks],
         toReach progress: [DeadLetterIndexTable.Progress]
@@ -52,7 +52,7 @@ package struct DeadLetterPrune: Sendable {
         throw CommandError(
             ExitCode.configuration,
             "\(ahead.topic) ends before what is indexed of its partition \(ahead.partition): it "
-                + "was made anew, or this is another cluster; nothing is removed "
+                + "was recreated, or this is another cluster; nothing is removed "
                 + "('\(DeadLetterTool.name) index --rebuild' compares them whole)"
         )
     }

@@ -4,11 +4,11 @@ package import Postgres
 import Settings
 package import Store
 
-/// Builds the index again from the topic, and puts it in the place of the one that is searched.
+/// Builds the index again from the topic, and swaps it with the one in use.
 ///
 /// Reads without a group, beside the indexer if that runs. Readers see the former index until the
-/// new one is whole. Actions stay as they are; who decides something about letters waits while the
-/// difference is written.
+/// new one is complete. Actions stay as they are; decisions about letters wait while the difference
+/// is written.
 package struct DeadLetterRebuild: Sendable {
     /// For one statement of the comparison, which reads whole tables.
     private static let deadline = Duration.seconds(1800)
@@ -22,7 +22,7 @@ package struct DeadLetterRebuild: Sendable {
         self.client = client
     }
 
-    /// - Returns: how the former index differed from the topic.
+    /// - Returns: the difference between the former index and the topic.
     package func run() async throws -> DeadLetterRebuildTable.Difference {
         let connection = try await client.connect()
         do {
@@ -77,7 +77,7 @@ package struct DeadLetterRebuild: Sendable {
         )
     }
 
-    /// The partitions that end before what is indexed of them.
+    /// The partitions that end before their indexed offset.
     private func madeAnew() async throws -> Set<Int32> {
         let progress = try await DeadLetterIndexTable.progress(on: client)
         let marks = try await topic.watermarks()

@@ -6,9 +6,9 @@ package import Records
 package import Store
 
 extension DeadLetterRow {
-    /// What the index holds of a dead letter.
+    /// The indexed part of a dead letter.
     ///
-    /// - Parameter record: the one that the letter was read from; its value does not count.
+    /// - Parameter record: the letter's record; its value does not count.
     package init(_ letter: DeadLetter, _ record: ConsumerRecord) {
         self.init(
             id: letter.id,
@@ -60,7 +60,7 @@ extension DeadLetterRow {
         self.init(letter, record)
     }
 
-    /// Text from a header of the original, which anybody may have written; nil unless harmless.
+    /// Text from an untrusted header of the original; nil unless harmless.
     private static func harmless(_ text: String) -> String? {
         UnverifiedText.isHarmless(text.utf8) ? text : nil
     }
@@ -77,7 +77,7 @@ extension DeadLetterRow {
 }
 
 extension DeadLetterRow.Certificates {
-    /// - Parameter chain: the header `dlq.chain`; nil and what is no such JSON gives none.
+    /// - Parameter chain: the header `dlq.chain`; nil or other JSON gives no certificates.
     init(chain: String?) {
         self.init()
         guard let chain, let document = try? JSONDocument(parsing: Array(chain.utf8)) else {

@@ -1,8 +1,8 @@
 import Store
 
-/// Some of the partitions: what is read of them and not written yet, and what is being written.
+/// Some of the partitions: their records read and not written yet, and the running write.
 ///
-/// Partitions of different lanes are written at the same time, those of one in their order.
+/// Partitions of different lanes are written at the same time, those of one lane in their order.
 struct IndexLane {
     private(set) var buffer: [DeadLetterIndexTable.Record] = []
     private(set) var writing: PendingWrite?
@@ -13,16 +13,16 @@ struct IndexLane {
         buffer.append(record)
     }
 
-    /// Forgets what is not being written yet of other partitions than these.
+    /// Drops records of revoked partitions, unless they are being written.
     mutating func keep(_ isKept: (Int32) -> Bool) {
         buffer.removeAll { !isKept($0.partition) }
     }
 
-    /// Starts to write what is there, unless something is being written.
+    /// Starts to write the records, unless a write is running.
     ///
     /// - Parameters:
-    ///   - next: where reading goes on, of each partition of the lane.
-    ///   - indexed: where the index is.
+    ///   - next: the next offset to read of each partition of the lane.
+    ///   - indexed: the next offset to index.
     mutating func startWriting(
         next: [Int32: Int64],
         indexed: [Int32: Int64],
@@ -32,7 +32,7 @@ struct IndexLane {
         guard writing == nil else { return }
         let records = Array(buffer.prefix(rowsMax))
         buffer.removeFirst(records.count)
-        // Behind the last record of a partition there may be offsets without one.
+        // After the last record of a partition there may be offsets without one.
         var offsets = next
         for record in buffer.reversed() {
             offsets[record.partition] = record.offset
@@ -44,14 +44,14 @@ struct IndexLane {
         writing = writer.write(records, nextOffsets: offsets)
     }
 
-    /// What was being written and has ended now, which makes room for the next.
+    /// Removes and returns a write that has ended, to make room for the next.
     mutating func takeEnded() -> (write: PendingWrite, outcome: Result<Int, any Error>)? {
         guard let writing, let outcome = writing.outcome else { return nil }
         self.writing = nil
         return (writing, outcome)
     }
 
-    /// What is being written, to be waited for by who takes it.
+    /// Removes and returns the running write, for the caller to wait for.
     mutating func takeWriting() -> PendingWrite? {
         defer { writing = nil }
         return writing

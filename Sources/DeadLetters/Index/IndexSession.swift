@@ -14,9 +14,9 @@ final class IndexSession {
     private let consumer: KafkaConsumer
     private let writer: IndexWriter
 
-    /// Where reading goes on, of each assigned partition.
+    /// The next offset to read, of each assigned partition.
     private var next: [Int32: Int64] = [:]
-    /// Where the index is, of each assigned partition.
+    /// The next offset to index, of each assigned partition.
     private var indexed: [Int32: Int64] = [:]
     private var lanes: [IndexLane]
     private var isPaused = false
@@ -46,8 +46,8 @@ final class IndexSession {
 
     /// - Parameters:
     ///   - ends: where to stop, by partition; nil for never.
-    ///   - mustRenew: asked again and again whether another session is to go on.
-    /// - Returns: false where another session is to go on.
+    ///   - mustRenew: asked at intervals whether another session must continue.
+    /// - Returns: false if another session must continue.
     func run(until ends: [Int32: Int64]?, mustRenew: () -> Bool) async throws -> Bool {
         try await consumer.subscribe([topic.name])
         while !Task.isCancelled {
@@ -58,13 +58,13 @@ final class IndexSession {
         return true
     }
 
-    /// Ends what is being written, commits it and leaves the group.
+    /// Finishes the running writes, commits them and leaves the group.
     func close() async {
         _ = try? await finishWriting()
         await consumer.close(deadline: settings.closeDeadline)
     }
 
-    /// Polls once, and starts writing what is there.
+    /// Polls once, and starts writing what was read.
     ///
     /// - Returns: whether there was nothing to do.
     private func turn() async throws -> Bool {
@@ -149,9 +149,9 @@ final class IndexSession {
         report(.indexed(records: write.records.count, foreign: foreign))
     }
 
-    /// Waits for what is being written, not for ever.
+    /// Waits for the running writes up to a deadline.
     private func finishWriting() async throws {
-        // All of them, before any fault is told: none goes on behind this.
+        // Collect all outcomes before any fault is thrown: no write runs on after this.
         var outcomes: [(PendingWrite, Result<Int, any Error>)] = []
         for lane in lanes.indices {
             guard let writing = lanes[lane].takeWriting() else { continue }
@@ -220,7 +220,7 @@ extension IndexSession {
         }
     }
 
-    /// Begins where the index is; from the beginning where the topic ends before that.
+    /// Begins at the indexed offset, or at the beginning if the topic ends before it.
     private func assign(_ partitions: [TopicPartition]) async throws {
         let (client, topic) = (client, topic)
         let progress = try await writer.retrying.run {
@@ -245,7 +245,7 @@ extension IndexSession {
         report(.assigned(partitions.map(\.partition).sorted()))
     }
 
-    /// The topic was deleted and made again: its offsets are others.
+    /// The topic was deleted and recreated: its offsets are others.
     private func beginAnew(_ partition: Int32) async throws {
         try await finishWriting()
         report(.madeAnew(partition: partition))

@@ -14,7 +14,7 @@ struct IndexWriter: Sendable {
 
     private static let commitDeadline = Duration.seconds(10)
 
-    /// Starts writing; the consumer's `poll` is woken when it has ended.
+    /// Starts writing; wakes the consumer's `poll` when it has ended.
     func write(
         _ records: [DeadLetterIndexTable.Record],
         nextOffsets: [Int32: Int64]
@@ -28,8 +28,8 @@ struct IndexWriter: Sendable {
         }
     }
 
-    /// What PostgreSQL refuses or takes too long for is written in halves; a record that it will
-    /// never take is counted as no dead letter.
+    /// Writes a batch in halves if PostgreSQL rejects it or takes too long; a record that it will
+    /// never take counts as no dead letter.
     private func write(
         _ records: ArraySlice<DeadLetterIndexTable.Record>,
         nextOffsets: [Int32: Int64]
@@ -82,8 +82,8 @@ struct IndexWriter: Sendable {
         return try await first + write(records[middle...], nextOffsets: nextOffsets)
     }
 
-    /// For those who look at the group's lag: reading begins where PostgreSQL is, so that a commit
-    /// that fails is made up for by the next one.
+    /// Commits for those who watch the group's lag: reading begins after the rows in PostgreSQL, so
+    /// the next commit makes up for a failed one.
     private func commit(_ nextOffsets: [Int32: Int64]) async {
         var commits: [TopicPartition: OffsetCommit] = [:]
         for (partition, offset) in nextOffsets {
@@ -122,10 +122,10 @@ final class PendingWrite: Sendable {
         task.withLock { $0 = work }
     }
 
-    /// Nil while it is being written.
+    /// Nil until the write has ended.
     var outcome: Result<Int, any Error>? { state.withLock { $0 } }
 
-    /// Waits for its end; gives up repeating it after the deadline.
+    /// Waits for the end; stops retrying after the deadline.
     func finish(within deadline: Duration) async -> Result<Int, any Error> {
         guard let task = task.withLock({ $0 }) else { return .success(0) }
         let timer = Task {

@@ -4,7 +4,6 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter redact`: removes the original from a dead letter.
 enum RedactCommand: DeadLetterCommand {
     static let name = "redact"
     static let role = DatabaseRole.replay
@@ -12,7 +11,7 @@ enum RedactCommand: DeadLetterCommand {
     static var syntax: CommandSyntax {
         syntax(
             "Removes the original from a dead letter, and what it says of itself. A later letter "
-                + "of the same ID takes its place, with the same link, so that 'verify' still "
+                + "of the same ID replaces it, with the same link, so that 'verify' still "
                 + "shows that nothing is missing. It cannot be sent again afterwards. Kafka keeps "
                 + "the earlier record until the topic's retention removes it: no record of a log "
                 + "can be removed alone. The tools show it no more.",
@@ -65,7 +64,7 @@ enum RedactCommand: DeadLetterCommand {
                     + "done"
             )
         }
-        // Before the record: what was removed without a name behind it could not be explained.
+        // Before the record: a removal without a name could not be explained.
         let action = NewDeadLetterAction(who: who, kind: .redacted, why: why, deadLetterID: id)
         try await DeadLetterActionTable.append([action], on: client)
         let redaction = DeadLetterRedaction.record(
@@ -92,7 +91,7 @@ enum RedactCommand: DeadLetterCommand {
         guard let failure else { return }
         throw CommandError(
             ExitCode.unavailable,
-            "written down and not yet redacted: \(record.topic) did not take the record "
+            "recorded and not yet redacted: \(record.topic) did not take the record "
                 + "(\(failure)); run the command again"
         )
     }

@@ -1,18 +1,18 @@
 import Kafka
 import Records
 
-/// Reads what is added to the dead-letter topic, each record once, without a group.
+/// Reads new records of the dead-letter topic, each once, without a group.
 ///
 /// For one task at a time; `close()` ends it.
 final class LetterFollower {
     private let consumer: KafkaConsumer
     private let topic: String
     private var assigned: Set<TopicPartition> = []
-    /// What is read next of each partition.
+    /// The next offset to read of each partition.
     private(set) var next: [TopicPartition: Int64]
 
-    /// - Parameter next: where to begin; a partition that is not among them was added later and is
-    ///   read from its start.
+    /// - Parameter next: where to begin; a partition without an entry was added later and is read
+    ///   from its start.
     init(
         _ configuration: [String: String],
         topic: String,
@@ -28,10 +28,10 @@ final class LetterFollower {
         await consumer.close(deadline: Self.deadline)
     }
 
-    /// Visits every record below these ends that was not visited yet.
+    /// Visits every unvisited record below these ends.
     ///
-    /// Throws where the topic ends before what was read of it: it was made anew, and what was
-    /// refused meanwhile cannot be told.
+    /// Throws if the topic ends before an offset that was read: it was recreated, and refusals
+    /// written since may be lost.
     func read(
         to ends: [TopicPartition: Int64],
         _ visit: (ConsumerRecord) -> Void
@@ -40,7 +40,7 @@ final class LetterFollower {
             throw ReplayError(
                 .interrupted,
                 "\(partition) ends at \(end), before the offset \(next[partition, default: 0]) that"
-                    + " was read before: the topic was made anew; abandon the replay"
+                    + " was read before: the topic was recreated; abandon the replay"
             )
         }
         let added = Set(ends.keys).subtracting(assigned)

@@ -1,23 +1,23 @@
 import Kafka
 import Records
 
-/// Reads single records by their positions, without a group: no worker notices anything of it.
+/// Reads single records by their positions, without a group: no worker is affected.
 ///
 /// For one task at a time; `close()` ends it.
 final class RecordFetcher {
     private let configuration: [String: String]
     private let admin: KafkaAdmin
     private let consumer: KafkaConsumer
-    /// What `poll` returns next of each assigned partition.
+    /// The next offset that `poll` returns of each assigned partition.
     private var next: [TopicPartition: Int64] = [:]
-    /// What was read on the way and may be wanted next: going back costs a fetch of its own.
+    /// Records read on the way that may be wanted next: seeking back costs a fetch.
     private var surplus: [RecordPosition: ConsumerRecord] = [:]
     private var surplusBytes = 0
 
     init(_ configuration: [String: String], admin: KafkaAdmin) throws {
         self.configuration = configuration
         self.admin = admin
-        // Named, because librdkafka wants a name; it is never joined.
+        // Set because librdkafka requires a name; it is never joined.
         let own = ["group.id": "dead-letter-reader"]
         consumer = try KafkaConsumer(configuration: configuration.merging(own) { $1 })
     }
@@ -26,7 +26,7 @@ final class RecordFetcher {
         await consumer.close(deadline: Self.deadline)
     }
 
-    /// The records at these positions; those that the topics no longer hold are left out.
+    /// The records at these positions; records that the topics no longer hold are left out.
     ///
     /// - Parameter positions: in partitions that exist.
     func records(
@@ -92,7 +92,7 @@ final class RecordFetcher {
             }
             for end in result.ends {
                 next[end.partition] = end.offset
-                // What lies there is no record, or retention has just removed it.
+                // The offset holds no record, or retention has just removed it.
                 let rest = wanted[end.partition]?.drop { $0 < end.offset } ?? []
                 wanted[end.partition] = rest.isEmpty ? nil : Array(rest)
             }
@@ -106,7 +106,7 @@ final class RecordFetcher {
         return found
     }
 
-    /// Has what is wanted next come next, where it is not near enough to read on to it.
+    /// Seeks to the next wanted record, unless it is near enough to read on.
     private func go(to wanted: [TopicPartition: [Int64]]) async throws {
         var added: [TopicPartition: Int64?] = [:]
         var sought: [TopicPartition: Int64] = [:]
@@ -134,6 +134,6 @@ final class RecordFetcher {
     private static let pollRecordsMax = 500
     private static let pollBytesMax = 4 << 20
     private static let surplusBytesMax = 16 << 20
-    /// Records that are read and dropped rather than sought over.
+    /// Records that are read and dropped instead of a seek.
     private static let gapMax: Int64 = 500
 }

@@ -3,28 +3,26 @@ import Kafka
 import Records
 import Store
 
-/// What is known of the records of one replay: which are to be sent, which are sent and not
-/// decided, and what new dead letters and commits say about them.
-///
-/// Pure.
+/// The state of one replay's records: the unsent ones, those sent and undecided, and their outcomes
+/// by new dead letters and commits; pure.
 struct ReplayAccount {
     private struct Sent {
         let position: ReplayRecordTable.Sent
         let letterID: String
         let transactionID: String?
-        /// Whether this run has sent it: settings may have been mended since a former one.
+        /// Whether this run has sent it: settings may have been corrected since a former one.
         let isOfThisRun: Bool
         var isRefused = false
     }
 
-    /// Those that were never sent, in their order.
+    /// Records that were never sent, in their order.
     private(set) var unsent: ArraySlice<ReplayRecordRow>
     private var sent: [Int64: Sent] = [:]
     private var undecided: Set<Int64> = []
     private var byPosition: [RecordPosition: Int64] = [:]
-    /// Of observations, by the body that they came from.
+    /// Observations, by the body that they came from.
     private var byRaw: [String: [Int64]] = [:]
-    /// Of the last decisions, which were refusals.
+    /// The last decisions; true for a refusal.
     private var recent: [Bool] = []
     private var decidedCount = 0
     private let failingShareMax: Double
@@ -47,10 +45,10 @@ struct ReplayAccount {
 
     var undecidedCount: Int { undecided.count }
 
-    /// How many more may be sent before outcomes have to come in.
+    /// How many more may be sent before outcomes are known.
     ///
-    /// It begins with a few, so that settings that are still wrong cost no more than these, and
-    /// grows with what was decided.
+    /// It begins small, so that settings that are still wrong cost little, and grows with each
+    /// decision.
     var sendable: Int {
         let room = min(max(Self.firstMax, 2 * decidedCount), Self.undecidedMax) - undecided.count
         return max(0, min(room, unsent.count))
@@ -62,15 +60,15 @@ struct ReplayAccount {
         return Double(refused) > failingShareMax * Double(max(recent.count, Self.firstMax))
     }
 
-    /// The partitions that hold what is sent, by their topics.
+    /// The partitions that hold sent records.
     var sentPartitions: Set<TopicPartition> {
         Set(undecided.compactMap { sent[$0]?.position.topicPartition })
     }
 
-    /// The topics that anything was sent to.
+    /// The topics of sent records.
     var sentTopics: Set<String> { Set(sent.values.map(\.position.topic)) }
 
-    /// The next ones to be sent, at most so many.
+    /// The next records to send, up to a count.
     mutating func next(_ count: Int) -> [ReplayRecordRow] {
         defer { unsent = unsent.dropFirst(count) }
         return Array(unsent.prefix(count))
@@ -99,7 +97,7 @@ struct ReplayAccount {
         }
     }
 
-    /// What a new dead letter says about a record of this replay; nil where it is about others.
+    /// The outcome by a new dead letter; nil if it is about none of the replay's records.
     mutating func decision(
         by letter: DeadLetter,
         replayOf: String?
@@ -135,10 +133,10 @@ struct ReplayAccount {
         }
     }
 
-    /// Those that the stage has settled and no dead letter tells of: accepted.
+    /// The accepted records: their stage has settled them without a dead letter.
     ///
-    /// - Parameter committed: of the stage's group, read before the dead-letter topic was read to
-    ///   its end.
+    /// - Parameter committed: the offsets of the stage's group, read before the dead-letter topic
+    ///   was read to its end.
     mutating func accepted(
         committed: [TopicPartition: Int64]
     ) -> [ReplayRecordTable.Decided] {
@@ -179,7 +177,7 @@ extension ReplayRecordTable.Sent {
 }
 
 extension ReplayRecordRow {
-    /// Nil where it was not sent.
+    /// Nil if it was not sent.
     fileprivate var sentPosition: ReplayRecordTable.Sent? {
         guard let sentTopic, let sentPartition, let sentOffset else { return nil }
         return ReplayRecordTable.Sent(

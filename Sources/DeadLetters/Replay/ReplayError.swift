@@ -1,4 +1,4 @@
-/// Why a replay does not begin, or does not go on.
+/// Why a replay does not begin or continue.
 package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         /// There is no replay of this number.
@@ -11,14 +11,14 @@ package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible 
         case empty
         /// More letters than one replay takes.
         case tooMany
-        /// Who, why or a bound is not as it must be.
+        /// The auditor, the reason or a limit is invalid.
         case invalid
-        /// It can be continued: a server was gone, or nothing was decided in time.
+        /// It can be continued: a server did not answer, or nothing was decided in time.
         case interrupted
     }
 
     package let code: Code
-    /// Says what happened, and what to do.
+    /// A sentence for the operator, with what to do.
     package let description: String
 
     package init(_ code: Code, _ description: String) {

@@ -3,19 +3,19 @@ import Postgres
 import Records
 import Store
 
-/// What one run of a replay writes down, over the session that holds the replay's lock.
+/// The records that one run of a replay writes, over the session that holds the replay's lock.
 ///
-/// A process that stood still for so long that the server has ended its session can write nothing
-/// more, whoever has taken the replay over meanwhile.
+/// If the server has ended the session of a process that stood still, that process can write
+/// nothing more, even after another has continued the replay.
 struct ReplayLedger {
     let replay: Int64
-    /// Who begins or continues it.
+    /// The auditor who begins or continues it.
     let who: AuditorName
     private let connection: PostgresConnection
 
-    /// Takes the replay over: its lock, until the connection is closed.
+    /// Takes the replay's lock, until the connection is closed.
     ///
-    /// The server may need a moment to notice that a process is gone.
+    /// The server may need a moment to notice that a former process is gone.
     init(_ replay: Int64, who: AuditorName, on connection: PostgresConnection) async throws {
         self.replay = replay
         self.who = who
@@ -81,7 +81,7 @@ struct ReplayLedger {
         _ = try await connection.run(ReplayRecordTable.sent, (replay, records))
     }
 
-    /// Records outcomes and how far the dead-letter topic was read for them, both or neither.
+    /// Records outcomes together with the dead-letter offsets that were read for them.
     func decided(
         _ records: [ReplayRecordTable.Decided],
         read next: [TopicPartition: Int64]
@@ -100,7 +100,7 @@ struct ReplayLedger {
     private static let pageMax = 5_000
 }
 
-/// Positions as they are stored.
+/// Positions in their stored form.
 enum ReplayPositions {
     static func rows(_ next: [TopicPartition: Int64]) -> [ReplayPositionTable.Position] {
         next.sorted { $0.key < $1.key }.map {

@@ -1,14 +1,14 @@
 import Synchronization
 package import Store
 
-/// How fast and how far a replay may go.
+/// The rate and the limits of a replay.
 package struct ReplayLimits: Sendable, Equatable {
-    /// Records per second at most.
+    /// Maximum records per second.
     package var rate = 100
-    /// It stops where a larger share of the last hundred is refused again; 0 at the first one.
+    /// It stops if a larger share of the last hundred is refused again; 0 stops at the first one.
     package var failingShareMax = 0.1
-    /// How long nothing may be decided before the replay is interrupted: workers that are down, or
-    /// whose breaker has tripped.
+    /// How long to wait without a decision before the replay is interrupted: workers may be down,
+    /// or a breaker may have tripped.
     package var waitMax = Duration.seconds(300)
 
     package init() {}
@@ -17,13 +17,13 @@ package struct ReplayLimits: Sendable, Equatable {
     package static let waits = Duration.seconds(1)...(.seconds(86_400))
 }
 
-/// A request to a running replay to end in good order, from any task.
+/// A request to a running replay to end in order, from any task.
 package final class ReplayStop: Sendable {
     private let requested = Mutex<String?>(nil)
 
     package init() {}
 
-    /// The first one counts.
+    /// The first request counts.
     ///
     /// - Parameter why: for the history.
     package func request(_ why: String) {
@@ -33,7 +33,7 @@ package final class ReplayStop: Sendable {
     var why: String? { requested.withLock(\.self) }
 }
 
-/// How a run of a replay ended, or where it stands.
+/// The result or the progress of a replay's run.
 package struct ReplayProgress: Sendable, Equatable {
     package let number: Int64
     package let state: ReplayState

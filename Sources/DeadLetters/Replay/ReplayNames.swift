@@ -3,7 +3,7 @@ import Records
 import Topology
 import Worker
 
-/// The names of topics and groups, and how Kafka is reached.
+/// The names of topics and groups, and Kafka's properties.
 package struct ReplayNames: Sendable {
     /// librdkafka's properties, bootstrap servers included.
     package let kafka: [String: String]
@@ -18,7 +18,7 @@ package struct ReplayNames: Sendable {
 
     var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
 
-    /// The stages by the topics that they read: nothing else is ever written to.
+    /// The stages by their input topics; nothing is ever written to other topics.
     var stages: [String: StageDescription] {
         Dictionary(
             uniqueKeysWithValues: Topology.stages.map { (topicPrefix + $0.inputTopic, $0) }
@@ -31,11 +31,11 @@ package struct ReplayNames: Sendable {
         RecordPosition(topic: deadLetterTopic, partition: letter.partition, offset: letter.offset)
     }
 
-    /// Between which offsets the dead-letter topic holds records.
+    /// The offsets between which the dead-letter topic holds records.
     func letterMarks() async throws -> [TopicPartition: Watermarks] {
         let admin = try KafkaAdmin(configuration: kafka)
         do {
-            // About all topics: a question about one makes it, where the brokers are set up so.
+            // For all topics: a request for one creates it on brokers with automatic creation.
             let metadata = try await admin.metadata(deadline: Self.deadline)
             guard let topic = metadata[topic: deadLetterTopic], topic.error == nil else {
                 throw ReplayError(

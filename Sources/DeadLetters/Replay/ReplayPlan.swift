@@ -2,16 +2,16 @@ package import AppStore
 import Records
 package import Store
 
-/// Which dead letters are to be sent again.
+/// The dead letters to send again.
 package struct ReplaySelection: Equatable, Sendable {
     package var query: DeadLetterQuery
-    /// The same in words, as the history shows it.
+    /// The selection in words, as the history shows it.
     package var text: String
-    /// Whether resolved and suppressed letters are meant too; only of those named by their IDs.
+    /// Whether resolved and suppressed letters count too; only if named by their IDs.
     package var includesResolved = false
-    /// Whether letters are meant that were replayed and accepted, or that have become others.
+    /// Whether letters count that were replayed and accepted, or refused as new letters.
     package var again = false
-    /// How many are meant at most, the oldest of those that can be sent; nil for all.
+    /// The maximum number of letters, the oldest that can be sent; nil for all.
     package var first: Int?
 
     package init(_ query: DeadLetterQuery, text: String) {
@@ -20,11 +20,9 @@ package struct ReplaySelection: Equatable, Sendable {
     }
 }
 
-/// What a replay would do: the result of the dry run.
-///
-/// Nothing is written down yet.
+/// The result of a replay's dry run; nothing is recorded yet.
 package struct ReplayPlan: Sendable {
-    /// A letter that would be sent, and what today's program says about it.
+    /// A letter that would be sent, and the verdict of today's program.
     package struct Letter: Sendable {
         package let row: DeadLetterRow
         package let verdict: ReplayVerdict
@@ -57,7 +55,7 @@ package struct ReplayPlan: Sendable {
             }
         }
 
-        /// What the operator has to know.
+        /// An explanation for the operator.
         package var detail: String {
             switch self {
             case .resolved, .suppressed:
@@ -72,10 +70,10 @@ package struct ReplayPlan: Sendable {
     }
 
     package let selection: ReplaySelection
-    /// Those that would be sent, the oldest first.
+    /// The letters that would be sent, the oldest first.
     package let letters: [Letter]
     package let skipped: [(id: String, why: Skipped)]
-    /// What an operator has to know of the verdicts; nil where there is nothing.
+    /// A note on the verdicts for the operator; nil without one.
     package let note: String?
 
     package var count: Int { letters.count }
@@ -83,9 +81,9 @@ package struct ReplayPlan: Sendable {
     package var reasons: [String: Int] { counts(\.row.reason) }
     package var verdicts: [String: Int] { counts(\.verdict.name) }
 
-    /// Letters that will not be sent because no verified chain holds them.
+    /// Letters that are not sent because no verified chain holds them.
     package var onNoChainCount: Int { unsendable(.onNoChain) }
-    /// Letters that will not be sent because they differ from their source record.
+    /// Letters that are not sent because they differ from their source record.
     package var differingCount: Int { unsendable(.differs) }
 
     private func unsendable(_ cause: Unsendable.Cause) -> Int {
@@ -108,7 +106,7 @@ package struct ReplayPlan: Sendable {
             && sendable.allSatisfy { if case .refused = $0.verdict { true } else { false } }
     }
 
-    /// Whether nothing is known that speaks against it.
+    /// Whether nothing is known against it.
     package var isClean: Bool {
         letters.allSatisfy { letter in
             switch letter.verdict {
@@ -122,6 +120,6 @@ package struct ReplayPlan: Sendable {
         letters.reduce(into: [:]) { $0[$1[keyPath: name], default: 0] += 1 }
     }
 
-    /// A replay takes no more letters; narrow the filter, or replay in several.
+    /// The most letters of one replay; for more, narrow the filter or replay in parts.
     package static let lettersMax = 100_000
 }

@@ -29,7 +29,7 @@ struct ReplayPreparation {
         )
     }
 
-    /// What the index has not come to, and what is therefore not looked at; nil for nothing.
+    /// A note on letters that are not indexed yet and therefore left out; nil without any.
     private func behind() async throws -> String? {
         let marks = try await names.letterMarks()
         let progress = try await DeadLetterIndexTable.progress(on: database)

@@ -17,8 +17,8 @@ final class ReplayReader {
     private(set) var sourcesNote: String?
     private var partitionCounts: [String: Int] = [:]
 
-    /// - Parameter isPreview: whether the sources may stay unread if the right is missing: an
-    ///   auditor who sends nothing does not need it.
+    /// - Parameter isPreview: whether the sources may stay unread for want of the right: an auditor
+    ///   who sends nothing does not need it.
     init(
         _ names: ReplayNames,
         _ vouched: VouchedLetters,
@@ -38,10 +38,10 @@ final class ReplayReader {
         await sources.close()
     }
 
-    /// How many partitions a topic has; nil where there is none of this name.
+    /// How many partitions a topic has; nil if it does not exist.
     func partitionCount(_ topic: String) async throws -> Int? {
         if partitionCounts[topic] == nil {
-            // About all topics: a question about one makes it, where the brokers are set up so.
+            // For all topics: a request for one creates it on brokers with automatic creation.
             let metadata = try await admin.metadata(deadline: Self.deadline)
             for topic in metadata.topics where topic.error == nil {
                 partitionCounts[topic.name] = topic.partitionCount
@@ -50,7 +50,7 @@ final class ReplayReader {
         return partitionCounts[topic]
     }
 
-    /// What is to be sent for the letters of these IDs, in their order.
+    /// The originals of these letters, in their order.
     func originals(of ids: [String]) async throws -> [Result<ReplayedOriginal, Unsendable>] {
         let links = ids.map { id in
             Result<ChainLetter, Unsendable> { () throws(Unsendable) in try vouched.letter(id) }
@@ -115,7 +115,7 @@ final class ReplayReader {
         letter: DeadLetter, record: ConsumerRecord, stage: StageDescription
     )
 
-    /// The letter of a link, from the record in its place.
+    /// The letter of a link, from the record at its position.
     private func letter(
         _ record: ConsumerRecord?,
         _ link: ChainLetter

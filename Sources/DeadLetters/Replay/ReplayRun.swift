@@ -5,12 +5,12 @@ import Store
 import Topology
 import Worker
 
-/// One run of a replay, from its beginning or from where a former one was interrupted.
+/// One run of a replay, from its beginning or from where a former run was interrupted.
 ///
-/// Everything was written down before. What was sent is recorded after the broker's
-/// acknowledgement, and outcomes together with how far the dead-letter topic was read: after a
-/// crash at any step the next run sends what was sent and not recorded a second time, which
-/// deduplication makes harmless, and skips nothing.
+/// The replay and its letters are recorded before. Sent positions are recorded after the broker's
+/// acknowledgement, and outcomes together with the dead-letter offsets: after a crash at any step
+/// the next run sends unrecorded records a second time, which deduplication makes harmless, and
+/// skips none.
 final class ReplayRun {
     private let names: ReplayNames
     private let ledger: ReplayLedger
@@ -28,7 +28,7 @@ final class ReplayRun {
     private var lastDecision = ContinuousClock.now
     private var lastLook = ContinuousClock.now
 
-    /// What a run needs of what was written down.
+    /// The recorded facts that a run needs.
     struct Written {
         let row: ReplayRow
         let records: [ReplayRecordRow]
@@ -70,11 +70,11 @@ final class ReplayRun {
         await letters.close()
     }
 
-    /// Sends what is left and waits until it is known what became of everything.
+    /// Sends what is left and waits until every outcome is known.
     func run() async throws -> ReplayProgress {
         var due = ContinuousClock.now
         var failure: String?
-        // After too many failures nothing more is sent, but what was sent is still followed.
+        // After too many failures nothing more is sent, but sent records are still followed.
         while failure == nil ? !account.isSettled : account.undecidedCount > 0 {
             if let why = stop.why { return try await end(.interrupted, why) }
             let now = ContinuousClock.now
@@ -119,7 +119,7 @@ final class ReplayRun {
     /// A tenth of a second's records, so that the rate holds within a second too.
     private var batchMax: Int { min(max(1, limits.rate / 10), Self.chunkMax) }
 
-    /// Waits for the next record that is due, or to look for outcomes again.
+    /// Waits until the next record or the next look for outcomes is due.
     private func pause(until due: ContinuousClock.Instant) async {
         let wait = due - ContinuousClock.now
         let isSending = account.sendable > 0 && wait > .zero
@@ -141,7 +141,7 @@ final class ReplayRun {
 }
 
 extension ReplayRun {
-    /// Sends a few records and records where they lie, and what cannot be sent.
+    /// Sends a few records and records their positions, and which cannot be sent.
     private func send(_ rows: [ReplayRecordRow]) async throws {
         let originals = try await reader.originals(of: rows.map(\.letterID))
         var unsent: [ReplayRecordTable.Decided] = []
@@ -162,7 +162,7 @@ extension ReplayRun {
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
-                    // Of a producer that can do no more the first cause tells what to do.
+                    // The first cause of a fatal error says what to do.
                     failure = producer.fatalError ?? error
                     continue
                 }
@@ -197,7 +197,7 @@ extension ReplayRun {
 }
 
 extension ReplayRun {
-    /// Reads what has become of what was sent, and records it.
+    /// Reads the outcomes of sent records, and records them.
     private func follow() async throws {
         let partitions = account.sentPartitions
         let committed = partitions.isEmpty ? [:] : try await committed(partitions)
@@ -220,15 +220,15 @@ extension ReplayRun {
         report(progress(.running))
     }
 
-    /// While there is nothing to write, a session that the server has ended is found by asking: the
-    /// replay's lock went with it, and whoever waits here has to be told.
+    /// Asks the session if it still lives while there is nothing to write: if the server has ended
+    /// it, the replay's lock is gone and the run must stop.
     private func requireLedger() async throws {
         guard ContinuousClock.now - lastLook > Self.ledgerInterval else { return }
         lastLook = .now
         _ = try await ledger.row()
     }
 
-    /// What the dead letters up to the topic's present end say.
+    /// The outcomes by the dead letters up to the topic's present end.
     private func readLetters() async throws -> [ReplayRecordTable.Decided] {
         let name = names.deadLetterTopic
         let metadata = try await reader.partitionCount(name)
@@ -252,8 +252,8 @@ extension ReplayRun {
             .map { StorableText.of(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// What the groups of these partitions' stages have committed, within what is there: a commit
-    /// beyond the end is one of a topic that was deleted since.
+    /// The offsets that the groups of these partitions' stages have committed, at most the
+    /// partition's end: a commit beyond it is one of a topic that was deleted since.
     private func committed(
         _ partitions: Set<TopicPartition>
     ) async throws -> [TopicPartition: Int64] {
@@ -275,10 +275,10 @@ extension ReplayRun {
         return committed
     }
 
-    /// Waits until the later stages have settled what came of the replay, one after the other, so
-    /// that what they refuse is known too.
+    /// Waits until the later stages have settled the replay's observations, one after the other, so
+    /// that their refusals are known too.
     ///
-    /// - Returns: why it could not be waited for; nil when all is settled.
+    /// - Returns: why it stopped waiting; nil if all is settled.
     private func followLaterStages() async throws -> String? {
         let first = Topology.stages.firstIndex { stage in
             account.sentTopics.contains(names.topicPrefix + stage.inputTopic)

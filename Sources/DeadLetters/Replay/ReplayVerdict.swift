@@ -2,7 +2,7 @@ package import AppStore
 import Records
 import Worker
 
-/// What today's program says about a dead letter before it is sent again.
+/// The verdict of today's program on a dead letter before it is sent again.
 package enum ReplayVerdict: Equatable, Sendable {
     /// The verifier accepts the body.
     case accepted
@@ -10,11 +10,11 @@ package enum ReplayVerdict: Equatable, Sendable {
     case ignored
     /// The verifier refuses it again.
     case refused(reason: String, detail: String)
-    /// The named worker decides it, with what the database knows.
+    /// The named worker decides it, with its database.
     case worker(String)
-    /// Nobody could be asked, and why.
+    /// The verifier could not be asked; with the reason.
     case unasked(String)
-    /// It will not be sent, and why.
+    /// It will not be sent; with the reason.
     case unsendable(Unsendable)
 
     /// One word in snake case, the same in text, JSON and counts.
@@ -29,7 +29,7 @@ package enum ReplayVerdict: Equatable, Sendable {
         }
     }
 
-    /// What there is to say beside the name; empty where there is nothing.
+    /// The explanation beside the name; empty without one.
     package var detail: String {
         switch self {
         case .accepted, .ignored: ""
@@ -41,12 +41,12 @@ package enum ReplayVerdict: Equatable, Sendable {
     }
 }
 
-/// The verifier with today's settings, or why there is none.
+/// The verifier with today's settings, or why it is missing.
 package enum ReplayVerifier: Sendable {
     case settings(VerifierConfiguration, checksRevocation: Bool)
     case unavailable(String)
 
-    /// What an operator has to know of the verdicts.
+    /// A note on the verdicts for the operator.
     package var note: String? {
         switch self {
         case .settings(_, checksRevocation: false): nil

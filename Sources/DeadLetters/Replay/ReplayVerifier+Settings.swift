@@ -3,10 +3,10 @@ package import Settings
 import VerifyStage
 
 extension ReplayVerifier {
-    /// The verifier with the settings that verify-worker reads from the same place.
+    /// The verifier with the settings that verify-worker reads from the same source.
     ///
     /// - Parameter read: reads these settings, as the tool reads its own.
-    /// - Throws: `SettingsError` where they are wrong; without any apps there is no verifier.
+    /// - Throws: `SettingsError` if they are wrong; without any apps there is no verifier.
     package init(
         reading read: (SettingsSchema) throws(SettingsError) -> SettingsValues
     ) throws(SettingsError) {

@@ -4,7 +4,7 @@ import OpenSSL
 import Records
 import Worker
 
-/// What a replay sends for one dead letter: the original as it came, to the topic it came from.
+/// The record that a replay sends for one dead letter: the original as it came, to its topic.
 struct ReplayedOriginal: Sendable {
     let letter: DeadLetter
     let stage: StageDescription
@@ -16,9 +16,9 @@ struct ReplayedOriginal: Sendable {
     /// it, and compares both.
     ///
     /// - Parameters:
-    ///   - letter: one that a verified chain holds.
-    ///   - stage: the one that reads the source topic.
-    ///   - source: the record at the source position; nil where the topic no longer holds it.
+    ///   - letter: a letter that a verified chain holds.
+    ///   - stage: the stage that reads the source topic.
+    ///   - source: the record at the source position; nil if the topic no longer holds it.
     /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
     init(
         _ letter: DeadLetter,
@@ -54,10 +54,10 @@ struct ReplayedOriginal: Sendable {
         }
     }
 
-    /// The source, if it is still there and equals what the letter holds of it.
+    /// The source, if it still exists and equals the letter's part of it.
     ///
-    /// An observation carries no signature that could be verified again. Only the record that
-    /// verify-worker wrote may lie on these topics, so it has to lie there still.
+    /// An observation carries no signature that could be verified again. Only records written by
+    /// verify-worker may be on these topics, so the source must still be there.
     private static func checked(
         _ source: ConsumerRecord?,
         _ letter: DeadLetter,
@@ -94,10 +94,10 @@ struct ReplayedOriginal: Sendable {
         return source.timestampMilliseconds == time.milliseconds
     }
 
-    /// The record to be sent: the original's headers, and which dead letter it comes from.
+    /// The record to send: the original's headers, and the dead letter that it comes from.
     ///
-    /// The two headers of a former replay are replaced. It goes to the partition that it came
-    /// from, where its topic has it, so that it keeps its place among the records of its key.
+    /// The two headers of a former replay are replaced. It goes to its former partition if the
+    /// topic still has it, so that it keeps its order among the records of its key.
     func record(partitionCount: Int) -> ProducerRecord {
         let own = [DeadLetterHeader.replayOf, DeadLetterHeader.attempt].map { Array($0.utf8) }
         let kept = headers.filter { !own.contains($0.nameBytes) }
@@ -119,9 +119,9 @@ struct ReplayedOriginal: Sendable {
 package struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Cause: Sendable {
         case onNoChain
-        /// From its source record, or from the digests of it.
+        /// It differs from its source record, or from the digests of it.
         case differs
-        /// The letter, or the source that it needs.
+        /// The letter, or the source that it needs, is gone.
         case gone
         case redacted
         /// No stage reads its source topic.

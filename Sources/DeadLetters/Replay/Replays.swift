@@ -4,9 +4,9 @@ package import Postgres
 import Records
 package import Store
 
-/// Dead letters sent again: prepared, written down, sent, followed, and listed afterwards.
+/// Sends dead letters again: prepares, records, sends, follows and lists replays.
 ///
-/// For the command line and the web console. Nothing is kept between two calls.
+/// For the command line and the web console. Keeps nothing between two calls.
 package struct Replays: Sendable {
     private let names: ReplayNames
     private let verifier: ReplayVerifier
@@ -18,11 +18,11 @@ package struct Replays: Sendable {
         self.database = database
     }
 
-    /// The dry run: what would be sent, and what today's verifier says about each.
+    /// The dry run: what would be sent, and the verdict of today's verifier on each.
     ///
     /// Writes and sends nothing.
     ///
-    /// - Parameter progress: gets how many letters were looked at.
+    /// - Parameter progress: receives how many letters were checked.
     package func prepare(
         _ selection: ReplaySelection,
         progress: (Int) -> Void = { _ in }
@@ -31,12 +31,12 @@ package struct Replays: Sendable {
             .plan(selection, progress: progress)
     }
 
-    /// Writes the replay down with every letter that it holds; nothing is sent before `run`.
+    /// Records the replay with all its letters; nothing is sent before `run`.
     ///
-    /// Letters that another replay has taken up since the plan was made are left to that one.
+    /// Letters that another replay has taken since the plan was made are left to that one.
     ///
-    /// - Returns: the replay's number, and how many letters another replay has taken up.
-    /// - Throws: `ReplayError` where who, why or a limit is not as it must be, or nothing is left.
+    /// - Returns: the replay's number, and how many letters another replay has taken.
+    /// - Throws: `ReplayError` if the auditor, the reason or a limit is invalid, or all are taken.
     package func begin(
         _ plan: ReplayPlan,
         who: AuditorName,
@@ -90,15 +90,15 @@ package struct Replays: Sendable {
         }
     }
 
-    /// Sends what is left of a replay and follows what becomes of it: the first time, or where it
-    /// was interrupted or stopped.
+    /// Sends what is left of a replay and follows the outcomes: the first time, or after it was
+    /// interrupted or stopped.
     ///
     /// - Parameters:
-    ///   - who: the one who begins or continues it.
-    ///   - limits: nil for those that were written down.
-    ///   - stop: ends the run in good order.
+    ///   - who: the auditor who begins or continues it.
+    ///   - limits: nil for the recorded ones.
+    ///   - stop: ends the run in order.
     ///   - progress: called whenever something is recorded.
-    /// - Throws: `ReplayError`, or what a server said; the replay is then interrupted and can be
+    /// - Throws: `ReplayError`, or a server's error; the replay is then interrupted and can be
     ///   continued.
     package func run(
         _ number: Int64,
@@ -149,7 +149,7 @@ package struct Replays: Sendable {
         do {
             return try await run(ledger, row, wanted, stop, progress)
         } catch {
-            // Where the database is gone too, the lock is as well, which says the same.
+            // If the database is gone too, so is the lock, which says the same.
             try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
             throw error
         }
@@ -199,8 +199,8 @@ package struct Replays: Sendable {
 }
 
 extension Replays {
-    /// Gives up a replay that no process runs: what it has not sent it never will, and its letters
-    /// may be taken up by another one.
+    /// Abandons a replay that no process runs: its unsent records stay unsent, and another replay
+    /// may take its letters.
     package func abandon(_ number: Int64, who: AuditorName, why: String) async throws {
         try Self.check(why: why, ReplayLimits())
         let connection = try await database.connect()
@@ -221,12 +221,11 @@ extension Replays {
         }
     }
 
-    /// The newest replays, newest first.
     package func newest(limit: Int) async throws -> [ReplayRow] {
         Array(try await database.run(ReplayTable.newest, limit))
     }
 
-    /// One replay; nil where there is none of this number.
+    /// One replay; nil if the number is unknown.
     package func replay(_ number: Int64) async throws -> ReplayRow? {
         try await database.run(ReplayTable.get, number).first
     }

@@ -3,11 +3,11 @@ import Postgres
 import Records
 import Store
 
-/// The dead letters that a verified chain holds: link by link behind the end that the workers have
+/// The dead letters that a verified chain holds: link by link before the end that the workers have
 /// committed.
 ///
-/// Whoever may write to the dead-letter topic can write a letter there. A group's commits are
-/// others' to write.
+/// Anyone with write access to the dead-letter topic can write a letter there, but not a group's
+/// commits.
 struct VouchedLetters: Sendable {
     private let letters: [String: ChainLetter]
     private let redactions: Set<String>
@@ -18,7 +18,7 @@ struct VouchedLetters: Sendable {
         redactions: Set<String>
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
-        // Before the topic, so that all letters are there that they name.
+        // Before the topic, so that it holds all letters that they name.
         evidence.heads = try await StageCommits(names: names).heads()
         var verifier = ChainVerifier(topic: names.deadLetterTopic)
         let topic = DeadLetterTopic(name: names.deadLetterTopic, configuration: names.kafka)
@@ -34,7 +34,7 @@ struct VouchedLetters: Sendable {
     }
 
     private init(letters: [String: ChainLetter], redactions: Set<String>) {
-        // By the IDs as the database has them.
+        // By the IDs in the database's form.
         self.letters = Dictionary(
             letters.map { (StorableText.of($0.key), $0.value) },
             uniquingKeysWith: { first, _ in first }
@@ -49,7 +49,7 @@ struct VouchedLetters: Sendable {
         guard !redactions.contains(id) else {
             throw Unsendable(
                 .redacted,
-                "it was redacted: its content was removed on somebody's order"
+                "it was redacted: its content was removed on an auditor's order"
             )
         }
         guard let letter = letters[id] else {

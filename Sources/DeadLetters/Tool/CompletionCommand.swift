@@ -2,7 +2,7 @@ import AppStore
 import Settings
 import Store
 
-/// `dead-letter completion`: a shell's completion, made of the declarations of the commands.
+/// `dead-letter completion`: a shell's completion, made from the commands' declarations.
 enum CompletionCommand: DeadLetterCommand {
     static let name = "completion"
 
@@ -41,7 +41,7 @@ struct ShellCompletion {
         self.commands = commands
     }
 
-    /// The values of options that take one of a few, whatever the command.
+    /// The allowed values of options with a fixed set, whatever the command.
     private static let values: [(option: String, values: [String])] = [
         ("reason", RefusalReason.allCases.map(\.rawValue)),
         ("class", DeadLetterClass.allCases.map(\.rawValue)),
@@ -49,7 +49,7 @@ struct ShellCompletion {
         ("by", DeadLetterGrouping.allCases.map(\.rawValue)),
     ]
 
-    /// What may stand behind a command instead of an option, where it is one of a few words.
+    /// The operands of a command that takes one of a few words.
     private static func operands(_ command: any DeadLetterCommand.Type) -> [String] {
         let words = command.syntax.operands.split(separator: "|").map(String.init)
         return words.allSatisfy { $0.lowercased() == $0 } ? words : []

@@ -6,7 +6,7 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter count`: how many, by what they have in common.
+/// `dead-letter count`: how many, by a property in common.
 enum CountCommand: DeadLetterCommand {
     static let name = "count"
 
@@ -54,7 +54,7 @@ enum CountCommand: DeadLetterCommand {
         guard by != .state else {
             throw UsageError(IndexOnly.needed("--by=state"))
         }
-        // Nil for a letter that does not match, a value that is nil for one that has none.
+        // Nil for a letter that does not match; a nil value for a letter without one.
         var fold = DeadLetterFold<String??>()
         var counts: [String?: Int64] = [:]
         let redactions = try await context.redactions()
@@ -127,7 +127,7 @@ enum CountCommand: DeadLetterCommand {
 }
 
 extension DeadLetterGrouping {
-    /// What a letter is counted under.
+    /// The value that a letter is counted under.
     fileprivate func value(_ row: DeadLetterRow) -> String? {
         switch self {
         case .reason: row.reason

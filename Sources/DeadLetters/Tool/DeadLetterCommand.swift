@@ -3,11 +3,10 @@ package import Postgres
 package import Settings
 package import Store
 
-/// One of the tool's commands.
 package protocol DeadLetterCommand: SendableMetatype {
     static var name: String { get }
     static var syntax: CommandSyntax { get }
-    /// The role of `pipeline grants` whose rights the whole command takes.
+    /// The role of `pipeline grants` that has all rights of the command.
     static var role: DatabaseRole { get }
 
     /// Performs the command and returns its exit code.
@@ -17,7 +16,7 @@ package protocol DeadLetterCommand: SendableMetatype {
 extension DeadLetterCommand {
     package static var role: DatabaseRole { .auditor }
 
-    /// The command's syntax with the options that all commands have.
+    /// The command's syntax with the options common to all commands.
     package static func syntax(
         _ summary: String,
         operands: String = "",
@@ -35,29 +34,28 @@ extension DeadLetterCommand {
     }
 }
 
-/// What a command works with.
+/// The environment of a command.
 package struct ToolContext: Sendable {
     package let arguments: CommandArguments
     package let environment: [String: String]
     package let values: SettingsValues
     package let topic: DeadLetterTopic
-    /// The database of the index; nil where none is configured.
+    /// The database of the index; nil if none is configured.
     package let client: PostgresClient?
     package let now: Timestamp
     package let console: Console
-    /// All commands of the tool.
     package let commands: [any DeadLetterCommand.Type]
 
     package var isJSON: Bool { arguments.isSet("json") }
 
-    /// Who uses the tool: `--as`, else the environment's user.
+    /// The user of the tool: `--as`, else the environment's user.
     package func auditor() throws(UsageError) -> AuditorName {
         try AuditorOption.name(arguments, environment: environment)
     }
 
-    /// The database, for a command that cannot do without.
+    /// The database, for a command that requires it.
     ///
-    /// - Throws: where none is configured, it does not answer, or it is not migrated far enough.
+    /// - Throws: if none is configured, it does not answer, or it is not migrated far enough.
     package func database() async throws -> PostgresClient {
         guard let client else {
             throw CommandError(
@@ -71,7 +69,7 @@ package struct ToolContext: Sendable {
     }
 
     /// The index; nil if the topic is to be read: none is configured, it has never run for this
-    /// topic, or the topic itself is asked for.
+    /// topic, or the options ask for the topic.
     func index() async throws -> PostgresClient? {
         guard client != nil, !arguments.isSet(Self.fromTopic.long) else { return nil }
         let database = try await database()
@@ -86,7 +84,7 @@ package struct ToolContext: Sendable {
         return database
     }
 
-    /// The letters whose redaction is recorded; nil if no database is configured.
+    /// The letters with a recorded redaction; nil if no database is configured.
     func redactions() async throws -> Set<String>? {
         guard client != nil else { return nil }
         return try await DeadLetterActionTable.redacted(on: try await database())

@@ -7,7 +7,7 @@ package import Store
 
 /// Dead letters as JSON, for other programs.
 package enum DeadLetterJSON {
-    /// What the index holds of one letter.
+    /// The indexed part of one letter.
     ///
     /// - Parameter topic: the dead-letter topic's name.
     package static func object(_ row: DeadLetterRow, topic: String) -> [UInt8] {
@@ -51,7 +51,7 @@ package enum DeadLetterJSON {
         ]
     }
 
-    /// The members of a letter as its headers say them.
+    /// Writes the members of a letter from its headers.
     static func write(_ letter: DeadLetter, _ writer: inout JSONWriter) {
         let texts: [(String, String?)] = [
             ("id", letter.id), ("reason", letter.reason), ("class", letter.deadLetterClass),
@@ -95,7 +95,7 @@ package enum DeadLetterJSON {
         }
     }
 
-    /// The members of an original: key, value and header values in base64.
+    /// Writes the members of an original: key, value and header values in base64.
     static func write(_ original: DeadLetterOriginal, _ writer: inout JSONWriter) {
         writer.key("key_base64")
         base64(original.key, &writer)
@@ -114,7 +114,7 @@ package enum DeadLetterJSON {
         }
     }
 
-    /// Members of text, those that are there.
+    /// Writes members of text, except missing ones.
     static func member(_ texts: [(String, String?)], _ writer: inout JSONWriter) {
         for (name, text) in texts {
             guard let text else { continue }

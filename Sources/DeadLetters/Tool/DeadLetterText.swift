@@ -26,10 +26,10 @@ package enum DeadLetterText {
     }
 
     private static let labelWidth = 13
-    /// More has no fact of a letter that a worker wrote.
+    /// No fact of a letter that a worker wrote is longer.
     private static let factCharactersMax = 4_000
 
-    /// The tokens and receipts of an original, decoded; empty where there are none.
+    /// The tokens and receipts of an original, decoded; empty without any.
     package static func decoded(_ original: OriginalRendering) -> String {
         var text = ""
         for part in original.parts {

@@ -21,8 +21,8 @@ package enum DeadLetterTool {
     ///
     /// - Parameters:
     ///   - arguments: without the executable's own path.
-    ///   - now: what `--since 2h` counts from.
-    ///   - others: commands that other modules bring.
+    ///   - now: the time that `--since 2h` counts from.
+    ///   - others: commands of other modules.
     /// - Returns: the exit code.
     package static func run(
         _ arguments: [String],
@@ -137,7 +137,7 @@ package enum DeadLetterTool {
     }
 }
 
-/// What is worth saying about a reading beside its result.
+/// Notes on a reading beside its result.
 enum ReadingNotes {
     static func text<Part>(_ summary: DeadLetterTopic.Summary, _ fold: DeadLetterFold<Part>)
         -> String

@@ -2,28 +2,28 @@ package import Postgres
 import Settings
 import Store
 
-/// `dead-letter resolve`: says that nothing is left to do about dead letters.
+/// `dead-letter resolve`: marks dead letters as resolved.
 enum ResolveCommand: DecisionCommand {
     static let name = "resolve"
     static let kind = DeadLetterAction.Kind.resolved
     static let summary = "Marks dead letters as resolved: nothing is left to do about them."
 }
 
-/// `dead-letter suppress`: takes dead letters out of what has to be dealt with.
+/// `dead-letter suppress`: marks dead letters as known and not to be looked at.
 enum SuppressCommand: DecisionCommand {
     static let name = "suppress"
     static let kind = DeadLetterAction.Kind.suppressed
     static let summary = "Marks dead letters as suppressed: known, and nobody has to look."
 }
 
-/// `dead-letter reopen`: takes such a decision back.
+/// `dead-letter reopen`: reverts such a decision.
 enum ReopenCommand: DecisionCommand {
     static let name = "reopen"
     static let kind = DeadLetterAction.Kind.reopened
     static let summary = "Marks dead letters as open again."
 }
 
-/// A decision about dead letters, written into their history.
+/// A decision about dead letters, recorded in their history.
 protocol DecisionCommand: DeadLetterCommand {
     static var kind: DeadLetterAction.Kind { get }
     static var summary: String { get }
@@ -34,7 +34,7 @@ extension DecisionCommand {
 
     static var syntax: CommandSyntax {
         syntax(
-            summary + " Written into the history with who, when and why; nothing is deleted.",
+            summary + " Recorded in the history with who, when and why; nothing is deleted.",
             operands: "[ID…]",
             operandCount: 0...1_000,
             options: FilterOptions.options + [
@@ -84,7 +84,7 @@ extension DecisionCommand {
 /// The IDs of letters as an auditor types them.
 package enum LetterIDs {
     /// - Parameter texts: whole IDs, or unambiguous beginnings of at least six digits.
-    /// - Throws: where one names no letter, or several.
+    /// - Throws: if one names no letter, or several.
     package static func resolve(
         _ texts: [String],
         on client: PostgresClient

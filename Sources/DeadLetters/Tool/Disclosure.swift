@@ -4,11 +4,11 @@ import Records
 
 /// The parts of an original that auditors see before they ask to reveal it.
 ///
-/// An allow list: anybody can have written the original, and a list of secrets is never complete. A
-/// value is shown if its name is listed here and its form is that of an identifier, a number or a
-/// date. Of everything else the size is shown; a name that is not listed is data itself.
+/// An allow list: the original is untrusted, and a list of secrets is never complete. A value is
+/// shown if its name is listed here and its form is that of an identifier, a number or a date. For
+/// everything else the size is shown; an unlisted name is data itself.
 package enum Disclosure {
-    /// The members of bodies, of what Apple signs and of observations whose values are shown.
+    /// Members of bodies, of payloads signed by Apple and of observations whose values are shown.
     package static let shownMembers: Set<String> = [
         // Bodies and answers of Apple's API.
         "data", "lastTransactions", "status", "notificationHistory", "sendAttempts", "attemptDate",
@@ -55,7 +55,7 @@ package enum Disclosure {
         "subscriptionGroupID", "revocation", "reason", "percentage", "uuid",
     ]
 
-    /// The members whose names say what they hold, so that the name is shown, and never the value.
+    /// Members whose name is shown, and never the value.
     package static let namedMembers: Set<String> = [
         "signedPayload", "signedTransaction", "signedTransactions", "signedTransactionInfo",
         "signedRenewalInfo", "signedAppTransactionInfo", "receipt-data", "password",
@@ -66,13 +66,13 @@ package enum Disclosure {
         "unclaimSeatIds", "applicationUsername", "sharedSecret", "ingestUserID", "userID",
     ]
 
-    /// The headers whose values are shown.
+    /// Headers whose values are shown.
     package static let shownHeaders: Set<String> = [
         "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source", "ce_type",
         "ce_specversion", "content-type", DeadLetterHeader.replayOf,
     ]
 
-    /// The headers whose names are shown, and never the values.
+    /// Headers whose name is shown, and never the value.
     package static let namedHeaders: Set<String> = [
         "user-id", "authorization", "cookie", "x-api-key",
     ]
@@ -91,14 +91,13 @@ package enum Disclosure {
         }
     }
 
-    /// The name of a member, if it is listed and its value may or may not be shown; nil for any
-    /// other name.
+    /// The name of a listed member, and whether its value may be shown; nil for any other name.
     static func name(of key: JSONValue) -> (text: String, isShown: Bool)? {
         guard key.range.count <= UnverifiedText.bytesMax, let text = key.string else { return nil }
         if shownMembers.contains(text) { return (text, true) }
         return namedMembers.contains(text) ? (text, false) : nil
     }
 
-    /// The text in the place of what is hidden.
+    /// The text in place of a hidden value.
     static func hidden(_ bytes: Int) -> String { "<\(bytes) bytes hidden>" }
 }

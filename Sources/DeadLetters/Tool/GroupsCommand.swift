@@ -54,7 +54,7 @@ enum GroupsCommand: DeadLetterCommand {
         return rows.lines()
     }
 
-    /// `grows 12 ← 3`: of the last hours, and of those before.
+    /// `grows 12 ← 3`: the last hours, and the hours before.
     private static func trend(_ group: DeadLetterGroup) -> String {
         let word =
             group.recent > group.before ? "grows" : group.recent < group.before ? "shrinks" : "even"

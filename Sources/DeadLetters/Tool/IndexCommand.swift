@@ -25,7 +25,7 @@ enum IndexCommand: DeadLetterCommand {
                 CommandOption(
                     "rebuild",
                     "Read the topic from its beginning and make the index what it says, at once "
-                        + "for all readers; prints the difference. Decisions wait meanwhile."
+                        + "for all readers; prints the difference. Decisions wait until it ends."
                 ),
                 CommandOption(
                     "prune",
@@ -112,7 +112,7 @@ enum IndexCommand: DeadLetterCommand {
     }
 }
 
-/// What the indexer reports, in words.
+/// The indexer's reports, in words.
 enum IndexNotes {
     static func text(_ event: DeadLetterIndexer.Event) -> String {
         switch event {
@@ -122,9 +122,9 @@ enum IndexNotes {
             "indexed \(records) records"
                 + (foreign > 0 ? ", \(foreign) of them no dead letters" : "")
         case .passedOver(let partition, let offset, let why):
-            "passed over partition \(partition) offset \(offset): \(why)"
+            "skipped partition \(partition) offset \(offset): \(why)"
         case .madeAnew(let partition):
-            "the topic was made anew: partition \(partition) is indexed from its beginning; "
+            "the topic was recreated: partition \(partition) is indexed from its beginning; "
                 + "'\(DeadLetterTool.name) index --rebuild' removes the former rows"
         case .retrying(let what, let error, let delay):
             "\(what) does not answer, "

@@ -4,7 +4,7 @@ import JSON
 struct JSONRendering {
     /// Whether a value has a name that `Disclosure` lists.
     private enum Naming {
-        /// It has, and its value may be shown.
+        /// A listed name, and the value may be shown.
         case shown
         case hidden
         /// The root, and elements of a list without a name: they are shown for the members in them.
@@ -17,7 +17,7 @@ struct JSONRendering {
 
     /// - Parameters:
     ///   - isRevealing: shows everything; otherwise what `Disclosure` lists.
-    ///   - bytesMax: no value begins behind so many bytes.
+    ///   - bytesMax: no value begins beyond this number of bytes.
     static func text(_ value: JSONValue, isRevealing: Bool, bytesMax: Int) -> String {
         var rendering = JSONRendering(isRevealing: isRevealing, bytesMax: bytesMax)
         rendering.write(value, .none, indent: "")

@@ -7,23 +7,22 @@ package import Records
 import Settings
 package import Store
 
-/// All that is known of one dead letter: the letter, its original, the rule that refused it, the
-/// certificates, and what was done about it.
+/// Everything known about one dead letter: the letter, its original, the rule that refused it, the
+/// certificates, and its history.
 package struct LetterDossier: Sendable {
     package let letter: DeadLetter
-    /// Empty once it was redacted, also where an earlier copy of the letter still holds it.
+    /// Empty after a redaction, even if an earlier copy of the letter still holds it.
     package private(set) var original: DeadLetterOriginal
-    /// Why an auditor should not believe the letter; nil if nothing is known against it.
+    /// Why an auditor should distrust the letter; nil if nothing is known against it.
     package let doubt: String?
     /// The rule; nil for a reason that this version does not know.
     package let guide: RefusalGuide?
-    /// The original's tokens and receipts.
     private var contents: UnverifiedContents
-    /// Where a JWS of the original stands, and its certificates; of the first ones.
+    /// The paths of the original's first JWS, and their certificates.
     package private(set) var chains: [(path: String, chain: UnverifiedChain)]
-    /// Nil where no database is configured, or nobody has done anything about the letter.
+    /// Nil if no database is configured, or the letter has no actions.
     package var standing: DeadLetterStanding?
-    /// What was done about it, the last first; nil where no database is configured.
+    /// The actions on it, the last first; nil if no database is configured.
     package var history: [DeadLetterAction]?
 
     package init(_ letter: DeadLetter, _ original: DeadLetterOriginal, doubt: String? = nil) {
@@ -42,13 +41,13 @@ package struct LetterDossier: Sendable {
         }.prefix(Self.chainsMax).map(\.self)
     }
 
-    /// Each chain costs up to ten signatures, by keys that anybody may have chosen.
+    /// Each chain costs up to ten signatures, by keys that a forger may have chosen.
     private static let chainsMax = 10
 
     /// More than an auditor reads.
     static let historyMax = 1_000
 
-    /// Adds what the database knows of the letter.
+    /// Adds the letter's actions from the database.
     package mutating func addHistory(from client: PostgresClient) async throws {
         standing = try await DeadLetterActionTable.standing(of: [letter.id], on: client)[letter.id]
         history = try await DeadLetterActionTable.history(
@@ -68,7 +67,6 @@ package struct LetterDossier: Sendable {
         OriginalRendering(letter, original, contents, isRevealing: isRevealing)
     }
 
-    /// Whether somebody had the original removed.
     package var isRedacted: Bool {
         letter.value == .redacted || original == .removed
     }
@@ -86,7 +84,7 @@ package struct LetterDossier: Sendable {
 }
 
 extension LetterDossier {
-    /// What stands below the letter itself, for people.
+    /// The text below the letter itself, for people.
     package var text: String {
         ruleText + chains.map(Self.text).joined() + historyText
     }
@@ -113,7 +111,7 @@ extension LetterDossier {
         return text
     }
 
-    /// What a certificate says, label by label.
+    /// A certificate's facts, label by label.
     package static func facts(_ reading: UnverifiedChain.Reading) -> [(String, String)] {
         guard let certificate = reading.certificate else { return [] }
         let validity = certificate.validity
@@ -136,7 +134,6 @@ extension LetterDossier {
             + history.map { "  " + Self.line(of: $0) + "\n" }.joined()
     }
 
-    /// One action, for people.
     static func line(of action: DeadLetterAction) -> String {
         var line = "\(action.at)  \(action.kind.rawValue) by \(action.who)"
         if let replay = action.replay { line += ", replay \(replay)" }
@@ -149,7 +146,7 @@ extension LetterDossier {
 extension LetterDossier {
     /// The same for other programs.
     ///
-    /// - Parameter isRevealing: with the original whole, in base64; otherwise its JWS decoded,
+    /// - Parameter isRevealing: with the whole original, in base64; otherwise its JWS decoded,
     ///   without what could be used again or names an account.
     package func json(isRevealing: Bool) -> [UInt8] {
         var writer = JSONWriter(reserving: 8192)
@@ -193,7 +190,6 @@ extension LetterDossier {
         }
     }
 
-    /// One action, for other programs.
     static func write(_ action: DeadLetterAction, _ writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("number")

@@ -3,12 +3,12 @@ import Postgres
 import Settings
 import Store
 
-/// What is left of a letter that neither the topic nor its index has any more: what people did
-/// about it, which is kept for ever.
+/// The rest of a letter that neither the topic nor its index holds any more: its actions, which are
+/// kept forever.
 enum LetterRemains {
-    /// Says that there is no such letter, and shows its history where there is one.
+    /// Prints that there is no such letter, and its history if there is one.
     ///
-    /// - Parameter wanted: whatever was asked for; a history is found by a whole ID.
+    /// - Parameter wanted: the text that was asked for; a history is found by a whole ID.
     static func show(of wanted: String, _ context: ToolContext) async throws {
         context.console.note("no dead letter \(wanted)")
         guard context.client != nil else { return }

@@ -55,7 +55,7 @@ enum ListCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    /// The newest letters by the topic itself, and what is worth saying about the reading.
+    /// The newest letters by the topic itself, and notes on the reading.
     static func fromTopic(
         _ query: DeadLetterQuery,
         limit: Int,
@@ -120,22 +120,22 @@ enum ListCommand: DeadLetterCommand {
     }
 }
 
-/// What only the index knows.
+/// Features that need the index.
 enum IndexOnly {
-    /// - Throws: where a filter asks for what the topic does not say.
+    /// - Throws: if a filter asks for a fact that the topic does not hold.
     static func check(_ query: DeadLetterQuery) throws(UsageError) {
         guard query.states.isEmpty else {
             throw UsageError(needed("--state"))
         }
     }
 
-    /// Says that something needs the index.
+    /// The error of an option that needs the index.
     static func needed(_ option: String) -> String {
         "\(option) needs the index: set database.url (DATABASE_URL), and keep "
             + "'\(DeadLetterTool.name) index' running"
     }
 
-    /// Says that the topic was read, and why.
+    /// The note that the topic was read, and why.
     static func note(_ context: ToolContext) -> String {
         context.client == nil ? "; no database is configured, so this is from the topic alone" : ""
     }

@@ -8,7 +8,7 @@ import Settings
 /// The original of a dead letter as auditors see it, in the tool and in the console alike: bounded
 /// in bytes, and without what `Disclosure` does not list unless it is revealed.
 package struct OriginalRendering: Sendable {
-    /// Key or value: a line about it, and its text, which nothing but a text of its size replaces.
+    /// Key or value: a line about it, and its text, which only a text of the same size replaces.
     package struct Content: Sendable {
         package let note: String
         package fileprivate(set) var text: String?
@@ -17,7 +17,7 @@ package struct OriginalRendering: Sendable {
     package struct Header: Sendable {
         package let name: String
         package let value: String
-        /// Of the value; nil if it is null.
+        /// The size of the value; nil if it is null.
         package let bytes: Int?
     }
 
@@ -40,7 +40,7 @@ package struct OriginalRendering: Sendable {
     package let key: Content
     package let value: Content
     package private(set) var parts: [Part] = []
-    /// Whether there are more parts.
+    /// A note if there are more parts.
     package private(set) var partsNote: String?
 
     private let isRevealing: Bool
@@ -165,7 +165,7 @@ extension UnverifiedContents.Part {
     }
 }
 
-/// Bytes as people can read or copy them, cut to a number of bytes before the text is made.
+/// Bytes in a form that people can read or copy, cut before the text is made.
 package struct ShownBytes {
     /// `text`, `hex` or `base64`.
     package let form: String
@@ -203,7 +203,7 @@ package struct ShownBytes {
             + String(decoding: end, as: UTF8.self)
     }
 
-    /// The beginning of a text, of at most so many bytes.
+    /// The beginning of a text, with a maximum of bytes, cut between characters.
     static func beginning(_ text: String, _ bytesMax: Int) -> String {
         guard text.utf8.count > bytesMax else { return text }
         let bytes = Array(text.utf8.prefix(bytesMax + 1))

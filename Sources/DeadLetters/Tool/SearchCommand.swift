@@ -1,7 +1,7 @@
 import Settings
 import Store
 
-/// `dead-letter search`: what any identifier finds.
+/// `dead-letter search`: finds letters by any identifier.
 enum SearchCommand: DeadLetterCommand {
     static let name = "search"
 

@@ -16,7 +16,7 @@ enum ShowCommand: DeadLetterCommand {
                 + "refused it, its certificates and what is wrong with them, its state and its "
                 + "history. Of the original only members and headers are shown that are known to "
                 + "be harmless, and the size of everything else, unless --reveal asks for it, "
-                + "which is written into the history first. Of a letter that topic and index have "
+                + "which is recorded in the history first. For a letter that topic and index have "
                 + "no more, its whole ID still shows the history.",
             operands: "ID|TOPIC/PARTITION/OFFSET",
             operandCount: 1...1,
@@ -114,7 +114,7 @@ enum ShowCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    /// Writes down who is shown what, before it is shown.
+    /// Records who is shown what, before it is shown.
     private static func record(
         _ dossier: LetterDossier,
         _ detail: String?,
@@ -141,7 +141,7 @@ enum ShowCommand: DeadLetterCommand {
         return dossier.original.value == nil ? "the original's value is null" : nil
     }
 
-    /// Writes the value, nothing before it and nothing after.
+    /// Writes the value and nothing else.
     private static func write(_ dossier: LetterDossier, _ context: ToolContext) -> Int32 {
         let isForced = context.arguments.isSet("force")
         guard context.console.write(bytes: dossier.original.value ?? [], isForced: isForced) else {
@@ -171,7 +171,7 @@ struct LetterFinder {
     private let position: RecordPosition?
     private let topic: DeadLetterTopic
     private let index: PostgresClient?
-    /// The letters whose redaction is recorded; nil if no database was asked.
+    /// The letters with a recorded redaction; nil if no database was asked.
     private let redactions: Set<String>?
 
     init(
@@ -218,7 +218,7 @@ struct LetterFinder {
         )
     }
 
-    /// Why the letter as it lies in the topic is not as its link says.
+    /// Why the stored letter does not match its link.
     private static func doubt(_ letter: DeadLetter, _ record: ConsumerRecord) -> String? {
         guard let link = ChainLetter(letter, record) else { return ChainLetter.unchainedText }
         return link.problem?.text
@@ -252,7 +252,7 @@ struct LetterFinder {
                 isMore: isMore
             )
         }
-        // An earlier copy may have been asked for by its position. Where nobody can tell whether
+        // The auditor may have asked for an earlier copy by its position. If it is unknown whether
         // the redaction is genuine, the original stays hidden.
         if let redaction = redacted[dossier.letter.id] {
             return .one(LetterDossier(redaction, .removed, doubt: dossier.doubt))

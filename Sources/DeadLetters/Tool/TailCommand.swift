@@ -2,7 +2,7 @@ import Kafka
 import Settings
 import Store
 
-/// `dead-letter tail`: the newest dead letters, and those that come.
+/// `dead-letter tail`: the newest dead letters, and new ones as they arrive.
 enum TailCommand: DeadLetterCommand {
     static let name = "tail"
 
@@ -27,7 +27,7 @@ enum TailCommand: DeadLetterCommand {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         try IndexOnly.check(query)
         let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
-        // The ends first: what comes while the newest are looked up is shown below.
+        // The ends first: letters that arrive during the look-up are shown below.
         let ends = try await context.topic.watermarks().mapValues(\.high)
         for row in try await newest(query, limit, context).reversed() {
             print(row, context)

@@ -3,13 +3,12 @@ import Settings
 import Worker
 
 extension ToolContext {
-    /// Runs what goes on for long; a Kafka password that is replaced in its file meanwhile is used
-    /// from the next connection on.
+    /// Runs a long task; a Kafka password replaced in its file is used from the next connection on.
     ///
-    /// The database's is read at each connection anyway.
+    /// The database's password is read at each connection anyway.
     ///
-    /// - Parameter renew: called where certificates were replaced; clients that live for long have
-    ///   to be made anew then, others read them when they are made.
+    /// - Parameter renew: called after certificates were replaced; long-lived clients must then be
+    ///   recreated, others read them when they are made.
     package func followingSecrets<T>(
         renew: @escaping @Sendable () -> Void = {},
         _ body: () async throws -> T

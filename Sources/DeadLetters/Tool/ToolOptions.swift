@@ -12,7 +12,7 @@ package enum DeadLetterSettings {
         to: [HostPort(host: "localhost", port: 9092)]
     )
 
-    /// Empty for none: then the topic alone is read.
+    /// Empty for none: then only the topic is read.
     private static let database = DatabaseSettings.url.defaulted(to: "")
 
     private static let schema = SettingsSchema(
@@ -26,7 +26,7 @@ package enum DeadLetterSettings {
         passesOverUnknown: true
     )
 
-    /// Those of every command.
+    /// The options of every command.
     package static let options =
         CommandOption.kafka + [
             CommandOption(
@@ -38,7 +38,7 @@ package enum DeadLetterSettings {
             .config,
         ]
 
-    /// The command line, the environment and the file.
+    /// Reads the command line, the environment and the file.
     static func read(
         _ arguments: CommandArguments,
         environment: [String: String]
@@ -70,7 +70,7 @@ package enum DeadLetterSettings {
         )
     }
 
-    /// Nil where no database is configured; it connects when it is first used.
+    /// Nil if no database is configured; it connects when it is first used.
     static func client(_ values: SettingsValues) -> PostgresClient? {
         guard !values[database].isEmpty else { return nil }
         var options = DatabaseSettings.options(values, applicationName: DeadLetterTool.name)
@@ -79,7 +79,7 @@ package enum DeadLetterSettings {
     }
 }
 
-/// Who uses the tool, for what is written down about it.
+/// The user of the tool, for the history.
 package enum AuditorOption {
     package static let option = CommandOption(
         "as",
@@ -87,7 +87,7 @@ package enum AuditorOption {
         "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
     )
 
-    /// - Throws: where nobody is named, or a name is no short text.
+    /// - Throws: if no name is known, or it is too long or has control characters.
     package static func name(
         _ arguments: CommandArguments,
         environment: [String: String]

@@ -17,7 +17,7 @@ extension ToolCommand {
                 + "counts once, however often it is read.\n\n"
                 + "Stop the workers first: Kafka refuses it while a group has members, static ones "
                 + "until their session has ended. Counts restart, and so do the chains of dead "
-                + "letters (`dead-letter verify` says begun_anew). Without --yes it only shows "
+                + "letters (`dead-letter verify` reports `restarted`). Without --yes it only shows "
                 + "what it would do.",
             options: CommandOption.kafka + [
                 CommandOption(

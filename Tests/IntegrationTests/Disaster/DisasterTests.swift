@@ -169,7 +169,7 @@ extension PipelineTests {
                 #expect(outcome.code == 0, "\(outcome.notes)")
 
                 try await pipeline.catchUp()
-                #expect(try await pipeline.findingsOfChains() == ["begun_anew"])
+                #expect(try await pipeline.findingsOfChains() == ["restarted"])
             }
         }
 

@@ -10,8 +10,8 @@ enum ReplayCommand: DeadLetterCommand {
     static var syntax: CommandSyntax {
         syntax(
             "Sends dead letters again, once their cause is mended. Without --send it shows what "
-                + "would be sent and what today's verifier says about it. What is sent is written "
-                + "down before, and followed until it is known what became of each. Exit codes: 0 "
+                + "would be sent and what today's verifier says about it. What is sent is recorded "
+                + "before, and followed until each outcome is known. Exit codes: 0 "
                 + "all accepted, 1 some refused again, not sent, or stopped; 69 interrupted, to be "
                 + "continued by --continue.",
             operands: "[ID…]",
@@ -79,7 +79,7 @@ enum ReplayCommand: DeadLetterCommand {
             limits: limits
         )
         if taken > 0 {
-            context.console.note("\(taken) were taken up by another replay meanwhile: left out")
+            context.console.note("\(taken) were taken by another replay: left out")
         }
         return try await send(number, who, limits, replays, context)
     }
@@ -117,7 +117,7 @@ enum ReplayCommand: DeadLetterCommand {
         _ replays: Replays,
         _ context: ToolContext
     ) async throws -> Int32 {
-        context.console.note("replay \(number) is written down; Ctrl-C ends it in good order")
+        context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
         do {
             let last = try await interruptibly(number, who, limits, replays, context)
             if context.isJSON {
@@ -143,7 +143,7 @@ enum ReplayCommand: DeadLetterCommand {
         }
     }
 
-    /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after what is under way.
+    /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after the records in flight.
     private static func interruptibly(
         _ number: Int64,
         _ who: AuditorName,
@@ -176,7 +176,7 @@ enum ReplayCommand: DeadLetterCommand {
     }
 }
 
-/// One line about how far the work is, at most every half second.
+/// One line of progress, at most every half second.
 final class ReplayLine {
     private let console: Console
     private var shownAt: ContinuousClock.Instant?

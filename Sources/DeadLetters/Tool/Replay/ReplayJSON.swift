@@ -5,7 +5,7 @@ import Store
 
 /// Replays as JSON, for other programs.
 enum ReplayJSON {
-    /// The dry run, with at most so many letters.
+    /// The dry run, with a maximum of letters.
     static func plan(_ plan: ReplayPlan, shown limit: Int) -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.object { writer in
@@ -81,7 +81,7 @@ enum ReplayJSON {
         return writer.bytes
     }
 
-    /// One replay, with records where they are wanted.
+    /// One replay, with its records if requested.
     static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]? = nil) -> [UInt8] {
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in

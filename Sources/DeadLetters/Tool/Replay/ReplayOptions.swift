@@ -8,7 +8,7 @@ import Worker
 extension ToolContext {
     /// Replays with the settings of this tool and of verify-worker.
     ///
-    /// - Throws: `SettingsError` where those are wrong.
+    /// - Throws: `SettingsError` if those are wrong.
     package func replays(on client: PostgresClient) throws(SettingsError) -> Replays {
         let verifier = try ReplayVerifier { schema throws(SettingsError) in
             try schema.read(arguments, environment: environment, overrides: [])
@@ -27,7 +27,7 @@ enum ReplayOptions {
 
     static let options = [
         CommandOption("all", "All that are open; where no filter and no ID is given."),
-        CommandOption("send", "Send them; without it nothing is sent or written down."),
+        CommandOption("send", "Send them; without it nothing is sent or recorded."),
         CommandOption(
             "why",
             short: "w",
@@ -97,7 +97,7 @@ enum ReplayOptions {
         return limits
     }
 
-    /// What the command line chooses, in the query and in words.
+    /// The selection of the command line, as a query and in words.
     static func selection(_ context: ToolContext) throws(UsageError) -> ReplaySelection {
         let arguments = context.arguments
         var query = try FilterOptions.query(arguments, now: context.now)
@@ -119,7 +119,7 @@ enum ReplayOptions {
         return selection
     }
 
-    /// The filter as the history shows it: with instants, where it was given as a time ago.
+    /// The filter as the history shows it, with instants for relative times.
     static func text(_ query: DeadLetterQuery) -> String {
         let sets = [
             ("reason", query.reasons), ("class", query.classes), ("stage", query.stages),

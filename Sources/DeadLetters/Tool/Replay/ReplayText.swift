@@ -110,7 +110,7 @@ enum ReplayText {
 }
 
 extension ReplayRecordRow {
-    /// `topic/partition/offset`; nil where it was not sent.
+    /// `topic/partition/offset`; nil if it was not sent.
     var sentText: String? {
         guard let sentTopic, let sentPartition, let sentOffset else { return nil }
         return "\(sentTopic)/\(sentPartition)/\(sentOffset)"

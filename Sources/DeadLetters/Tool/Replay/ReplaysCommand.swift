@@ -1,7 +1,7 @@
 import Settings
 import Store
 
-/// `dead-letter replays`: what was sent again, by whom, why, and what became of it.
+/// `dead-letter replays`: lists replays with their author, reason and outcome.
 enum ReplaysCommand: DeadLetterCommand {
     static let name = "replays"
 
