@@ -172,7 +172,7 @@ import Testing
             try await browser.texts(
                 "return [...document.querySelectorAll('.done')]"
                     + ".map((e) => e.textContent)"
-            ) == ["Written down."]
+            ) == ["Recorded."]
         }
         try await browser.type("case 17", into: "#why")
         try await browser.click("form[action$='/reveal'] button")

@@ -4,11 +4,12 @@ import Testing
 @Suite struct EnglishTests {
     /// The areas that the rule covers.
     static let covered = [
-        "Sources/AppStore/", "Sources/Benchmarks/", "Sources/DeadLetters/",
-        "Sources/Demonstration/", "Sources/Entitlements/", "Sources/HTTP/", "Sources/JSON/",
-        "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Operations/", "Sources/Platform/",
-        "Sources/Postgres/", "Sources/Records/", "Sources/Settings/", "Sources/Simulation/",
-        "Sources/Stages/", "Sources/Store/", "Sources/Threads/", "Sources/Worker/",
+        "Sources/AppStore/", "Sources/AuditConsole/", "Sources/Benchmarks/",
+        "Sources/DeadLetters/", "Sources/Demonstration/", "Sources/Entitlements/", "Sources/HTTP/",
+        "Sources/JSON/", "Sources/Kafka/", "Sources/OpenSSL/", "Sources/Operations/",
+        "Sources/Platform/", "Sources/Postgres/", "Sources/Records/", "Sources/Settings/",
+        "Sources/Simulation/", "Sources/Stages/", "Sources/Store/", "Sources/Threads/",
+        "Sources/Worker/",
         "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
         "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
         "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",

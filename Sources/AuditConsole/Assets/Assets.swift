@@ -1,7 +1,7 @@
 import HTTP
 import OpenSSL
 
-/// A file that the pages load: its name holds its hash, so that browsers may keep it for ever.
+/// A file that the pages load: its name holds its hash, so that browsers may keep it forever.
 struct Asset: Sendable {
     let name: String
     let contentType: String
@@ -16,7 +16,7 @@ struct Asset: Sendable {
     var link: LocalLink { LocalLink("assets", name) }
 }
 
-/// All that the pages load; nothing comes from another server, and nothing from a file.
+/// All files that the pages load; nothing comes from another server, and nothing from a file.
 enum Assets {
     static let stylesheet = Asset(
         "console",

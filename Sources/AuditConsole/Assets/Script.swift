@@ -1,4 +1,4 @@
-/// The little that the pages do with JavaScript; without it every page works.
+/// The pages' JavaScript; every page works without it.
 enum Script {
     static let text = """
         "use strict";

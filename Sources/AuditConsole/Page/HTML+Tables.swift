@@ -1,4 +1,3 @@
-/// The head of a column.
 struct TableColumn: Sendable {
     let title: String
     let isNumber: Bool
@@ -8,7 +7,7 @@ struct TableColumn: Sendable {
 }
 
 extension HTML {
-    /// A table that scrolls by itself where it is wider than the page.
+    /// A table that scrolls by itself if it is wider than the page.
     ///
     /// - Parameters:
     ///   - caption: says what the rows are; shown above them.
@@ -40,7 +39,7 @@ extension HTML {
         }
     }
 
-    /// Names with what they stand for.
+    /// Names with their explanations.
     mutating func facts(_ facts: [(name: String, text: String)]) {
         element("dl", [.class("facts")]) { html in
             for (name, text) in facts {
@@ -59,7 +58,6 @@ extension HTML {
         element("td", [.class("number")], text: Figure.count(value))
     }
 
-    /// A short word in a coloured field.
     mutating func tag(_ word: String) {
         let isPlain = word.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F }
         element("span", [.class("tag" + (isPlain ? " \(word)" : ""))], text: word)

@@ -20,7 +20,7 @@ extension HTML {
         }
     }
 
-    /// A reason with the sentence that explains it.
+    /// A reason that links to its explanation.
     mutating func reason(_ reason: String) {
         guard RefusalReason(rawValue: reason) != nil else {
             element("code") { $0.foreign(reason, bytesMax: 80) }
@@ -31,7 +31,7 @@ extension HTML {
         }
     }
 
-    /// A text of a stranger, or a dash.
+    /// An untrusted text, or a dash.
     mutating func optional(_ text: String?, bytesMax: Int = 255) {
         if let text {
             foreign(text, bytesMax: bytesMax)
@@ -40,7 +40,6 @@ extension HTML {
         }
     }
 
-    /// A paragraph that says how something went.
     mutating func notice(_ text: String, _ kind: NoticeKind) {
         let role = kind == .alert ? "alert" : "status"
         element("p", [.class(kind.rawValue), Attribute("role", role)], text: text)
@@ -50,7 +49,6 @@ extension HTML {
         case alert, note, done
     }
 
-    /// The dead letters of a list.
     mutating func letters(_ rows: [DeadLetterRow], caption: String) {
         let columns: [TableColumn] = [
             .text("Letter"), .text("Failed (UTC)"), .text("Reason"), .text("State"),
@@ -79,7 +77,6 @@ extension HTML {
         }
     }
 
-    /// The groups of a list.
     mutating func groups(_ groups: [DeadLetterGroup], caption: String) {
         let columns: [TableColumn] = [
             .text("Group"), .number("Letters"), .number("Open"), .text("Trend, 6 h"),
@@ -128,7 +125,7 @@ extension HTML {
         }
     }
 
-    /// What was done, the last first.
+    /// The actions, the last first.
     mutating func actions(_ actions: [DeadLetterAction], caption: String, withLetters: Bool) {
         let columns: [TableColumn] =
             [.text("When (UTC)"), .text("Who"), .text("What")]

@@ -1,13 +1,12 @@
 import HTTP
 import Settings
 
-/// A piece of a page, into which no text gets unescaped.
+/// A piece of a page that escapes all text.
 ///
-/// Markup comes from names that stand in this program's source (`StaticString`); all else is text
-/// and is escaped, in elements and attributes alike. Control characters, and what could reorder or
-/// hide text, are written as `\u{…}` (`Printable`).
+/// Markup comes from names that stand in this program's source (`StaticString`); everything else is
+/// text and is escaped, in elements and attributes alike. Control characters, and characters that
+/// could reorder or hide text, are written as `\u{…}` (`Printable`).
 struct HTML: Sendable {
-    /// An attribute of an element.
     struct Attribute: Sendable {
         let name: StaticString
         /// Nil for an attribute without a value, such as `disabled`.
@@ -43,13 +42,13 @@ struct HTML: Sendable {
         markup += Self.escaped(Printable.line(text))
     }
 
-    /// A text whose line breaks count, for a `pre`.
+    /// A text with line breaks, for a `pre`.
     mutating func lines(_ text: String) {
         markup += Self.escaped(Printable.lines(text))
     }
 
-    /// What a stranger wrote: its direction reaches no text around it, and of a long one the
-    /// beginning is shown, with how much is not.
+    /// Untrusted text: its direction affects no text around it, and a long one is cut, with the
+    /// number of hidden bytes.
     mutating func foreign(_ text: String, bytesMax: Int = foreignBytesMax) {
         let shown = Self.beginning(text, bytesMax)
         let rest = text.utf8.count - shown.utf8.count
@@ -61,7 +60,7 @@ struct HTML: Sendable {
 
     static let foreignBytesMax = 2048
 
-    /// The beginning of a text, of at most so many bytes and of whole characters.
+    /// The beginning of a text, with a maximum of bytes, cut between characters.
     static func beginning(_ text: String, _ bytesMax: Int) -> String {
         guard text.utf8.count > bytesMax else { return text }
         var kept = String.UnicodeScalarView()
@@ -88,7 +87,7 @@ struct HTML: Sendable {
         element(name, attributes) { $0.text(text) }
     }
 
-    /// An element that has no content, such as `input`.
+    /// An element without content, such as `input`.
     mutating func void(_ name: StaticString, _ attributes: [Attribute] = []) {
         open(name, attributes)
     }
@@ -129,13 +128,13 @@ extension HTML.Attribute {
     static func value(_ text: String) -> Self { Self("value", text) }
     static func label(_ text: String) -> Self { Self("aria-label", text) }
     static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
-    /// Only where it holds.
+    /// Present only if set.
     static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] {
         isSet ? [Self(name, nil)] : []
     }
 }
 
-/// A link to a page of the console: what stands in it can neither leave the console nor run.
+/// A link to a page of the console: its parts can neither leave the console nor run.
 struct LocalLink: Hashable, Sendable {
     private let path: [String]
     private let query: [HTTPItem]
@@ -147,14 +146,14 @@ struct LocalLink: Hashable, Sendable {
         self.fragment = fragment
     }
 
-    /// To what a request has asked for.
+    /// A link to the page that was requested.
     init(to request: HTTPRequest) {
         path = request.path.split(separator: "/").map(String.init)
         query = request.queryItems
         fragment = nil
     }
 
-    /// Reads a path and a query that `text` has written; nil for what would leave the console.
+    /// Reads a path and a query written by `text`; nil for a link that would leave the console.
     init?(parsing text: String) {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, first.hasPrefix("/"), text.utf8.count <= 4096 else {
@@ -173,7 +172,6 @@ struct LocalLink: Hashable, Sendable {
     }
 }
 
-/// Numbers for people.
 enum Figure {
     /// With a comma between thousands.
     static func count(_ number: some BinaryInteger) -> String {

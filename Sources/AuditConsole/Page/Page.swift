@@ -38,7 +38,7 @@ struct Page: Sendable {
         self.content = HTML(content)
     }
 
-    /// A short answer that is no page of its own: what happened, and where to go on.
+    /// A short answer without a page of its own: what happened, and where to continue.
     static func notice(_ title: String, status: Int, _ sentence: String) -> Page {
         Page(title, status: status) { html in
             html.element("h1", text: title)
@@ -51,7 +51,7 @@ struct Page: Sendable {
 
     /// The page in its frame.
     ///
-    /// - Parameter visitor: nil where nobody is signed in, who sees no navigation.
+    /// - Parameter visitor: nil if nobody is signed in; then there is no navigation.
     func document(_ visitor: Visitor?, formToken: String) -> [UInt8] {
         var html = HTML()
         html.element("html", [HTML.Attribute("lang", "en")]) { html in

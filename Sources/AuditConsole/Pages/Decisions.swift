@@ -8,7 +8,7 @@ enum DecisionForms {
         (.reopened, "Reopen: has to be dealt with"),
     ]
 
-    /// About one letter.
+    /// The form for one letter.
     static func ofOne(
         _ html: inout HTML,
         id: String,
@@ -27,7 +27,7 @@ enum DecisionForms {
         }
     }
 
-    /// About all that a filter lets through.
+    /// The form for all letters of a filter.
     static func ofMany(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
         html.element("h2", text: "All \(Figure.count(count)) of them")
         html.element("div", [.class("cards")]) { html in
@@ -52,7 +52,7 @@ enum DecisionForms {
         }
     }
 
-    /// Shows what a decision about many would do, and asks.
+    /// Shows the effect of a decision about many letters, and asks for confirmation.
     static func confirmation(
         _ kind: DeadLetterAction.Kind,
         _ note: String,
@@ -110,19 +110,19 @@ enum DecisionForms {
                 .type("text"), .name("note"), HTML.Attribute("required", nil),
                 HTML.Attribute("maxlength", "500"), HTML.Attribute("autocomplete", "off"),
             ],
-            hint: "Why: it stands in the history for ever."
+            hint: "Why: it stands in the history forever."
         )
         html.element("button", text: "Write down")
     }
 }
 
-/// What the forms of `DecisionForms` do.
+/// Performs the forms of `DecisionForms`.
 struct Decisions: Sendable {
     let sources: ConsoleSources
 
     private static let decideDeadline = Duration.seconds(120)
 
-    /// A decision as it was posted; nil where the form lacks something.
+    /// The posted decision; nil if the form lacks a field.
     private func decision(
         _ request: ConsoleRequest
     ) -> (kind: DeadLetterAction.Kind, note: String)? {
@@ -139,7 +139,7 @@ struct Decisions: Sendable {
         "A decision and a note of at most 2,000 bytes are needed. Nothing was changed."
     )
 
-    /// About one letter: writes it down and shows the letter.
+    /// Records a decision about one letter, and shows the letter.
     func ofOne(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let id = request.parameters[0]
         guard let decision = decision(request) else { return .page(Self.incomplete) }
@@ -156,7 +156,7 @@ struct Decisions: Sendable {
         return .redirect(LocalLink("letters", id, query: [HTTPItem("done", "1")]))
     }
 
-    /// About all that a filter lets through: shows what would be done, and does it once that is
+    /// Shows the effect of a decision about all letters of a filter, and performs it once
     /// confirmed.
     func ofMany(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))

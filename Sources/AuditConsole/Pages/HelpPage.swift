@@ -1,7 +1,7 @@
 import AppStore
 import DeadLetters
 
-/// Every reason explained, what the roles may do, and the keys.
+/// Explanations of every reason, the roles and the keys.
 enum HelpPage {
     static let page = Page("Help", section: .help) { html in
         html.element("h1", text: "Help")

@@ -1,7 +1,7 @@
 import HTTP
 import Store
 
-/// Who did what, the last first.
+/// The actions of all users, the last first.
 struct HistoryPage: Sendable {
     let sources: ConsoleSources
 

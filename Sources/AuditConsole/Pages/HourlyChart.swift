@@ -1,19 +1,19 @@
 import AppStore
 import HTTP
 
-/// Dead letters per hour by reason: bars that stand on each other, and the same as a table.
+/// Dead letters per hour by reason: stacked bars, and the same as a table.
 struct HourlyChart: Sendable {
     struct Series: Sendable, Equatable {
         /// A reason; nil for all others together.
         let reason: String?
-        /// By the hour's beginning; hours without any are missing.
+        /// By the hour's beginning; empty hours are missing.
         let letters: [Int64: Int64]
 
         var name: String { reason ?? "other reasons" }
         var total: Int64 { letters.values.reduce(0, +) }
     }
 
-    /// The beginnings of the hours, in milliseconds, the first first.
+    /// The beginnings of the hours in milliseconds, ascending.
     let hours: [Int64]
     /// The largest first, the others last.
     let series: [Series]
@@ -23,7 +23,7 @@ struct HourlyChart: Sendable {
 
     private static let width = 960.0
     private static let height = 240.0
-    /// For the numbers, beside the newest hour: that is what a narrow page shows first.
+    /// Room for the numbers beside the newest hour, which a narrow page shows first.
     private static let right = 56.0
     private static let bottom = 24.0
     private static let top = 10.0
@@ -32,7 +32,7 @@ struct HourlyChart: Sendable {
         series.reduce(0) { $0 + ($1.letters[hour] ?? 0) }
     }
 
-    /// What the bars are measured by: a round number that none exceeds.
+    /// The end of the scale: a round number that no bar exceeds.
     var scale: Int64 { Self.roundScale(hours.map(total).max() ?? 0) }
 
     static func roundScale(_ largest: Int64) -> Int64 {
@@ -68,7 +68,7 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// As wide as its text needs to be read; a narrow page scrolls it, from the newest hour back.
+    /// As wide as its text needs; a narrow page scrolls it back from the newest hour.
     private func drawing(_ html: inout HTML) {
         let region = [
             .class("scroll drawing"), HTML.Attribute("role", "region"),

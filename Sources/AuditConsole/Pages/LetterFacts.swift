@@ -6,7 +6,7 @@ import Kafka
 import Records
 import Store
 
-/// What is known of a dead letter besides the original.
+/// The facts of a dead letter besides the original.
 enum LetterFacts {
     static func write(_ row: DeadLetterRow, _ letter: DeadLetter?, to html: inout HTML) {
         html.element("h2", text: "Facts")
@@ -145,7 +145,7 @@ enum LetterFacts {
     }
 }
 
-/// The refused record itself: headers, key, value, and what its tokens hold.
+/// The refused record itself: headers, key, value, and its decoded tokens.
 struct OriginalContents {
     let original: OriginalRendering
     let isRevealing: Bool

@@ -3,12 +3,12 @@ import HTTP
 import Records
 import Store
 
-/// The filters of the search page: a query string, and what it means to the store.
+/// The filters of the search page: a query string and its meaning to the store.
 struct LetterFilter: Sendable, Equatable {
-    /// Any identifier: then nothing else counts.
+    /// Any identifier; then all other filters are ignored.
     var text: String?
     var query = DeadLetterQuery()
-    /// What of it could not be understood, for people.
+    /// The arguments that are invalid, explained for people.
     var problems: [String] = []
     /// As they came, for links and fields.
     private(set) var items: [HTTPItem] = []
@@ -18,7 +18,7 @@ struct LetterFilter: Sendable, Equatable {
         "certificate", "worker", "source", "group", "id", "since", "until",
     ]
 
-    /// - Parameter now: what `2d` counts from.
+    /// - Parameter now: the time that `2d` counts from.
     init(_ items: [HTTPItem], now: Timestamp) {
         for item in items where Self.names.contains(item.name) && !item.value.isEmpty {
             guard self.items.count < 200 else { break }
@@ -85,7 +85,7 @@ struct LetterFilter: Sendable, Equatable {
 }
 
 extension DeadLetterTable.Cursor {
-    /// As a link has it.
+    /// The form in a link.
     var text: String { "\(failedAt.milliseconds)_\(id)" }
 
     init?(parsing text: String) {

@@ -15,17 +15,17 @@ struct LetterPage: Sendable {
             + "'dead-letter index'."
     )
 
-    /// All of it, so that no redaction is overlooked.
+    /// High enough that no redaction is missed.
     private static let historyMax = 10_000
     private static let historyShown = 200
 
-    /// A letter with its original, or why that could not be read.
+    /// A letter with its original, or the reason why that could not be read.
     struct Contents: Sendable {
         let row: DeadLetterRow
         let history: [DeadLetterAction]
         let whole: LetterDossier?
         let problem: String?
-        /// Why the letter in the topic is not as its link says.
+        /// Why the letter in the topic does not match its link.
         var doubt: String?
     }
 
@@ -36,7 +36,7 @@ struct LetterPage: Sendable {
         return .page(page(request, contents, isRevealing: false))
     }
 
-    /// Shows the letter whole, after it is written down who did so and why.
+    /// Records who reveals the letter and why, and then shows it whole.
     func reveal(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let why = request.field("why") ?? ""
         guard (1...2000).contains(why.utf8.count) else {
@@ -44,7 +44,7 @@ struct LetterPage: Sendable {
                 .notice(
                     "Not revealed",
                     status: 400,
-                    "Say why, in at most 2,000 bytes: it is written down beside your name."
+                    "Say why, in at most 2,000 bytes: it is recorded beside your name."
                 )
             )
         }
@@ -61,7 +61,7 @@ struct LetterPage: Sendable {
         return .page(page(request, contents, isRevealing: true))
     }
 
-    private static let redacted = "The original was redacted: its place and its link are kept."
+    private static let redacted = "The original was redacted: its position and its link are kept."
 
     private func contents(_ id: String) async throws -> Contents? {
         let rows = try await DeadLetterTable.get([id], on: sources.database)
@@ -72,7 +72,7 @@ struct LetterPage: Sendable {
             on: sources.database
         )
         guard !history.contains(where: { $0.kind == .redacted }) else {
-            // An earlier copy may lie in the topic still.
+            // The topic may still hold an earlier copy.
             return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
         }
         let position = RecordPosition(
@@ -83,7 +83,7 @@ struct LetterPage: Sendable {
         do {
             let found = try await sources.topic.read(at: position)
             guard let found, found.letter.id == id else {
-                let problem = "It lies no more at \(position): retention may have removed it."
+                let problem = "It is no longer at \(position): retention may have removed it."
                 return Contents(row: row, history: history, whole: nil, problem: problem)
             }
             guard found.letter.value != .redacted else {
@@ -98,7 +98,7 @@ struct LetterPage: Sendable {
                 doubt: ChainLetter(found.letter, found.record)?.problem?.text
             )
         } catch {
-            let problem = "Kafka did not give it: \(error)"
+            let problem = "Kafka did not return it: \(error)"
             return Contents(row: row, history: history, whole: nil, problem: problem)
         }
     }
@@ -116,10 +116,10 @@ struct LetterPage: Sendable {
                     $0.foreign(row.id, bytesMax: 64)
                 }
             }
-            if request.argument("done") != nil { html.notice("Written down.", .done) }
+            if request.argument("done") != nil { html.notice("Recorded.", .done) }
             if isRevealing {
                 html.notice(
-                    "Tokens, receipts and personal data are shown. It is written down that you "
+                    "Tokens, receipts and personal data are shown. It is recorded that you "
                         + "looked.",
                     .note
                 )
@@ -169,7 +169,7 @@ struct LetterPage: Sendable {
         }
     }
 
-    /// The certificates as a person reads them, and what is wrong with each.
+    /// The certificates in readable form, with the faults of each.
     private func certificates(_ html: inout HTML, _ contents: Contents) {
         for entry in contents.whole?.chains ?? [] {
             html.element("h2") { html in
@@ -237,7 +237,7 @@ struct LetterPage: Sendable {
                             HTML.Attribute("maxlength", "500"),
                             HTML.Attribute("autocomplete", "off"),
                         ],
-                        hint: "Written down with your name before anything is shown."
+                        hint: "Recorded with your name before anything is shown."
                     )
                     html.element("button", text: "Show tokens and personal data")
                 }

@@ -3,7 +3,7 @@ import DeadLetters
 import HTTP
 import Store
 
-/// What was refused lately, what of it is open, and what there is most of.
+/// Recent refusals, open letters, and the largest groups.
 struct OverviewPage: Sendable {
     let sources: ConsoleSources
 

@@ -3,7 +3,7 @@ import DeadLetters
 import HTTP
 import Store
 
-/// Replays: what would be sent, what is sent, and what became of it.
+/// Replays: the dry run, the progress and the outcome.
 struct ReplayPages: Sendable {
     let sources: ConsoleSources
     let runs: ReplayRuns
@@ -107,7 +107,7 @@ struct ReplayPages: Sendable {
 }
 
 extension ReplayPages {
-    /// What the query of a dry run, or its confirmation, selects.
+    /// The selection by the query of a dry run, or by its confirmation.
     private func selection(_ filter: LetterFilter) -> ReplaySelection? {
         guard filter.problems.isEmpty, filter.text == nil, !filter.items.isEmpty else { return nil }
         return ReplaySelection(filter.query, text: filter.words)
@@ -158,7 +158,7 @@ extension ReplayPages {
         let query = HTTPForm.encoded(filter.items)
         html.void("input", [.type("hidden"), .name("filter"), .value(query)])
         html.void("input", [.type("hidden"), .name("count"), .value(count)])
-        Self.why(&html, hint: "Written down before the first record leaves.")
+        Self.why(&html, hint: "Recorded before the first record is sent.")
         html.element("div", [.class("filters")]) { html in
             html.field(
                 "Records per second",
@@ -191,7 +191,7 @@ extension ReplayPages {
         html.element("button", [.class("primary")], text: "Begin the replay")
     }
 
-    /// Asks a second time where nothing can come of it.
+    /// Asks for a second confirmation if every letter would be refused again.
     private func hopeless(_ html: inout HTML) {
         html.notice("Today's verifier refuses all of them.", .alert)
         html.element("p") { html in
@@ -209,11 +209,11 @@ extension ReplayPages {
     private static let refusedByAll = Page.notice(
         "Not begun",
         status: 409,
-        "Today's verifier refuses all of them. Nothing was sent: mend the settings first, or "
-            + "confirm on the dry run that they are to be sent all the same."
+        "Today's verifier refuses all of them. Nothing was sent: correct the settings first, or "
+            + "confirm on the dry run that they are to be sent anyway."
     )
 
-    /// Plans again, because time has passed, and begins where it is still what was confirmed.
+    /// Plans again, because time has passed, and begins if the plan is still the confirmed one.
     private func begin(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
         let filter = LetterFilter(items, now: sources.now())
@@ -279,7 +279,7 @@ extension ReplayPages {
 
     private func abandon(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         guard let number = Int64(request.parameters[0]) else { return .page(Self.unknown) }
-        // One that has only just begun may not have its lock in the database yet.
+        // A run that has just begun may not have its lock in the database yet.
         guard !runs.isRunning(number) else {
             return .page(
                 .notice("Not abandoned", status: 409, "This console runs it: stop it first.")

@@ -4,7 +4,6 @@ import HTTP
 import Records
 import Store
 
-/// What is shown of replays.
 enum ReplayTables {
     static func list(_ html: inout HTML, _ rows: [ReplayRow]) {
         let columns: [TableColumn] = [
@@ -33,7 +32,7 @@ enum ReplayTables {
         }
     }
 
-    /// Where a replay stands.
+    /// The progress of a replay.
     static func progress(_ html: inout HTML, _ row: ReplayRow) {
         html.element("p", [.class("lead")]) { html in
             html.tag(row.effectiveState.rawValue)
@@ -148,7 +147,7 @@ enum ReplayTables {
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
-    /// What the verdicts come to.
+    /// A summary of the verdicts.
     private static func verifierWord(_ plan: ReplayPlan) -> String {
         let isAsked = plan.letters.contains { letter in
             if case .unasked = letter.verdict { false } else { true }

@@ -2,7 +2,7 @@ import AppStore
 import HTTP
 import Store
 
-/// The search: filters in the query string, so that its address can be given to others.
+/// The search: filters in the query string, so that its address can be shared.
 struct SearchPage: Sendable {
     let sources: ConsoleSources
 
@@ -42,7 +42,7 @@ struct SearchPage: Sendable {
         Page("Search", section: .search) { html in
             html.element("h1", text: "Search")
             if let done = request.argument("done").flatMap({ Int64($0) }) {
-                html.notice("Written down for \(Figure.count(done)) dead letters.", .done)
+                html.notice("Recorded for \(Figure.count(done)) dead letters.", .done)
             }
             for problem in filter.problems {
                 html.notice(problem, .alert)
@@ -138,7 +138,7 @@ struct SearchPage: Sendable {
 }
 
 extension HTML {
-    /// A field with given values, none of them at first.
+    /// A field with given values, none of them selected at first.
     mutating func choice(
         _ label: String,
         _ name: String,

@@ -2,11 +2,11 @@
 struct SignInPage {
     enum Problem: Equatable {
         case none
-        /// The form is from an earlier visit, or from elsewhere.
+        /// The form is from an earlier visit or another site.
         case stale
         case wrong
         case tooSoon(seconds: Int)
-        /// Too many others sign in at this moment.
+        /// Too many sign-ins at this moment.
         case busy
 
         var status: Int {
@@ -31,7 +31,7 @@ struct SignInPage {
         }
     }
 
-    /// Where to go afterwards, as the address bar had it.
+    /// The page to show afterwards, as the address bar had it.
     let next: String?
     let problem: Problem
     let formToken: String

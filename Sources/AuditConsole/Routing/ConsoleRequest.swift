@@ -1,10 +1,10 @@
 import HTTP
 
-/// A request of a signed-in user, as a page gets it.
+/// A signed-in user's request for a page.
 struct ConsoleRequest: Sendable {
     let http: HTTPRequest
     let visitor: Visitor
-    /// What stands in the path at the places that the route leaves open.
+    /// The path segments at the route's open positions.
     let parameters: [String]
     /// The fields of the posted form; empty for a `GET`.
     let form: [HTTPItem]
@@ -13,19 +13,19 @@ struct ConsoleRequest: Sendable {
 
     static let tokenField = "form-token"
 
-    /// The value of a field of the form, without blanks around it; nil where it is missing.
+    /// The value of a field of the form, without blanks around it; nil if it is missing.
     func field(_ name: String) -> String? {
         form.last { $0.name == name }.map { Self.trimmed($0.value) }
     }
 
-    /// The value of an argument of the query; nil where it is missing or empty.
+    /// The value of an argument of the query; nil if it is missing or empty.
     func argument(_ name: String) -> String? {
         guard let item = http.queryItems.last(where: { $0.name == name }) else { return nil }
         let value = Self.trimmed(item.value)
         return value.isEmpty ? nil : value
     }
 
-    /// The values of an argument that may be there several times.
+    /// The values of a repeatable argument.
     func arguments(_ name: String) -> [String] {
         http.queryItems.filter { $0.name == name && !$0.value.isEmpty }
             .map { Self.trimmed($0.value) }
@@ -37,13 +37,12 @@ struct ConsoleRequest: Sendable {
     }
 }
 
-/// What a page answers.
 enum ConsoleResponse: Sendable {
     case page(Page)
     case redirect(LocalLink)
 }
 
-/// A method of a path, who may use it, and what answers it.
+/// A method of a path, the role that it requires, and its page.
 struct ConsoleRoute: Sendable {
     typealias Handler = @Sendable (ConsoleRequest) async throws -> ConsoleResponse
 
@@ -66,7 +65,7 @@ struct ConsoleRoute: Sendable {
         self.handler = handler
     }
 
-    /// The segments at the open places; nil where this is not the route of the path.
+    /// The segments at the open positions; nil if the path is not of this route.
     func parameters(_ segments: [String]) -> [String]? {
         guard segments.count == path.count else { return nil }
         var parameters: [String] = []

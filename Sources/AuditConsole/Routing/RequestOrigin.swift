@@ -5,12 +5,12 @@ import Synchronization
 final class RequestOrigin: Sendable {
     private let names: [String]
     private let publicHost: String?
-    /// Under which hosts the console is reached, in lower case, with their ports.
+    /// The hosts under which the console is reached, in lower case, with their ports.
     private let hosts: Mutex<Set<String>>
 
     /// - Parameters:
-    ///   - publicURL: what users type, where a proxy stands before the console.
-    ///   - address: where the console listens.
+    ///   - publicURL: the address that users type if a proxy stands before the console.
+    ///   - address: the console's listen address.
     init(publicURL: PublicURL?, address: String) {
         let isLoopback = IPAddress(address)?.isLoopback ?? false
         let own = address.contains(":") ? "[\(address)]" : address
@@ -27,7 +27,7 @@ final class RequestOrigin: Sendable {
 
     /// Whether the `Host` field names this console.
     ///
-    /// A page of another name that resolves to this address (DNS rebinding) is refused here.
+    /// A page under another name that resolves to this address (DNS rebinding) is refused here.
     func isHostAllowed(_ request: HTTPRequest) -> Bool {
         guard !request.repeatedHeaders.contains("host"), let host = request.headers["host"] else {
             return false
@@ -35,8 +35,8 @@ final class RequestOrigin: Sendable {
         return hosts.withLock { $0.contains(host.lowercased()) }
     }
 
-    /// Whether the browser says that a post comes from a page of this console; the token of the
-    /// form is checked besides.
+    /// Whether the browser states that a post comes from a page of this console; the form's token
+    /// is checked besides.
     func isOwnPage(_ request: HTTPRequest) -> Bool {
         if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" {
             return false

@@ -5,9 +5,9 @@ import Settings
 import Store
 import Worker
 
-/// The web console: what stands between a request and its page.
+/// The web console: turns a request into a page.
 ///
-/// In this order: the `Host` field, files, who is asking, the route, the role, the origin and the
+/// In this order: the `Host` field, files, the visitor, the route, the role, the origin and the
 /// token of a post; then the page. All pages get the same header fields.
 package final class AuditConsole: Sendable {
     let origin: RequestOrigin
@@ -47,7 +47,7 @@ package final class AuditConsole: Sendable {
             + "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
             + "frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
-        // Not no-referrer: with that browsers say nothing of a form's origin.
+        // Not no-referrer: then browsers do not send a form's origin.
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
@@ -155,7 +155,7 @@ package final class AuditConsole: Sendable {
             + "another site. Nothing was changed; open the page again."
     )
 
-    /// A form of this console's, of this session's, in the encoding of forms.
+    /// Whether it is a form of this console and this session, in the encoding of forms.
     private func isOwnForm(
         _ request: HTTPRequest,
         _ form: [HTTPItem],
@@ -253,9 +253,9 @@ extension AuditConsole {
     }
 }
 
-/// Writes down who signs in and out.
+/// Records sign-ins and sign-outs.
 protocol SignInRecording: Sendable {
-    /// Returns also where it could not be written.
+    /// Returns even if it could not be recorded.
     func signedIn(_ visitor: Visitor) async
     func signedOut(_ visitor: Visitor) async
 }

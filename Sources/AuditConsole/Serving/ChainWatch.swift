@@ -3,12 +3,12 @@ package import DeadLetters
 import Synchronization
 import Worker
 
-/// Walks the hash chains again and again, for the overview: the whole topic is read each time.
+/// Walks the hash chains at intervals for the overview; each walk reads the whole topic.
 package final class ChainWatch: Sendable {
-    /// What the last walk has found, and when.
+    /// The result of the last walk, and its time.
     struct State: Sendable {
         let at: Timestamp
-        /// Nil where the walk failed.
+        /// Nil if the walk failed.
         let report: ChainReport?
     }
 
@@ -32,7 +32,7 @@ package final class ChainWatch: Sendable {
                 report = try await walk()
             } catch {
                 log.warning(
-                    "hash chains not read, tried again in 15 minutes",
+                    "hash chains not read, retrying in 15 minutes",
                     ["error": .string("\(error)")]
                 )
             }

@@ -18,8 +18,8 @@ package final class ConsoleService: Sendable {
 
     /// Begins to listen; asks the database and Kafka when a page needs them.
     ///
-    /// - Parameter database: stays the caller's to close.
-    /// - Throws: `SettingsError` for the file of passwords, `CommandError` where it cannot listen.
+    /// - Parameter database: remains the caller's to close.
+    /// - Throws: `SettingsError` for the file of passwords, `CommandError` if it cannot listen.
     package init(
         _ values: SettingsValues,
         database: PostgresClient,
@@ -73,7 +73,7 @@ package final class ConsoleService: Sendable {
         return limits
     }()
 
-    /// Reads the settings of the console, and reports all that is wrong with them.
+    /// Reads the settings of the console, and reports every problem.
     package static func read(
         environment: [String: String],
         file: SettingsFile? = nil
@@ -89,7 +89,7 @@ package final class ConsoleService: Sendable {
         passesOverUnknown: true
     )
 
-    /// Ends all connections, and the replays that it runs, in good order.
+    /// Ends all connections, and the replays that it runs, in order.
     package func stop() async {
         server.stop()
         watching.cancel()
@@ -97,7 +97,7 @@ package final class ConsoleService: Sendable {
     }
 }
 
-/// Writes who signs in and out into the history.
+/// Writes sign-ins and sign-outs into the history.
 struct SignInRecord: SignInRecording {
     let database: PostgresClient
     let log: Log

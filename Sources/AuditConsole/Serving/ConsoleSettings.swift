@@ -78,7 +78,7 @@ package enum ConsoleSettings {
         sessionMax.declaration,
     ]
 
-    /// What only all settings together show to be wrong.
+    /// Problems that show only in the combination of settings.
     package static func problems(_ values: SettingsValues) -> [SettingProblem] {
         let hasProxy = !values[proxyAddresses].isEmpty
         if !hasProxy, values[passwordFile] == nil {
@@ -105,7 +105,7 @@ package enum ConsoleSettings {
             return [
                 SettingProblem(
                     setting: proxyRoles.declaration.name,
-                    message: "nobody whom the proxy signs in would have a role: expected "
+                    message: "no user of the proxy would have a role: expected "
                         + "group=role, such as auditors=viewer,oncall=operator"
                 )
             ]
@@ -124,7 +124,7 @@ extension ConsoleSettings {
             values[forwardingAddresses].isEmpty
         else { return nil }
         return "a proxy stands before the console, as console.public_url is https: name it in "
-            + "console.forwarding_addresses, or whoever guesses passwords locks all users out"
+            + "console.forwarding_addresses, or one who guesses passwords locks all users out"
     }
 }
 
@@ -208,7 +208,7 @@ extension SettingKind where Value == String {
 /// The scheme, host and port under which users reach the console.
 struct PublicURL: Sendable {
     let isSecure: Bool
-    /// As a request's `Host` field has it, in lower case.
+    /// In the form of a request's `Host` field, in lower case.
     let host: String
 
     var text: String { (isSecure ? "https://" : "http://") + host }

@@ -4,7 +4,7 @@ import HTTP
 import Postgres
 import Store
 
-/// What the pages are made of.
+/// The sources of the pages' data.
 struct ConsoleSources: Sendable {
     let database: PostgresClient
     let topic: DeadLetterTopic
@@ -14,7 +14,7 @@ struct ConsoleSources: Sendable {
 }
 
 extension ConsoleSources {
-    /// All pages for signed-in users, with the role that each takes.
+    /// All pages for signed-in users, with the role that each requires.
     var routes: [ConsoleRoute] {
         let letter = LetterPage(sources: self)
         let decisions = Decisions(sources: self)

@@ -2,7 +2,7 @@ import DeadLetters
 import Foundation
 import Settings
 
-/// `dead-letter password`: a line for the file of users.
+/// `dead-letter password`: prints a line for the file of users.
 enum PasswordCommand: DeadLetterCommand {
     static let name = "password"
 
@@ -21,7 +21,7 @@ enum PasswordCommand: DeadLetterCommand {
         ]
     )
 
-    /// What people choose is guessed sooner the shorter it is.
+    /// People choose passwords that are guessed the sooner the shorter they are.
     static let charactersMin = 12
 
     static func run(_ context: ToolContext) async throws -> Int32 {

@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import Worker
 
-/// The replays that this process runs: each goes on when the browser that began it leaves.
+/// The replays that this process runs; each continues after its browser has left.
 final class ReplayRuns: Sendable {
     private struct Run {
         let task: Task<Void, Never>
@@ -20,10 +20,10 @@ final class ReplayRuns: Sendable {
         self.log = log
     }
 
-    /// Sends what is left of a replay that is written down, in a task of its own.
+    /// Sends what is left of a recorded replay, in a task of its own.
     ///
-    /// Does nothing where this process runs it already; another process keeps it by a lock of the
-    /// database.
+    /// Does nothing if this process runs it already; a lock of the database excludes other
+    /// processes.
     func start(_ number: Int64, who: AuditorName) {
         let stop = ReplayStop()
         runs.withLock { running in
@@ -44,7 +44,7 @@ final class ReplayRuns: Sendable {
         runs.withLock { $0[number] != nil }
     }
 
-    /// Has a replay of this process end in good order; false where there is none.
+    /// Ends a replay of this process in order; false if it runs no such replay.
     func stop(_ number: Int64, why: String) -> Bool {
         runs.withLock { runs in
             runs[number]?.stop.request(why)
@@ -52,7 +52,7 @@ final class ReplayRuns: Sendable {
         }
     }
 
-    /// Ends all in good order, to be continued later, and returns when they have ended.
+    /// Ends all in order, to be continued later, and returns when they have ended.
     func stopAll() async {
         let running = runs.withLock { Array($0.values) }
         for run in running { run.stop.request("the console ends") }

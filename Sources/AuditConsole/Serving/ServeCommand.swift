@@ -10,7 +10,7 @@ package enum ConsoleCommands {
     ]
 }
 
-/// `dead-letter serve`: the console until a signal ends it.
+/// `dead-letter serve`: runs the console until a signal ends it.
 enum ServeCommand: DeadLetterCommand {
     static let name = "serve"
     static let role = DatabaseRole.replay

@@ -1,11 +1,11 @@
 import Settings
 package import Store
 
-/// What a signed-in user may do; each role may do all that the former may.
+/// The rights of a signed-in user; each role includes those of the former.
 package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
-    /// Sees everything but what is hidden of originals.
+    /// Sees everything but the hidden parts of originals.
     case viewer
-    /// May reveal what is hidden, which is recorded.
+    /// May reveal hidden parts, which is recorded.
     case investigator
     /// May replay, resolve, suppress and reopen.
     case `operator`
@@ -23,14 +23,14 @@ package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// The name of a user, as it is written down with each action: 1 to 255 bytes.
+/// The name of a user, as recorded with each action: 1 to 255 bytes.
 package struct UserName: Hashable, Sendable, CustomStringConvertible {
     package let auditor: AuditorName
 
     package var text: String { auditor.text }
 
-    /// Nil for a name that is empty, too long, or holds what a line or a terminal could obey, or a
-    /// colon, which ends a name in the password file.
+    /// Nil for a name that is empty, too long, or holds characters that a line or a terminal could
+    /// interpret, or a colon, which ends a name in the password file.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count), Printable.line(text) == text,
             !text.contains(":"), text.first != "#", text.first != " ", text.last != " ",

@@ -2,13 +2,13 @@ import OpenSSL
 import Synchronization
 import Threads
 
-/// Compares passwords one after the other on a thread of its own: a hash takes half a second and
-/// 64 MiB, and a flood of sign-ins may have neither twice at once.
+/// Compares passwords one after the other on a thread of its own: a hash takes half a second and 64
+/// MiB, and a flood of sign-ins must not take either twice at once.
 ///
 /// The queue is bounded: every attempt in it holds one of the server's answers
 /// (`HTTPLimits.answersMax`), which the pages of signed-in users need as well.
 actor PasswordCheck {
-    /// Those in the queue and the one that is compared; a sixth of the server's answers or less.
+    /// The attempts in the queue and the running one; a sixth of the server's answers or less.
     static let attemptsMax = 5
 
     private let attempts = Mutex(0)
@@ -18,7 +18,7 @@ actor PasswordCheck {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Takes a place in the queue for the time of `body`.
+    /// Takes a slot of the queue while `body` runs.
     ///
     /// - Returns: nil, without a call of `body`, if the queue is full.
     nonisolated func withPlace<Result>(_ body: () async -> Result) async -> Result? {
@@ -32,12 +32,12 @@ actor PasswordCheck {
         return await body()
     }
 
-    /// Whether the user has this password.
+    /// The user with this name and password.
     ///
-    /// An unknown user costs what a known one costs.
+    /// An unknown user costs as much as a known one.
     ///
-    /// - Parameter users: all that there are.
-    /// - Returns: the user; nil for a wrong name, a wrong password, or where memory is lacking.
+    /// - Parameter users: all users of the file.
+    /// - Returns: nil for a wrong name, a wrong password, or if memory is lacking.
     func user(
         _ name: String,
         _ password: String,

@@ -12,7 +12,7 @@ package struct PasswordFile: Sendable, Equatable {
 
     package let users: [String: User]
 
-    /// Reads all lines and reports all that are wrong at once; no part of a hash is quoted.
+    /// Reads all lines and reports every problem at once; no part of a hash is quoted.
     package init(_ bytes: [UInt8], path: String) throws(SettingsError) {
         var users: [String: User] = [:]
         var problems: [SettingProblem] = []
@@ -64,7 +64,7 @@ package struct PasswordFile: Sendable, Equatable {
     }
 }
 
-/// The password file as it stands now: who is removed from it has no access any more.
+/// The present password file: a user who is removed from it has no access any more.
 final class PasswordUsers: Sendable {
     private struct State {
         var file: PasswordFile
@@ -80,7 +80,7 @@ final class PasswordUsers: Sendable {
         state = Mutex(State(file: try PasswordFile(path: path), changedAt: changedAt))
     }
 
-    /// The users of the file; of the last one that was valid, while an editor is at work on it.
+    /// The users of the file, or of its last valid version while an editor is at work on it.
     var users: [String: PasswordFile.User] {
         state.withLock { state in
             let changedAt = Self.changedAt(path)

@@ -1,23 +1,23 @@
 import Foundation
 import OpenSSL
 
-/// A password as it is kept: `scrypt$N$r$p$salt$hash`, salt and hash in base64.
+/// A stored password: `scrypt$N$r$p$salt$hash`, salt and hash in base64.
 package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     let parameters: Scrypt
     let salt: [UInt8]
     let hash: [UInt8]
 
-    /// 64 MiB and 16 · 2¹⁶ · 2 blocks: what OWASP's Password Storage Cheat Sheet gives as equal to
+    /// 64 MiB and 16 · 2¹⁶ · 2 blocks: OWASP's Password Storage Cheat Sheet gives it as equal to
     /// its first choice (N = 2¹⁷, r = 8, p = 1), with half the memory.
     static let strength = Scrypt(cost: 1 << 16, blockSize: 8, parallelization: 2)
     /// A weaker cost is refused: such a file was not made by this program.
     static let costMin = 1 << 14
     static let saltBytes = 16
     static let hashBytes = 32
-    /// A longer password is refused, so that nobody has the server hash megabytes.
+    /// A longer password is refused, so that no request makes the server hash megabytes.
     package static let passwordBytesMax = 1024
 
-    /// Hashes a password with a new salt; nil where the memory is not to be had.
+    /// Hashes a password with a new salt; nil if memory is lacking.
     ///
     /// Blocks for about half a second.
     static func make(
@@ -37,7 +37,7 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
         self.hash = hash
     }
 
-    /// Reads what `description` writes; nil for anything else.
+    /// Reads the output of `description`; nil for anything else.
     package init?(_ text: some StringProtocol) {
         let parts = String(text).split(separator: "$", omittingEmptySubsequences: false)
             .map(String.init)
@@ -61,9 +61,9 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
         return "scrypt$" + texts.joined(separator: "$")
     }
 
-    /// Whether this is the password; nil where the memory is not to be had.
+    /// Whether this is the password; nil if memory is lacking.
     ///
-    /// Blocks as long as `make`; the time does not tell what is wrong with the password.
+    /// Blocks as long as `make`; the time does not reveal what is wrong with the password.
     func matches(_ password: String) -> Bool? {
         guard
             let derived = parameters.derive(
@@ -75,8 +75,7 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
         return SecretComparison.isEqual(derived, hash)
     }
 
-    /// The hash of no password, at the same cost: what the password of an unknown user is compared
-    /// with.
+    /// The hash of no password, at the same cost: an unknown user's password is compared with it.
     var decoy: PasswordHash {
         PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count))
     }

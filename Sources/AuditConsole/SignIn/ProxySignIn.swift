@@ -1,21 +1,21 @@
 import HTTP
 
-/// Sign-in by a reverse proxy that has asked an OpenID Connect provider, and says who it is in
+/// Sign-in by a reverse proxy that has asked an OpenID Connect provider, and names the user in
 /// header fields.
 ///
-/// They count only on connections from the addresses that the settings name: from anywhere else
-/// they are what anybody may write.
+/// The fields count only on connections from the addresses in the settings: anyone else may write
+/// them too.
 struct ProxySignIn: Sendable {
     let addresses: [IPNetwork]
-    /// In lower case, as requests have them.
+    /// In lower case, as in requests.
     let userHeader: String
     let groupsHeader: String
     let roles: [GroupRole]
 
     enum Result: Equatable {
-        /// Not from a trusted address: the fields are passed over.
+        /// Not from a trusted address: the fields are ignored.
         case untrusted
-        /// From the proxy, but without a name, with two, or with one that is none.
+        /// From the proxy, but with no name, with two, or with an invalid one.
         case unnamed
         /// A user in none of the groups that have a role.
         case noRole(UserName)
@@ -37,7 +37,7 @@ struct ProxySignIn: Sendable {
     }
 }
 
-/// A group of the identity provider, and the role that its members have here.
+/// A group of the identity provider, and its members' role here.
 package struct GroupRole: Hashable, Sendable {
     package let group: String
     package let role: ConsoleRole

@@ -2,13 +2,12 @@ import Foundation
 import OpenSSL
 import Synchronization
 
-/// How somebody came to be signed in.
 enum SignInMethod: Hashable, Sendable {
     case password
     case proxy
 }
 
-/// A signed-in user as a request shows it.
+/// The signed-in user of a request.
 struct Visitor: Sendable {
     let name: UserName
     let role: ConsoleRole
@@ -17,10 +16,10 @@ struct Visitor: Sendable {
     let sessionID: String
 }
 
-/// Who is signed in, kept in memory: a restart signs everybody out.
+/// The signed-in users, kept in memory: a restart signs everybody out.
 ///
 /// The table holds hashes of the IDs, so that neither a copy of the memory nor the time of a lookup
-/// tells one that counts.
+/// reveals a valid one.
 final class Sessions: Sendable {
     private struct Session {
         let name: UserName
@@ -30,7 +29,7 @@ final class Sessions: Sendable {
         var lastSeen: ContinuousClock.Instant
     }
 
-    /// More push out the one that was seen longest ago.
+    /// Above this the session with the oldest request is dropped.
     private static let countMax = 10_000
     private static let idBytes = 32
 
@@ -67,7 +66,7 @@ final class Sessions: Sendable {
         return Visitor(name: name, role: role, method: method, sessionID: id)
     }
 
-    /// The session of an ID, which has been seen with this; nil where it is none or over.
+    /// The session of an ID, marked as seen now; nil if unknown or expired.
     func visitor(_ id: String, now: ContinuousClock.Instant = .now) -> Visitor? {
         sessions.withLock { sessions in
             let key = Self.key(id)
@@ -115,11 +114,11 @@ enum SecretText {
     }
 }
 
-/// The tokens of forms: each belongs to one cookie, so that no page of somebody else can post it.
+/// The tokens of forms: each belongs to one cookie, so that no foreign page can post the form.
 struct FormTokens: Sendable {
     private let key = RandomBytes.make(32)
 
-    /// The token of the forms that are shown to who has this cookie.
+    /// The token of forms for the browser with this cookie.
     func token(_ cookie: String) -> String {
         SecretText.text(HMAC.sha256(key: key, Array(cookie.utf8)).bytes)
     }

@@ -1,14 +1,14 @@
 import HTTP
 import Settings
 
-/// Who is asking: by the session's cookie, or by the header fields of a trusted proxy.
+/// Identifies the visitor: by the session's cookie, or by the header fields of a trusted proxy.
 final class SignInGate: Sendable {
     enum Answer: Sendable {
-        /// - Parameter cookie: to be set with the answer, where the session is new.
+        /// - Parameter cookie: to be set with the answer if the session is new.
         case visitor(Visitor, cookie: String?)
         /// Nobody; the page for signing in is next.
         case nobody
-        /// The proxy's fields do not do: what to say.
+        /// The proxy's fields are invalid; with an explanation for the user.
         case refused(String)
     }
 
@@ -46,8 +46,8 @@ final class SignInGate: Sendable {
 
     var takesPasswords: Bool { passwords != nil }
 
-    /// The prefix has browsers refuse the cookie from any other host or without TLS
-    /// (RFC 6265bis, section 4.1.3.2).
+    /// The prefix makes browsers refuse the cookie from any other host or without TLS (RFC 6265bis,
+    /// section 4.1.3.2).
     var sessionCookie: String { isSecure ? "__Host-session" : "dead-letter-session" }
     private var formCookie: String { isSecure ? "__Host-sign-in" : "dead-letter-sign-in" }
 
@@ -74,7 +74,7 @@ final class SignInGate: Sendable {
         }
     }
 
-    /// The visitor, unless the password file names the user no more, or with another role.
+    /// The visitor, unless the password file no longer names the user, or gives another role.
     private func stillKnown(_ visitor: Visitor) -> Visitor? {
         let user = passwords?.users[visitor.name.text]
         guard visitor.method == .password, user?.role == visitor.role else {
@@ -84,7 +84,6 @@ final class SignInGate: Sendable {
         return visitor
     }
 
-    /// The result of an attempt to sign in.
     enum Attempt: Sendable {
         case signedIn(Visitor, cookie: String)
         case wrong
@@ -108,7 +107,7 @@ final class SignInGate: Sendable {
     }
 
     /// The address of the browser: the peer's, or the last one that a trusted proxy received from
-    /// (`X-Forwarded-For`, whose earlier addresses anybody may have written).
+    /// (`X-Forwarded-For`, whose earlier addresses are untrusted).
     private func client(_ request: HTTPRequest) -> IPAddress? {
         guard let peer = request.peer else { return nil }
         var client = peer
@@ -121,7 +120,7 @@ final class SignInGate: Sendable {
         return client
     }
 
-    /// The secret that ties the form for signing in to a browser, before anybody is signed in.
+    /// The secret that ties the sign-in form to a browser before anyone is signed in.
     func formSecret(_ request: HTTPRequest) -> String? {
         cookie(formCookie, request)
     }
@@ -130,7 +129,7 @@ final class SignInGate: Sendable {
         field(formCookie, secret, maxAge: 3600)
     }
 
-    /// Has the browser forget the session's cookie.
+    /// Deletes the session's cookie in the browser.
     var endingCookieField: String { field(sessionCookie, "", maxAge: 0) }
 
     private func cookieField(_ visitor: Visitor) -> String {

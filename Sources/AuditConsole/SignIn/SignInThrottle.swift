@@ -5,7 +5,7 @@ import Synchronization
 /// further attempt has to wait twice as long as the one before.
 ///
 /// An attempt counts as failed from its beginning until it succeeds, so that a hundred at once are
-/// no faster than one after the other. A name's wait stays short, because anybody can cause it to
+/// no faster than one after the other. A name's wait stays short, because anyone can cause it to
 /// somebody else.
 final class SignInThrottle: Sendable {
     private struct Failures {
@@ -46,7 +46,7 @@ final class SignInThrottle: Sendable {
 
     private let failures = Mutex<[Key: Failures]>([:])
 
-    /// Begins an attempt; nil where it may go on, else how long to wait before the next.
+    /// Begins an attempt; nil if it may proceed, else the wait until the next.
     func begin(
         _ network: PeerNetwork,
         _ name: String,
@@ -74,8 +74,8 @@ final class SignInThrottle: Sendable {
         }
     }
 
-    /// Forgets the failures of the name, and of the network this attempt alone: one good password
-    /// does not buy an attacker more guesses at others.
+    /// Forgets the name's failures, and only this attempt of the network: one good password does
+    /// not buy an attacker more guesses at others.
     func succeeded(_ network: PeerNetwork, _ name: String) {
         failures.withLock { failures in
             failures[.name(name)] = nil

@@ -239,7 +239,7 @@ extension PipelineTests.RotationTests {
             } == Int64(count)
         }
         let page = try await browser.get("/letters/\(newest)")
-        #expect(page.status == 200 && !page.body.contains("Kafka did not give it"), "\(page.body)")
+        #expect(page.status == 200 && !page.body.contains("Kafka did not return it"), "\(page.body)")
         for tool in [index, console] {
             expectNoPassword(tool.output, "dead-letter")
             try await tool.stop()
