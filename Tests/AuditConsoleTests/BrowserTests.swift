@@ -6,7 +6,7 @@ import Testing
 
 @testable import AuditConsole
 
-/// Each page as people see it, in a real Chromium.
+/// Each page in a real Chromium, as people see it.
 @Suite(.needsChromium, .timeLimit(.minutes(20))) struct BrowserTests {
     /// Letters of two days, of several reasons, one of them hostile.
     private static func letters() -> [SampleLetter] {
@@ -40,7 +40,7 @@ import Testing
         ]
     }
 
-    /// Where the screenshots of a run lie.
+    /// The folder of a run's screenshots.
     private static let folder: URL? = {
         let folder = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"]
         let url =
@@ -96,7 +96,7 @@ import Testing
         await browser.close()
     }
 
-    /// A replay that goes on, because no worker reads here; returns its page.
+    /// A replay that keeps running, because no worker reads here; returns its page.
     private func beginReplay(_ fixture: ConsoleFixture) async throws -> String {
         let client = try await fixture.client(as: "otto")
         let plan = try await client.get("/replays/new?class=corrupt").body
@@ -112,7 +112,7 @@ import Testing
         return try #require(begun.location)
     }
 
-    /// All checks of the page that is open, at three widths, with a screenshot of each.
+    /// All checks of the open page, at three widths, with a screenshot of each.
     private func check(_ browser: Browser, _ name: String, isDark: Bool) async throws {
         for width in [390, 1280, 2560] {
             let what: Comment = "\(name) at \(width), \(isDark ? "dark" : "light")"
@@ -123,7 +123,7 @@ import Testing
             if let file { try await browser.screenshot().write(to: file) }
         }
         let what: Comment = "\(name), \(isDark ? "dark" : "light")"
-        // What is folded up is read as well.
+        // Folded parts are read as well.
         try await browser.run(
             "document.querySelectorAll('details').forEach((part) => { part.open = true; });"
         )
@@ -210,7 +210,7 @@ import Testing
         await browser.close()
     }
 
-    @Test func `nothing of a hostile letter runs`() async throws {
+    @Test func `nothing in a hostile letter runs`() async throws {
         let fixture = try await ConsoleFixture(letters: [HostileLetterTests.letter()])
         let browser = try await Browser()
         let base = "http://127.0.0.1:\(fixture.port)"

@@ -32,13 +32,13 @@ import Testing
         }
     }
 
-    @Test func `an operator stops, continues and abandons a replay, and each is written down`()
+    @Test func `an operator stops, continues and abandons a replay, and each is recorded`()
         async throws
     {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")
         let path = try await Self.begin(otto)
-        // No worker reads, so that it waits.
+        // No worker reads, so it waits.
         try await Self.eventually(otto, path, shows: "Stop in good order")
         let why = [("why", "not needed")]
         #expect(try await otto.submit(path + "/abandon", why, from: path).status == 409)
@@ -66,7 +66,7 @@ import Testing
         #expect(actions.last?.kind == .replayStarted)
     }
 
-    @Test func `a replay goes on after the browser has left and its user has signed out`()
+    @Test func `a replay continues after the browser has left and its user has signed out`()
         async throws
     {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
@@ -88,7 +88,7 @@ import Testing
         #expect(row.counts.accepted == 2)
     }
 
-    /// Commits as the stage that reads the topic does it when it has accepted everything.
+    /// Commits as the stage does after it has accepted everything.
     private static func settle(_ ends: [Int32: Int64], _ fixture: ConsoleFixture) async throws {
         let group = ["group.id": "entitlements.verify"]
         let consumer = try KafkaConsumer(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuditConsole
 
-/// What strangers wrote is text on every page.
+/// Untrusted text is text on every page.
 @Suite(.timeLimit(.minutes(10))) struct HostileLetterTests {
     static let script = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
     /// Right-to-left override, isolate, a bell and a zero-width space.
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a long header is cut, with how much is left out`() async throws {
+    @Test func `a long header is cut, with the number of hidden bytes`() async throws {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
         let path = "/letters/\(fixture.ids[0])"
         let page = try await fixture.client(as: "ines")
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `nothing of a redacted letter is shown, though a copy lies in the topic`()
+    @Test func `nothing of a redacted letter is shown, though the topic holds a copy`()
         async throws
     {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
@@ -157,7 +157,7 @@ import Testing
         #expect(!page.body.contains("alert(4)"))
     }
 
-    @Test func `tokens are left out until they are revealed, which is written down before`()
+    @Test func `tokens are hidden until they are revealed, which is recorded first`()
         async throws
     {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])

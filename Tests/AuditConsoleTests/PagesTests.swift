@@ -9,7 +9,7 @@ import Testing
 
 @testable import AuditConsole
 
-/// What the pages say and do, without a browser.
+/// The pages' content and actions, without a browser.
 @Suite(.timeLimit(.minutes(10))) struct PagesTests {
     private static func letters(_ count: Int) -> [SampleLetter] {
         let reasons: [RefusalReason] = [.signatureInvalid, .rootUntrusted, .bundleMismatch]
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the overview counts what is open, by reason and hour`() async throws {
+    @Test func `the overview counts open letters, by reason and hour`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(30))
         let page = try await fixture.client(as: "vera").get("/").body
         #expect(page.contains("<b>30</b>"))
@@ -45,7 +45,7 @@ import Testing
         #expect(page.contains("150 of 12,000 that verify-worker has counted"))
     }
 
-    @Test func `a letter's certificates are read, and what is wrong with them said`()
+    @Test func `a letter's certificates are shown with their faults`()
         async throws
     {
         let authority = try CertificateAuthority(name: "Somebody & Sons")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a search is walked to its end, each letter once`() async throws {
+    @Test func `a search is paged to its end, each letter once`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(120))
         let client = try await fixture.client(as: "vera")
         var path: String? = "/search?class=forged"
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["since=yesterday", "state=closed", "source=raw"])
-    func `a filter that is not understood is named, and nothing is shown`(
+    func `an invalid filter is named, and nothing is shown`(
         filter: String
     ) async throws {
         let fixture = try await ConsoleFixture()
@@ -98,13 +98,13 @@ import Testing
         #expect(!page.contains("/letters/"))
     }
 
-    @Test func `a decision about a filter is written down for each letter once`() async throws {
+    @Test func `a decision about a filter is recorded for each letter once`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(9))
         let client = try await fixture.client(as: "otto")
         let fields = [
             ("kind", "resolved"), ("note", "a test root"), ("filter", "reason=root_untrusted"),
         ]
-        // One click shows what would be done, and does nothing.
+        // One click shows the effect, and does nothing.
         let asked = try await client.submit("/decisions", fields, from: "/help")
         #expect(asked.status == 200 && asked.body.contains("3 dead letters would be resolved"))
         #expect(asked.body.contains("a test root"))
@@ -123,7 +123,7 @@ import Testing
         #expect(try await client.get("/history").body.contains("a test root"))
     }
 
-    @Test func `a replay is begun after its dry run, only as it was confirmed`() async throws {
+    @Test func `a replay begins after its dry run, only as it was confirmed`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(3))
         let client = try await fixture.client(as: "otto")
         let plan = try await client.get("/replays/new?class=forged")

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `from any other address the fields are nobody's`(hasPasswords: Bool) async throws {
+    func `from any other address the fields name nobody`(hasPasswords: Bool) async throws {
         let fixture = try await fixture(hasPasswords: hasPasswords)
         let client = fixture.client(from: 1)
         let page = try await client.get("/help", headers: headers("otto", "oncall"))
@@ -43,14 +43,14 @@ import Testing
         #expect(!page.body.contains("otto"))
     }
 
-    @Test func `a session of the proxy's is none without the proxy`() async throws {
+    @Test func `a session of the proxy is invalid without the proxy`() async throws {
         let fixture = try await fixture(hasPasswords: true)
         let client = fixture.client(from: 2)
         #expect(try await client.get("/help", headers: headers("otto", "oncall")).status == 200)
         let thief = fixture.client(from: 1)
         thief.cookie = client.cookie
         #expect(try await thief.get("/help").status == 303)
-        // Nor is it another user's, or of another role.
+        // Nor for another user, or with another role.
         let page = try await client.get("/help", headers: headers("vera", "auditors"))
         #expect(page.body.contains(">viewer<"))
         #expect(!page.body.contains("otto"))

@@ -11,9 +11,9 @@ import Worker
 
 @testable import AuditConsole
 
-/// What is refused before a page gets it.
+/// Requests that are refused before they reach a page.
 @Suite(.timeLimit(.minutes(10))) struct RequestGuardTests {
-    /// Each post of the console, with a form that would do.
+    /// Each post of the console, with a valid form.
     private static func posts(_ id: String) -> [(
         path: String, role: ConsoleRole, [(String, String)]
     )] {
@@ -28,7 +28,7 @@ import Worker
         ]
     }
 
-    @Test func `each post takes its role, on the server`() async throws {
+    @Test func `each post requires its role, on the server`() async throws {
         let fixture = try await ConsoleFixture()
         let routes = ConsoleSources.routesOfTest(fixture).filter { $0.method == .post }
         let posts = Self.posts(fixture.ids[0])
@@ -90,7 +90,7 @@ import Worker
         #expect(try await client.post(path, right, headers: [origin]).status == 303)
     }
 
-    @Test func `the sign-in form takes a token of the same browser`() async throws {
+    @Test func `the sign-in form requires a token of the same browser`() async throws {
         let fixture = try await ConsoleFixture()
         let victim = fixture.client()
         let attacker = fixture.client()
@@ -122,7 +122,7 @@ import Worker
         #expect(try await fixture.client().get(path).status == 404)
     }
 
-    @Test func `assets may be kept for ever, and pages not at all`() async throws {
+    @Test func `assets may be kept forever, and pages not at all`() async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "vera")
         let style = try await client.get(Assets.stylesheet.link.text)
@@ -174,7 +174,7 @@ import Worker
         #expect(answer.status == 413)
     }
 
-    @Test func `a database that is gone is said, and what is asked for is not shown`()
+    @Test func `a missing database is reported, and the page is not shown`()
         async throws
     {
         let fixture = try await ConsoleFixture()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AuditConsole
 
-/// The table of the console's settings is the one that the declarations give.
+/// The documented table of the console's settings equals the declarations.
 @Suite struct ConsoleSettingsTableTests {
     @Test func `the table of the console's settings is true`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent()

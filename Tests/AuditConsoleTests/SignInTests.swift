@@ -6,7 +6,7 @@ import Testing
 
 @testable import AuditConsole
 
-/// Who gets in, and how long.
+/// Sign-in and the end of sessions.
 @Suite(.timeLimit(.minutes(10))) struct SignInTests {
     @Test func `without a way to sign in the console does not start`() throws {
         let error = #expect(throws: SettingsError.self) {
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: SettingsError.self) { try PasswordFile(Array(text.utf8), path: "users") }
     }
 
-    @Test func `a signed-out browser sees the sign-in page and then what it asked for`()
+    @Test func `a signed-out browser sees the sign-in page and then the requested one`()
         async throws
     {
         let fixture = try await ConsoleFixture()
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["https://evil.example/", "//evil.example", "javascript:alert(1)", "\\\\evil"])
-    func `signing in leads nowhere else`(next: String) async throws {
+    func `signing in redirects to no other site`(next: String) async throws {
         let fixture = try await ConsoleFixture()
         let client = fixture.client()
         let answer = try await client.submit(
@@ -80,7 +80,7 @@ import Testing
         #expect(!location.contains("\\"))
     }
 
-    @Test func `the session's ID is new at sign-in, and a given one is nobody's`() async throws {
+    @Test func `the session's ID is new at sign-in, and a given one is invalid`() async throws {
         let fixture = try await ConsoleFixture()
         let client = fixture.client()
         let planted = "dead-letter-session=" + String(repeating: "A", count: 43)
@@ -192,7 +192,7 @@ import Testing
         #expect(wait("::ffff:10.1.2.3", "name 6") != nil)
     }
 
-    @Test func `a success forgets the failures of its name, and no other of its network`() {
+    @Test func `a success forgets the failures of its name, and of no other name in its network`() {
         let throttle = SignInThrottle()
         let network = PeerNetwork(IPAddress("10.0.0.1"))
         let now = ContinuousClock.now
@@ -204,7 +204,7 @@ import Testing
         throttle.succeeded(network, "mallory")
         #expect(throttle.begin(network, "guessed 5", now: now) == nil)
         #expect(throttle.begin(network, "guessed 6", now: now) != nil)
-        // Good passwords alone never make anybody wait.
+        // Good passwords alone never cause a wait.
         let office = PeerNetwork(IPAddress("10.0.0.2"))
         for number in 1...40 {
             #expect(throttle.begin(office, "user \(number)", now: now) == nil)
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `behind a proxy that forwards, guesses slow down their own client alone`()
+    @Test func `behind a forwarding proxy, guesses slow down their own client alone`()
         async throws
     {
         let settings = ["CONSOLE_FORWARDING_ADDRESSES": "127.0.0.2"]
@@ -227,7 +227,7 @@ import Testing
         }
         #expect(try await signIn("guess 6", "x", from: "198.51.100.1") == 429)
         #expect(try await signIn("vera", ConsoleFixture.password, from: "198.51.100.2") == 303)
-        // From any other address the field is what anybody may write.
+        // From any other address the field is untrusted.
         for number in 1...6 {
             let header = "X-Forwarded-For: 198.51.100.\(number + 10)"
             let client = ConsoleClient(port: fixture.port, source: 3, headers: [header])
@@ -240,7 +240,7 @@ import Testing
         ([:], true), (["CONSOLE_FORWARDING_ADDRESSES": "10.0.0.1"], false),
         (["CONSOLE_PUBLIC_URL": "http://audit.example.com"], false),
     ])
-    func `a proxy that is not named is pointed out at the start`(
+    func `a missing proxy setting is reported at the start`(
         settings: [String: String],
         isNoted: Bool
     ) async throws {

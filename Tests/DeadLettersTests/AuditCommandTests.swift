@@ -60,10 +60,10 @@ import Testing
         #expect(byState.result.contains(#""open":30"#))
     }
 
-    @Test func `a decision is written with who and why, and asks about more than one`() async throws
+    @Test func `a decision is recorded with who and why, and asks if it is for many`() async throws
     {
         let rig = try await Self.rig()
-        // Not one of those that are suppressed below: of letters of one instant any may come first.
+        // Not one of those suppressed below: letters of one instant come in any order.
         var query = DeadLetterQuery()
         query.reasons = ["signature_invalid"]
         let row = try #require(
@@ -95,7 +95,7 @@ import Testing
         #expect(shown.result.contains("resolved by eve: seen"))
     }
 
-    @Test func `show names the rule and the certificates, and reveals only what is written down`()
+    @Test func `show names the rule and the certificates, and records before it reveals`()
         async throws
     {
         let rig = try await Self.rig()
@@ -132,14 +132,14 @@ import Testing
         #expect(actions.map(\.kind) == [.revealed, .revealed])
         #expect(actions.map(\.who) == ["anna", "eve"])
         #expect(actions.allSatisfy { $0.deadLetterID == row.id })
-        // Nothing is shown where it cannot be written down.
+        // Nothing is shown if it cannot be recorded.
         _ = try await rig.client.query("ALTER TABLE dead_letter_actions RENAME TO gone")
         let refused = await rig.tool("show", row.id, "--reveal")
         #expect(refused.exitCode != 0)
         #expect(!refused.result.contains(Self.account))
     }
 
-    @Test func `search finds any identifier, and says where there is none`() async throws {
+    @Test func `search finds any identifier, and says if none matches`() async throws {
         let rig = try await Self.rig()
         let found = await rig.tool("search", "storekit.raw/3/7", "--json")
         #expect(found.result.split(separator: "\n").count == 1)
@@ -151,7 +151,7 @@ import Testing
         )
     }
 
-    @Test func `tail shows the newest last, and those that come`() async throws {
+    @Test func `tail shows the newest last, and new ones as they arrive`() async throws {
         let rig = try await Self.rig()
         let newest = await rig.tool("tail", "-n", "3", "--json")
         #expect(newest.result.split(separator: "\n").count == 3)
@@ -170,7 +170,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `what needs the index says so where there is none`() async throws {
+    @Test func `commands that need the index say so without one`() async throws {
         let rig = try await IndexRig()
         for arguments in [["groups"], ["search", "x"], ["resolve", "--why=x", "-bx", "--as=eve"]] {
             let run = await ToolRun(arguments)
@@ -185,7 +185,7 @@ import Testing
         #expect(await ToolRun(["list", "--state=open"]).exitCode == 64)
     }
 
-    @Test func `where the index has never run the topic is read, and the tool says so`()
+    @Test func `without a run of the index the topic is read, and the tool says so`()
         async throws
     {
         let rig = try await IndexRig()

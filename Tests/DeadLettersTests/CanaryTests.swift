@@ -12,9 +12,9 @@ import Testing
 @testable import AppStore
 @testable import DeadLetters
 
-/// Nothing of an original but what is known to be harmless is shown before somebody reveals it.
+/// Only the known harmless parts of an original are shown before it is revealed.
 @Suite(.timeLimit(.minutes(10))) struct CanaryTests {
-    /// The letter that the verifier's refusal makes.
+    /// The letter of the verifier's refusal.
     private static func letter(_ canary: Canary, _ offset: Int, _ rig: IndexRig) -> ProducerRecord {
         let verifier = Verifier(configuration: VerifierConfiguration(apps: []))
         guard case .failure(let refusal) = verifier.verify(canary.value) else {
@@ -69,7 +69,7 @@ import Testing
             let lines = try String(contentsOfFile: folder + "/" + file, encoding: .utf8)
             #expect(Canary.leaks(in: lines) == [], "\(file)")
         }
-        // Revealed, it is there: the canary is one.
+        // The canary must be found once it is revealed.
         let revealed = await rig.tool("show", "storekit.raw/3/0", "--reveal")
         #expect(!Canary.leaks(in: revealed.result).isEmpty)
     }

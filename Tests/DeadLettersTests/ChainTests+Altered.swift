@@ -10,7 +10,7 @@ import Testing
 @Suite struct AlteredLetterTests {
     private typealias Chain = ChainTests.Chain
 
-    /// A letter with every header that a stage may add, and the record of its topic.
+    /// A letter with every header that a stage may add, and its record.
     private static func letter() throws -> ConsumerRecord {
         var refusal = Sample.refusal
         refusal = Refusal(
@@ -41,7 +41,7 @@ import Testing
         ChainTests.changed(record, offset: 1, headers: headers)
     }
 
-    /// What the walk says of two records of one chain, whose first was committed.
+    /// The walk's report on two records of one chain with the first committed.
     private static func report(
         _ records: [ConsumerRecord],
         redactions: Set<String> = []
@@ -91,7 +91,7 @@ import Testing
                     && (isLink || how.original == nil || how.differences == [header.name])
             }
             #expect(named, "\(header.name): \(report.findings)")
-            // A header that nobody wrote, or wrote twice, is no better.
+            // An unknown or repeated header is as bad.
             for added in [header.name, "dlq.later"] {
                 let headers = genuine.headers + [KafkaHeader(name: added, text: value)]
                 let report = try Self.report([genuine, Self.changed(genuine, headers)])
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a consistent copy that says otherwise is named with what differs`() throws {
+    @Test func `a consistent copy with other contents is named with its differences`() throws {
         var chain = Chain([3, 5, 8])
         chain.append(5, after: .some(nil), reason: .bundleMismatch, isCounted: false)
         var report = try chain.reportWithHead(counted: 3)
@@ -117,7 +117,7 @@ import Testing
         #expect(report.findings[0].description.contains("what differs: dlq.class, dlq.reason"))
     }
 
-    @Test func `a copy by another worker is a copy, before the one that counts and behind it`()
+    @Test func `a copy by another worker is a copy, before the counting one and after it`()
         throws
     {
         var chain = Chain([3])
@@ -132,8 +132,7 @@ import Testing
         #expect(report.chains.first?.superseded == 0)
     }
 
-    @Test func `nothing vouches for what is not committed, nor for what lies before a gap`() throws
-    {
+    @Test func `nothing vouches for uncommitted letters, nor for letters before a gap`() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.append(21, isCounted: false)
         func vouchedFor() throws -> [Int64] {

@@ -3,7 +3,7 @@ import DeadLetters
 import Testing
 
 extension ChainTests {
-    @Test("a group that was set back has begun anew, and what it wrote twice is a copy")
+    @Test("a group that was set back restarts its chain, and repeated letters are copies")
     func setBack() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.append(8, after: .some(nil))
@@ -25,7 +25,7 @@ extension ChainTests {
     }
 
     @Test(
-        "letters before a group's first count are a chain of their own, others are nobody's",
+        "letters before a group's first count are a chain of their own, others are outside",
         arguments: [
             (began: Int64(6), kinds: ["restarted"], letters: 2),
             (began: 0, kinds: ["fork", "inserted"], letters: 0),

@@ -6,7 +6,7 @@ import OpenSSL
 import Records
 import Testing
 
-/// Every way to tamper with a chain is named, and nothing that a worker does by itself is.
+/// Every way to tamper with a chain is named, and nothing that a worker does by itself.
 @Suite struct ChainTests {
     /// Letters of one source partition, each linked to the one before it, in the topic's order.
     struct Chain {
@@ -43,7 +43,7 @@ import Testing
             return letter.digest
         }
 
-        /// The records, renumbered as they lie now, from an offset on.
+        /// The records, renumbered from an offset on.
         func lying(from start: Int64 = 0) -> [ConsumerRecord] {
             records.enumerated().map { index, record in
                 Self.renumbered(record, start + Int64(index))
@@ -68,7 +68,7 @@ import Testing
             return verifier.report(evidence)
         }
 
-        /// With what the group has committed.
+        /// The report with the group's commit.
         func reportWithHead(counted: Int64, from start: Int64 = 0) throws -> ChainReport {
             try report(
                 { $0.heads[Self.name] = head(counted: counted) },
@@ -116,7 +116,7 @@ import Testing
 
     static func kinds(_ report: ChainReport) -> [String] { report.findings.map(\.kind) }
 
-    @Test("a chain as it was written has no finding")
+    @Test("an unchanged chain has no finding")
     func intact() throws {
         let chain = Chain([3, 5, 8, 13])
         let report = try chain.reportWithHead(counted: 4)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "a letter that is altered is named with its position",
+        "an altered letter is named with its position",
         arguments: [
             "value", "key", "reason", "source", "own header",
         ]
@@ -167,7 +167,7 @@ import Testing
         #expect(position.offset == 1)
     }
 
-    @Test("a letter that is deleted is named by its neighbours")
+    @Test("a deleted letter is named by its neighbours")
     func deleted() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.remove(at: 2)
@@ -177,7 +177,7 @@ import Testing
         #expect(report.findings.first == .missing(Chain.name, after: after, before: before))
     }
 
-    @Test("a letter that is inserted, with a link that fits, is named as a fork")
+    @Test("an inserted letter with a link that fits is named as a fork")
     func inserted() throws {
         var chain = Chain([3, 5])
         let fork = chain.head
@@ -188,7 +188,7 @@ import Testing
         #expect(report.findings.first?.description.contains("/0/3") == true)
     }
 
-    @Test("a letter that is inserted behind the last one is named too")
+    @Test("a letter inserted after the last one is named too")
     func appended() throws {
         var chain = Chain([3, 5, 8])
         chain.append(6, isCounted: false)
@@ -204,7 +204,7 @@ import Testing
         #expect(Self.kinds(report).contains("reordered"))
     }
 
-    @Test("a chain without its end is named by what the group has committed")
+    @Test("a chain without its end is named by the group's commit")
     func endTruncated() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.removeLast(2)
@@ -217,14 +217,14 @@ import Testing
         #expect(last.offset == 1)
     }
 
-    @Test("all letters of a chain gone, and nothing cut: named")
+    @Test("a chain without any letter is named if retention has cut nothing")
     func allDeleted() throws {
         var chain = Chain([3, 5])
         chain.records = []
         #expect(Self.kinds(try chain.reportWithHead(counted: 2)) == ["missing"])
     }
 
-    @Test("a chain without its beginning is retention where the log was cut, else named")
+    @Test("a chain without its beginning is named unless retention has cut the log")
     func beginningTruncated() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.removeFirst(2)
@@ -268,7 +268,7 @@ import Testing
     }
 }
 
-/// What workers do by themselves.
+/// Traces that workers leave by themselves.
 extension ChainTests {
     @Test("letters that a crash has written twice are copies of the same links")
     func repeated() throws {
@@ -280,7 +280,7 @@ extension ChainTests {
         #expect(report.chains.first?.repeated == 3)
     }
 
-    @Test("of a letter whose reason changed with the settings the one counts that is gone on from")
+    @Test("if a reason changed with the settings, the letter that the chain continues from counts")
     func superseded() throws {
         var chain = Chain([3])
         chain.append(5, reason: .bundleMismatch, isCounted: false)
@@ -291,7 +291,7 @@ extension ChainTests {
         #expect(report.chains.first?.superseded == 1)
     }
 
-    @Test("letters that are written and not yet committed are no finding")
+    @Test("uncommitted letters are no finding")
     func uncommitted() throws {
         var chain = Chain([3, 5])
         let behind = chain.append(8, isCounted: false)
@@ -311,7 +311,7 @@ extension ChainTests {
         #expect(report.chains.first?.letters == 4)
     }
 
-    @Test("what has no link, or is no dead letter, is named")
+    @Test("a letter without a link and a foreign record are named")
     func foreign() throws {
         var chain = Chain([3])
         let record = chain.records[0]
@@ -341,7 +341,7 @@ extension ChainTests {
         }
         let first = try link()
         #expect(try link() == first)
-        // What a zombie writes has the same contents and is no link of the chain.
+        // A zombie's letter has the same contents and is no link of the chain.
         #expect(try link("verify-2").contents == first.contents)
         #expect(try link("verify-2").digest != first.digest)
         #expect(try link("verify-1", .omitted).contents != first.contents)
@@ -349,7 +349,7 @@ extension ChainTests {
         #expect(later.contents == first.contents && later.digest != first.digest)
     }
 
-    @Test("a letter that was redacted keeps its place, and nothing of the original")
+    @Test("a redacted letter keeps its position, and nothing of the original")
     func redacted() throws {
         var chain = Chain([3, 5, 8])
         let removed = DeadLetterRedaction.record(

@@ -9,11 +9,11 @@ import Testing
 import Topology
 import Worker
 
-/// `verify`, `export` and `anchor` as an auditor runs them, against a topic of a real protocol.
+/// `verify`, `export` and `anchor` as an auditor runs them, on a topic with the real protocol.
 @Suite struct ChainToolTests {
     private static let topic = "storekit.dead-letter"
 
-    /// A cluster with two chains of three letters, whose worker has committed all of them.
+    /// A cluster with two chains of three letters, all committed by the worker.
     private final class Rig {
         let cluster: MockCluster
         let folder: String
@@ -42,7 +42,7 @@ import Worker
             }
         }
 
-        /// Letters of partition 3, and what verify-worker commits with them.
+        /// Writes letters of partition 3, and verify-worker's commit.
         func writeChain(_ offsets: [Int64]) async throws {
             var head: SHA256Digest?
             for offset in offsets {
@@ -108,7 +108,7 @@ import Worker
         await rig.end()
     }
 
-    @Test func `verify shows every chain and finds nothing where nothing is wrong`() async throws {
+    @Test func `verify shows every chain and finds nothing if all is well`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let run = await rig.run("verify")
@@ -122,7 +122,7 @@ import Worker
         }
     }
 
-    @Test func `verify names what somebody else wrote`() async throws {
+    @Test func `verify names letters of a stranger`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let forged = DeadLetterWriter(Sample.context()).letter(
@@ -141,7 +141,7 @@ import Worker
         }
     }
 
-    @Test func `an export proves itself with nothing but its files`() async throws {
+    @Test func `an export proves itself with its files alone`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             for extra in [[], ["--without-originals"]] {
@@ -169,7 +169,7 @@ import Worker
     }
 
     @Test(arguments: ["altered", "deleted", "reordered", "truncated"])
-    func `an export that was tampered with is named`(how: String) async throws {
+    func `a tampered export is named`(how: String) async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let folder = rig.folder + "/export"
@@ -201,7 +201,7 @@ import Worker
         }
     }
 
-    @Test func `an anchor shows later that what was there is gone`() async throws {
+    @Test func `an anchor shows later that letters are gone`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let anchor = await rig.run("anchor")

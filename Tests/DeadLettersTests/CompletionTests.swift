@@ -2,7 +2,7 @@ import DeadLetters
 import Foundation
 import Testing
 
-/// What shells complete of the tool's commands and options.
+/// Shell completion of the tool's commands and options.
 @Suite(.timeLimit(.minutes(2))) struct CompletionTests {
     @Test(arguments: [
         ("dead-letter ", ["list", "groups", "completion"]),
@@ -11,7 +11,7 @@ import Testing
         ("dead-letter count --by = cert", ["certificate"]),
         ("dead-letter completion f", ["fish"]), ("dead-letter resolve --w", ["--why", "--worker"]),
     ])
-    func `bash completes what is declared`(line: String, words: [String]) async throws {
+    func `bash completes the declared words`(line: String, words: [String]) async throws {
         let script = await ToolRun(["completion", "bash"]).result
         let typed = line.split(separator: " ", omittingEmptySubsequences: false)
         let array = typed.map { "'\($0)'" }.joined(separator: " ")
@@ -47,7 +47,7 @@ import Testing
     ]
 
     /// An interactive zsh on a terminal of its own, in which a tabulator is typed.
-    @Test(.needsShell("zsh")) func `zsh completes what is typed`() async throws {
+    @Test(.needsShell("zsh")) func `zsh completes typed words`() async throws {
         let script = await ToolRun(["completion", "zsh"]).result
         let session = """
             zmodload zsh/zpty
@@ -74,7 +74,7 @@ import Testing
         #expect(lines == Self.completed.map(\.1))
     }
 
-    @Test(.needsShell("fish")) func `fish completes what is typed`() async throws {
+    @Test(.needsShell("fish")) func `fish completes typed words`() async throws {
         let script = await ToolRun(["completion", "fish"]).result
         let session = """
             source $argv[1]
@@ -94,7 +94,7 @@ import Testing
 
     fileprivate static func path(of shell: String) -> String { "/usr/bin/\(shell)" }
 
-    /// The lines that a shell prints, given the file of completions and what is typed.
+    /// The lines that a shell prints, from the file of completions and the typed text.
     private static func run(
         _ shell: String,
         _ arguments: [String],

@@ -9,9 +9,9 @@ import Store
 import TestSupport
 import Testing
 
-/// The index of the dead-letter topic, from a topic and a database as they are.
+/// The index of the dead-letter topic, with a real topic and database.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterIndexTests {
-    @Test func `a consumer that is made anew goes on where the former one was`() async throws {
+    @Test func `a recreated consumer continues after the former one`() async throws {
         let rig = try await IndexRig()
         let indexer = rig.indexer()
         let following = Task { try await indexer.run(untilEnd: false) }
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `each letter is indexed once, and what is none is counted and named`(
+    func `each letter is indexed once, and a foreign record is counted and named`(
         kind: KafkaCluster.Kind
     ) async throws {
         let rig = try await IndexRig(kind)
@@ -59,7 +59,7 @@ import Testing
         let progress = try await DeadLetterIndexTable.progress(on: rig.client)
         #expect(progress.reduce(0) { $0 + $1.foreignCount } == 1)
 
-        // What the group has committed is what the database holds.
+        // The group has committed the offsets that the database holds.
         let admin = try KafkaAdmin(configuration: rig.cluster.client)
         let partitions = progress.map {
             TopicPartition(topic: rig.topic.name, partition: $0.partition)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `indexing again, by any group, adds what is new and nothing else`() async throws {
+    @Test func `indexing again, by any group, adds only new letters`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<50))
         try await rig.index()
@@ -133,7 +133,7 @@ import Testing
         #expect(error?.description.contains(rig.topic.name) == true)
     }
 
-    @Test func `a database that is away is waited for, and then nothing is missing`() async throws {
+    @Test func `after a database outage nothing is missing`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<100))
         let server = try await PostgresServer.shared.server()
@@ -187,7 +187,7 @@ import Testing
         await administrator.close()
     }
 
-    @Test func `two copies share the partitions, and one goes on where the other ends`()
+    @Test func `two copies share the partitions, and one continues after the other`()
         async throws
     {
         let rig = try await IndexRig(partitions: 4)
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `a rebuild makes the index what the topic says, and says what was different`()
+    @Test func `a rebuild makes the index equal the topic, and reports the difference`()
         async throws
     {
         let rig = try await IndexRig()
@@ -296,13 +296,13 @@ import Testing
         #expect(rows.reduce(0) { $0 + $1.copies } == 35)
         let actions = try await DeadLetterActionTable.newest(limit: 100, on: rig.client)
         #expect(actions.count == 30)
-        // The indexer goes on behind it.
+        // The indexer continues after it.
         try await rig.send(rig.letters(30..<40))
         try await rig.index()
         #expect(try await rig.count() == 40)
     }
 
-    @Test func `a topic that was made anew is indexed from its beginning`() async throws {
+    @Test func `a recreated topic is indexed from its beginning`() async throws {
         let rig = try await IndexRig(partitions: 1)
         try await rig.send(rig.letters(0..<10))
         try await rig.index()

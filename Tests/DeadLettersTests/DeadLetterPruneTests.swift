@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// `dead-letter index --prune`: rows go when the topic has removed their letters, and no others.
+/// `dead-letter index --prune` removes only rows of letters that the topic has removed.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterPruneTests {
     /// As retention does: only a real broker removes records and moves its watermark.
     private static func removeLetters(before offset: Int, _ rig: IndexRig) async throws {
@@ -34,7 +34,7 @@ import Testing
     @Test(.needsRealKafka)
     func `rows of letters that retention has removed are pruned, and no others`() async throws {
         let rig = try await IndexRig(.real, partitions: 1)
-        // The first of them twice, so that the topic may hold it elsewhere.
+        // The first of them twice, so that the topic may hold a later copy.
         try await rig.send(rig.letters(0..<20) + rig.letters(0..<1))
         try await rig.index()
         let none = await rig.tool("index", "--prune")
@@ -45,7 +45,7 @@ import Testing
 
         try await Self.removeLetters(before: 21, rig)
         try await rig.send(rig.letters(20..<50))
-        // Before the indexer comes to the later ones, and after.
+        // Before the indexer reads the later ones, and after.
         let counted = await rig.tool("index", "--prune", "--json")
         #expect(counted.exitCode == 1)
         #expect(counted.result == #"{"rows":19,"isRemoved":false}"# + "\n", "\(counted.notes)")
@@ -67,7 +67,7 @@ import Testing
         #expect(try await Self.hours(rig) == 30)
     }
 
-    /// Who did what about a letter is answered for as long as the database is there.
+    /// A letter's history is answered as long as the database exists.
     private func expectHistory(of id: String, _ rig: IndexRig) async throws {
         let actions = try await DeadLetterActionTable.newest(limit: 100, on: rig.client)
         #expect(actions.count == 20)
@@ -81,7 +81,7 @@ import Testing
         #expect(unknown.result.isEmpty)
     }
 
-    @Test func `what is not the indexed topic says nothing of its rows`() async throws {
+    @Test func `another topic than the indexed one says nothing about its rows`() async throws {
         let rig = try await IndexRig(partitions: 1)
         try await rig.send(rig.letters(0..<5))
         try await rig.index()
@@ -99,7 +99,7 @@ import Testing
         #expect(try await rig.count() == 5)
     }
 
-    @Test func `options that belong to other ways of the command are refused`() async throws {
+    @Test func `options of another mode of the command are refused`() async throws {
         for options in [
             ["--prune", "--rebuild"], ["--prune", "--until-end"], ["--prune", "--group", "g"],
             ["--yes"], ["--rebuild", "--yes"],

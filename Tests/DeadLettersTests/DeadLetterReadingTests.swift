@@ -26,7 +26,7 @@ import Testing
         return try #require(DeadLetterRow(Sample.consumed(record, offset: offset)))
     }
 
-    @Test func `what was written is read back`() throws {
+    @Test func `a written letter is read back`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = try letter(
             Sample.original(try Sample.observation()),
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["dlq.id", "dlq.reason", "dlq.stage", "dlq.value", "dlq.source.offset"])
-    func `a record without what every dead letter has is none`(missing: String) throws {
+    func `a record without a required header is no dead letter`(missing: String) throws {
         let writer = DeadLetterWriter(Sample.context())
         var record = writer.letter(for: Sample.original(), Sample.refusal, value: .original)
         #expect(throws: Never.self) { try DeadLetter(decoding: Sample.consumed(record)) }
@@ -77,7 +77,7 @@ import Testing
         #expect(throws: DeadLetterError.self) { try DeadLetter(decoding: Sample.consumed(record)) }
     }
 
-    @Test func `of copies the first counts that is as its link says, in whatever order they come`()
+    @Test func `the first unaltered copy counts, in any order`()
         throws
     {
         let early = try row(at: 17)
@@ -115,7 +115,7 @@ import Testing
         #expect(fold.repetitions == 0)
     }
 
-    @Test func `a fold that is full says so and lets all through`() throws {
+    @Test func `a full fold says so and passes all letters`() throws {
         var fold = DeadLetterFold<Int>(idsMax: 2)
         for offset in 0..<3 {
             _ = fold.add(try row(Sample.original(offset: Int64(offset))), offset)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a filter lets through what all of its parts name`() throws {
+    @Test func `a filter passes letters that match all its parts`() throws {
         let record = DeadLetterWriter(Sample.context(stage: "link")).letter(
             for: Sample.original(try Sample.observation()),
             Sample.refusal,

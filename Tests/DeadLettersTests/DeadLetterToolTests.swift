@@ -71,7 +71,7 @@ import Testing
         for record in try records() {
             let report = await producer.send([record])
             try #require(report.failures.isEmpty)
-            // The newest is told by the millisecond.
+            // The newest differs by a millisecond.
             let written = milliseconds()
             await eventually { milliseconds() > written }
         }
@@ -111,7 +111,7 @@ import Testing
         #expect(runs[2].notes.hasPrefix("1 of 4 dead letters"))
     }
 
-    @Test func `list filters by what the letter says`() async throws {
+    @Test func `list filters by the letters' facts`() async throws {
         let counts: [([String], Int)] = [
             (["--reason=signature_invalid"], 3), (["--reason", "bundle_mismatch"], 0),
             (["--class=conflict"], 1), (["--transaction=5"], 1), (["--bundle=com.example"], 1),
@@ -150,7 +150,7 @@ import Testing
         #expect(hours.allSatisfy { $0.hasSuffix(":00:00Z") })
     }
 
-    @Test func `show finds a letter by ID, by its beginning and by either place`() async throws {
+    @Test func `show finds a letter by ID, by its beginning and by either position`() async throws {
         let id = DeadLetterID.make(
             cluster: "cluster-1",
             source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1),
@@ -202,8 +202,7 @@ import Testing
         #expect(json["chain"]?["leaf"]?["sha256"]?.string?.count == 64)
     }
 
-    @Test func `show writes the original alone, byte for byte, where it is asked to`() async throws
-    {
+    @Test func `show writes the original alone, byte for byte, on request`() async throws {
         let runs = try await Self.run([
             ["show", "storekit.raw/3/2", "--original"], ["show", "storekit.raw/3/1", "--original"],
             ["show", "storekit.raw/3/4", "--original"],

@@ -33,7 +33,7 @@ import Testing
         #expect(letter.text("dlq.source.sha256") == SHA256.digest(value ?? []).hex)
     }
 
-    @Test func `headers stay as they came, those of a dead letter moved aside`() {
+    @Test func `headers stay as they came, former dead-letter headers moved aside`() {
         let headers = [
             KafkaHeader(name: "correlation-id", text: "c-1"),
             KafkaHeader(name: "correlation-id", value: nil),
@@ -52,7 +52,7 @@ import Testing
         #expect(letter.text("dlq.reason") == "signature_invalid")
     }
 
-    @Test func `every header of a refused body is there`() throws {
+    @Test func `a refused body's letter has every header`() throws {
         let letter = letter()
         let expected = [
             "dlq.reason": "signature_invalid", "dlq.class": "forged", "dlq.stage": "verify",
@@ -73,7 +73,7 @@ import Testing
         #expect(root["root"] == nil)
     }
 
-    @Test func `the ID depends on nothing but the source and where it lies`() {
+    @Test func `the ID depends only on the source and its position`() {
         let id = letter().text("dlq.id")
         let other = Refusal(reason: .bundleMismatch, detail: "other")
         #expect(id?.count == 32)
@@ -92,16 +92,16 @@ import Testing
         }
     }
 
-    @Test func `letters of two topics of one name, made one after the other, have their own IDs`() {
+    @Test func `letters of a topic and of its successor of the same name have different IDs`() {
         let id = letter().text("dlq.id")
         #expect(letter(Sample.original(timestamp: 1_767_225_700_000)).text("dlq.id") != id)
         #expect(letter(Sample.original(timestamp: nil)).text("dlq.id") != id)
         #expect(letter(Sample.original(value: Array("other".utf8))).text("dlq.id") != id)
-        // A crash has the same record refused again.
+        // After a crash the same record is refused again.
         #expect(letter(Sample.original()).text("dlq.id") == id)
     }
 
-    @Test func `a later stage names the body and what the observation is about`() throws {
+    @Test func `a later stage names the body and the observation's subject`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         let letter = letter(
             Sample.original(try Sample.observation()),
@@ -143,7 +143,7 @@ import Testing
             (100_000, 100_000, 100_000, "key,headers", "omitted"),
         ] as [(Int, Int, Int, String?, String)]
     )
-    func `what is too large for the topic is left out and named`(
+    func `parts too large for the topic are left out and named`(
         key: Int,
         header: Int,
         value: Int,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DeadLetters
 
-/// What an auditor reads of the tokens and receipts in a dead letter.
+/// The decoded tokens and receipts of a dead letter.
 @Suite struct DecodedLetterTests {
     private static let account = "5f2a1c34-0000-4000-8000-00000000abcd"
 
@@ -43,7 +43,7 @@ import Testing
         return DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original)
     }
 
-    @Test func `each shape's tokens are found where they stand`() throws {
+    @Test func `each shape's tokens are found at their paths`() throws {
         let jws = try transaction()
         let shapes: [([UInt8], [String])] = [
             (jws, ["body"]),
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `tokens, signatures and account tokens are left out unless asked for`() throws {
+    @Test func `tokens, signatures and account tokens are left out unless requested`() throws {
         let jws = try transaction()
         let segments = String(decoding: jws, as: UTF8.self).split(separator: ".")
         let signature = try #require(segments.last)
@@ -81,12 +81,12 @@ import Testing
     }
 
     @Test(arguments: ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJ!.x.y", "MIIB", "{\"signedPayload\":1", ""])
-    func `what cannot be decoded is said and stops nothing`(text: String) {
+    func `undecodable content is reported and stops nothing`(text: String) {
         let contents = UnverifiedContents(of: Array(text.utf8))
         #expect(contents.parts.allSatisfy { $0.payload == nil && $0.problem != nil })
     }
 
-    @Test func `what is shown of a large body is bounded`() throws {
+    @Test func `the rendering of a large body is bounded`() throws {
         let jws = try transaction()
         let contents = UnverifiedContents(
             of: Body.history(Array(repeating: jws, count: 400))

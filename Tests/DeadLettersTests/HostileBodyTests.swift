@@ -9,7 +9,7 @@ import Testing
 
 @testable import DeadLetters
 
-/// What anybody can send is shown at a bounded cost.
+/// Any body that a sender can make is shown at a bounded cost.
 @Suite(.timeLimit(.minutes(10))) struct HostileBodyTests {
     private static let shownBytesMax = 2 << 20
     private static let secondsMax = 10.0
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Of address space, of which libraries and threads take most.
+    /// Address space, most of which libraries and threads take.
     private static let kilobytesMax = 1_500_000
 
     @Test func `the tool shows each hostile body within a limit of memory and time`() async throws {

@@ -9,7 +9,7 @@ import TestSupport
 
 /// Letters whose times, offsets and counts are at the ends of their type.
 @Suite struct HostileTimeTests {
-    /// A letter of a record, with another number in each header that holds one.
+    /// A letter of a record, with the number in each numeric header.
     private static func letter(_ number: Int64) -> ConsumerRecord {
         let original = Sample.original(offset: number, timestamp: number)
         var record = DeadLetterWriter(Sample.context())
@@ -53,7 +53,7 @@ import TestSupport
     }
 
     @Test(arguments: HostileNumber.all)
-    func `a letter whose header names no offset is none`(number: Int64) throws {
+    func `a letter whose header names no offset is no dead letter`(number: Int64) throws {
         for name in [DeadLetterHeader.sourceOffset, DeadLetterHeader.sourcePartition] {
             var record = DeadLetterWriter(Sample.context())
                 .letter(for: Sample.original(), Sample.refusal, value: .original)

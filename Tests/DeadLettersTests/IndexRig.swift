@@ -16,7 +16,7 @@ struct IndexRig {
     let topic: DeadLetterTopic
     let options: PostgresOptions
     let client: PostgresClient
-    /// What all indexers of this rig have reported.
+    /// The events of all indexers of this rig.
     let events = Events()
 
     init(_ kind: KafkaCluster.Kind = .mock, partitions: Int = 2) async throws {
@@ -33,7 +33,7 @@ struct IndexRig {
             )
             await admin.close()
         }
-        // A member that has left the mock is waited for until its session ends.
+        // The mock keeps a member that has left until its session ends.
         let session = ["session.timeout.ms": "4000", "heartbeat.interval.ms": "300"]
         topic = DeadLetterTopic(
             name: name,
@@ -80,7 +80,7 @@ struct IndexRig {
 
     struct NotSent: Error {}
 
-    /// Indexes what is there, and says what happened.
+    /// Indexes everything stored, and returns the events.
     @discardableResult
     func index(group: String = "index") async throws -> [DeadLetterIndexer.Event] {
         let before = events.all.count

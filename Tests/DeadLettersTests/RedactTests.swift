@@ -5,7 +5,7 @@ import Records
 import TestSupport
 import Testing
 
-/// A dead letter whose original somebody had removed.
+/// A dead letter with a redacted original.
 @Suite(.timeLimit(.minutes(10))) struct RedactTests {
     private static let secret = "a body with a name in it"
 
@@ -23,7 +23,7 @@ import Testing
         return (rig, id, "\(rig.topic.name)/0/0")
     }
 
-    @Test func `the original is shown no more, exported no more, and its place stays`()
+    @Test func `the original is neither shown nor exported any more, and its position stays`()
         async throws
     {
         let (rig, id, position) = try await Self.rig()
@@ -31,7 +31,7 @@ import Testing
         let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo")
         #expect(run.exitCode == 0, "\(run.notes)")
 
-        // Also before the index has followed, and where the earlier copy is asked for.
+        // Also before the index has followed, and for the earlier copy.
         for _ in 0..<2 {
             for wanted in [id, position] {
                 let show = await rig.tool("show", wanted, "--reveal")
@@ -61,7 +61,7 @@ import Testing
         #expect(again.exitCode == 0 && again.notes.contains("redacted before"))
     }
 
-    @Test func `who and why are required, and a letter that is known`() async throws {
+    @Test func `the auditor, the reason and a known letter are required`() async throws {
         let (rig, id, _) = try await Self.rig()
         #expect(await rig.tool("redact", id).exitCode == 64)
         #expect(await rig.tool("redact", id, "--why", "").exitCode == 64)

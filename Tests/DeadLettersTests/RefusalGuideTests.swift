@@ -3,7 +3,7 @@ import DeadLetters
 import Testing
 
 @Suite struct RefusalGuideTests {
-    /// A reason that was forgotten would be told with the rule and the advice of another.
+    /// A forgotten reason would show the rule and the advice of another.
     @Test func `each reason has a text of its own`() {
         let guides = RefusalReason.allCases.map { RefusalGuide($0) }
         for (reason, guide) in zip(RefusalReason.allCases, guides) {

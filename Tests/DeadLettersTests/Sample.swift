@@ -6,7 +6,6 @@ import Kafka
 import OpenSSL
 import Records
 
-/// Records and contexts that the tests share.
 enum Sample {
     static func context(
         stage: String = "verify",
@@ -110,7 +109,7 @@ enum Sample {
 }
 
 extension ProducerRecord {
-    /// The text of a header; nil where there is none.
+    /// The text of a header; nil if it is missing.
     func text(_ name: String) -> String? {
         headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
     }

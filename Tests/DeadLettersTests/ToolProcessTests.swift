@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The program itself: what signals do to it.
+/// The effect of signals on the program.
 @Suite(.timeLimit(.minutes(5))) struct ToolProcessTests {
     /// As the build has put it beside this test bundle.
     static let executable: String = {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `a signal ends the indexer in order, and the next one goes on behind it`(
+    func `a signal ends the indexer in order, and the next one continues after it`(
         signal: Int32
     ) async throws {
         let rig = try await IndexRig()

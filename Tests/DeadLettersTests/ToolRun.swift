@@ -4,10 +4,10 @@ import Foundation
 import Settings
 import Synchronization
 
-/// What the tool said and how it ended.
+/// The tool's output and exit code.
 struct ToolRun: Sendable {
     let exitCode: Int32
-    /// What stands on standard output.
+    /// Standard output.
     let bytes: [UInt8]
     let notes: String
 

@@ -1,7 +1,7 @@
 import Testing
 
 /// Every case of the suites that Apple publishes with its server libraries
-/// (github.com/apple/app-store-server-library-java, -python, -node, -swift) has a test of its name.
+/// (github.com/apple/app-store-server-library-java, -python, -node, -swift) has a named test.
 struct AppleCaseNameTests {
     private static let sources = Result {
         try SourceTree.swiftFiles(below: ["Tests/AppStoreTests", "Tests/StagesTests"])
@@ -37,12 +37,12 @@ struct AppleCaseNameTests {
         "D10 testMalformedJWTWithMalformedData",
     ]
 
-    /// Xcode's data (X), the models (M) and receipts (R), which have no names of their own there.
+    /// Xcode's data (X), the models (M) and receipts (R), which have no names there.
     private static let numbered =
         (1...4).map { "X\($0)" } + (1...13).map { "M\($0)" } + (1...3).map { "R\($0)" }
 
-    /// Apple's steps of receipt validation on a device or a server, and what none of the four
-    /// suites tests.
+    /// Apple's steps of receipt validation on a device or a server, and cases missing in all four
+    /// suites.
     private static let inWords = [
         "decode all attributes", "empty date = absent and 1719 as bool",
         "unknown attributes preserved", "wrong bundle", "wrong environment",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The source map names what is there, and its imports are those of `Package.swift`.
+/// The source map names what exists, and its imports are those of `Package.swift`.
 struct ArchitectureTests {
     private static let name = "Sources/ARCHITECTURE.md"
     private static let document = Result {

@@ -10,12 +10,13 @@ import Testing
         "Sources/Platform/", "Sources/Postgres/", "Sources/Records/", "Sources/Settings/",
         "Sources/Simulation/", "Sources/Stages/", "Sources/Store/", "Sources/Threads/",
         "Sources/Worker/",
-        "Tests/AppStoreTests/", "Tests/BenchmarksTests/", "Tests/DemonstrationTests/",
-        "Tests/EntitlementsTests/", "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/",
-        "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",
-        "Tests/PlatformTests/", "Tests/PostgresTests/", "Tests/RecordsTests/",
-        "Tests/SettingsTests/", "Tests/SimulationTests/", "Tests/StoreTests/",
-        "Tests/TestSupport/", "Tests/ThreadsTests/", "Tests/WorkerTests/",
+        "Tests/AppStoreTests/", "Tests/AuditConsoleTests/", "Tests/BenchmarksTests/",
+        "Tests/DeadLettersTests/", "Tests/DemonstrationTests/", "Tests/EntitlementsTests/",
+        "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/", "Tests/KafkaTests/",
+        "Tests/OpenSSLTests/", "Tests/OperationsTests/", "Tests/PlatformTests/",
+        "Tests/PostgresTests/", "Tests/RecordsTests/", "Tests/SettingsTests/",
+        "Tests/SimulationTests/", "Tests/StoreTests/", "Tests/TestSupport/", "Tests/ThreadsTests/",
+        "Tests/WorkerTests/",
     ]
 
     @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() {

@@ -1,13 +1,13 @@
 import Testing
 
-/// An identifier from outside is an `Identifier`, which compares by its UTF-8: a `String` takes
-/// canonically equivalent texts for one, so that two users would share what each has bought.
+/// An identifier from outside is an `Identifier`, which compares by UTF-8: a `String` treats
+/// canonically equivalent texts as equal, so two users would share their purchases.
 @Suite struct IdentifierRuleTests {
     private static let targets = [
         "AppStore", "Entitlements", "Records", "Store", "Stages", "Operations",
     ]
 
-    /// Files and folders where a `String` is right, and why.
+    /// Files and folders in which a `String` is right, with the reason.
     private static let exceptions = [
         "Sources/AppStore/Observation/ObservationClaims.swift": "ClaimCheck compared their bytes",
         "Sources/AppStore/Receipt/LegacyReceipt.swift": "shown of a refused receipt",
@@ -28,7 +28,7 @@ import Testing
     ]
 
     private static func isPlain(_ line: String) -> Bool {
-        // First what is quick: most lines have neither.
+        // The quick checks first: most lines have neither.
         guard line.contains("String") || line.contains(".text") else { return false }
         guard let code = line.split(separator: "//", omittingEmptySubsequences: false).first else {
             return false
@@ -49,7 +49,7 @@ import Testing
         "left.userID.text == right", #"Dictionary(grouping: held, by: \.userID.text)"#,
         "(left.key.text) < right.key.text",
     ])
-    func `a plain text in the place of an identifier is found`(line: String) {
+    func `a plain text instead of an identifier is found`(line: String) {
         #expect(Self.isPlain(line))
         #expect(
             !Self.isPlain(line.replacing("String", with: "Identifier").replacing(".text", with: ""))

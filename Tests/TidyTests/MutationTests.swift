@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tables of `deploy/mutate.sh` fit the sources, and the sources know nothing of them.
+/// The tables of `deploy/mutate.sh` fit the sources, which know nothing of them.
 struct MutationTests {
     @Test func `each text that a mutation changes is found once`() throws {
         for mutation in try Mutation.all() {

@@ -4,8 +4,8 @@ import Testing
 /// The arithmetic on numbers that come from a broker, a database, a header, a file or a body.
 ///
 /// They are read within bounds (`KafkaBounds`, `Timestamp`, `CommitMetadata`, `HeadMembers`), and
-/// ages are computed by `WallClock.age`. Every other sum, difference and product is listed here:
-/// one that overflows ends the process, and stops its partition.
+/// ages are computed by `WallClock.age`. Every other sum, difference and product is listed here: an
+/// overflow ends the process, and stops its partition.
 @Suite struct RawArithmeticTests {
     /// Members that hold such numbers.
     private static let names = [
@@ -18,7 +18,7 @@ import Testing
     private static let exempt = ["Simulation", "Demonstration", "Benchmarks", "JSON", "OpenSSL"]
         .map { "Sources/\($0)/" }
 
-    /// How many lines of a file reckon with them, and why none of them overflows.
+    /// How many lines of a file calculate with them, and why none overflows.
     private static let known: [String: (lines: Int, why: String)] = [
         "Sources/AppStore/Payload/Identifier.swift": (3, "indexes into bytes that it holds"),
         "Sources/AppStore/Payload/Timestamp.swift": (1, "four digits of a year"),

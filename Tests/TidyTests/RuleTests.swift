@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The map from the rules of verification to the tests and mutations that show them.
+/// Maps the rules of verification to the tests and mutations that show them.
 struct RuleTests {
     private static let sources = Result {
         try SourceTree.swiftFiles(below: ["Tests"]).flatMap(\.lines).joined(separator: "\n")
@@ -23,8 +23,7 @@ struct RuleTests {
         let verifier = ["Sources/AppStore/", "Sources/OpenSSL/", "Sources/JSON/"]
         let mutations = try Mutation.all()
         let names = Set(mutations.map(\.name))
-        // These read the heads that stages have written, or compare names; a body is refused by
-        // neither.
+        // These read the heads that stages have written, or compare names; neither refuses a body.
         let ofOthers = [
             "Sources/JSON/JSONCursor.swift", "Sources/JSON/JSONParser+LastMember.swift",
             "Sources/AppStore/Payload/Identifier.swift",

@@ -7,7 +7,7 @@ enum SourceTree {
         .deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Where the executables lie that were built with these tests.
+    /// The folder of the executables that were built with these tests.
     static var products: URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     }
@@ -40,7 +40,7 @@ enum SourceTree {
         .sorted { $0.path < $1.path }
     }
 
-    /// Runs git in the package; nil where there is no git or no repository.
+    /// Runs git in the package; nil without git or a repository.
     static func git(_ arguments: String...) throws -> String? {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

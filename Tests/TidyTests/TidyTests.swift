@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The house rules that no formatter checks.
+/// House rules that no formatter checks.
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
         "CRDKafka": "Sources/Kafka/",
@@ -61,7 +61,7 @@ import Testing
                 #expect(!hasFoundation, "\(file.path)")
             }
         }
-        // Also `contains(_:)` and `replacing(_:with:)` of a string are made of them.
+        // A string's `contains(_:)` and `replacing(_:with:)` use them too.
         let mark = Data("17_StringProcessing".utf8)
         for name in ["verify-worker", "dedupe-worker", "link-worker", "entitle-worker"] {
             let url = SourceTree.products.appending(path: name)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `what forges certificates is linked by the demo, the benchmarks and tests alone`()
+    @Test func `only the demo, the benchmarks and tests link what forges certificates`()
         throws
     {
         let forging: Set = ["Simulation", "Demonstration", "Benchmarks", "demo", "bench"]
@@ -99,7 +99,7 @@ import Testing
         "Sources/Benchmarks/Pipeline/StoredFacts.swift",
     ]
 
-    @Test func `SQL stands in the store, and what a session needs in the wrapper of libpq`() {
+    @Test func `SQL is in the store, and in the wrapper of libpq for a session's needs`() {
         let homes = ["Sources/Store/", "Sources/Postgres/"]
         let files = Self.sources.filter { file in
             !homes.contains(where: file.path.hasPrefix) && !Self.foreignSQL.contains(file.path)
@@ -127,7 +127,7 @@ import Testing
         let names = [
             "TransactionPayload(", "RenewalPayload(", "ContentHash.of(", "SignedPayloads(",
         ]
-        // And what stands in for link-worker where the last stage is measured.
+        // And a stand-in for link-worker in the measurements of the last stage.
         let makers: Set = [
             "Sources/Records/Observation.swift",
             "Sources/Operations/Rebuild/RecordedContents.swift",
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a file's path stands as it is, blanks among it`() {
+    @Test func `a file's path is not percent-encoded`() {
         // Without an argument it is percent-encoded, as in a URL.
         let encoded = "." + "path()"
         for file in Self.everything {
@@ -238,7 +238,7 @@ import Testing
         #expect(folded.values.filter { $0.count > 1 }.isEmpty)
     }
 
-    @Test func `each test that the guarantees name is there`() throws {
+    @Test func `each test that the guarantees name exists`() throws {
         let readme = try String(
             contentsOf: SourceTree.root.appending(path: "README.md"),
             encoding: .utf8

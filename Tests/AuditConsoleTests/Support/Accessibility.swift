@@ -1,6 +1,6 @@
-/// Checks of a page in JavaScript, in the manner of axe: each returns what is wrong, in words.
+/// Checks of a page in JavaScript, in the manner of axe: each returns its findings in words.
 enum Accessibility {
-    /// WCAG 2.2, 1.4.3: text against what lies behind it, 4.5 to 1, large text 3 to 1.
+    /// WCAG 2.2, 1.4.3: text against its background, 4.5 to 1, large text 3 to 1.
     static let contrast = """
         const parse = (text) => {
           const parts = text.match(/[\\d.]+/g).map(Number);
@@ -91,7 +91,7 @@ enum Accessibility {
         return wrong;
         """
 
-    /// Whether the page has to be scrolled sideways, and what is too wide.
+    /// Whether the page scrolls sideways, and which elements are too wide.
     static let overflow = """
         const width = document.documentElement.clientWidth;
         if (document.documentElement.scrollWidth <= width) return [];
@@ -102,7 +102,7 @@ enum Accessibility {
           .concat([`${document.documentElement.scrollWidth} of ${width}`]);
         """
 
-    /// Elements that the keyboard reaches without a sign that it is there.
+    /// Elements that the keyboard reaches without a visible focus.
     static let focus = """
         const wrong = [];
         for (const element of document.querySelectorAll("a, button, input, select, summary")) {

@@ -66,7 +66,7 @@ final class Browser: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Ends browser and driver in good order.
+    /// Ends browser and driver in order.
     func close() async {
         _ = try? await Self.ask("DELETE", base, nil)
         _ = try? await process.stop(grace: .seconds(5))
@@ -102,7 +102,7 @@ final class Browser: Sendable {
         try await command("element/\(try await element(selector))/click", [:])
     }
 
-    /// Presses keys wherever the focus is; `\u{E004}` is the tabulator.
+    /// Presses keys at the present focus; `\u{E004}` is the tabulator.
     func press(_ keys: String) async throws {
         let actions = keys.map { key in
             [
@@ -112,7 +112,7 @@ final class Browser: Sendable {
         try await command("actions", ["actions": [["type": "key", "id": "k", "actions": actions]]])
     }
 
-    /// What the console of the page holds since the last call: errors and warnings.
+    /// The messages of the page's JavaScript console since the last call: errors and warnings.
     func complaints() async throws -> [String] {
         let entries = try await command("se/log", ["type": "browser"])
         return (entries as? [[String: Any]] ?? []).filter {
@@ -120,7 +120,7 @@ final class Browser: Sendable {
         }.map { "\($0["message"] ?? "")" }
     }
 
-    /// A view of a width, in light or dark.
+    /// Sets the width, and light or dark.
     func view(width: Int, isDark: Bool) async throws {
         try await devTools(
             "Emulation.setDeviceMetricsOverride",
@@ -130,7 +130,6 @@ final class Browser: Sendable {
         try await devTools("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
-    /// The whole page as PNG.
     func screenshot() async throws -> Data {
         let answer = try await devTools(
             "Page.captureScreenshot",
@@ -200,7 +199,7 @@ final class Browser: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips a test where Chromium is not installed, and says so.
+    /// Skips a test if Chromium is not installed, and says so.
     static var needsChromium: Self {
         .enabled(
             if: Browser.isAvailable,

@@ -12,7 +12,7 @@ import Worker
 
 @testable import AuditConsole
 
-/// A console on a database, a topic with dead letters in it, and a file of users.
+/// A console on a database, a topic with dead letters, and a file of users.
 final class ConsoleFixture: Sendable {
     let service: ConsoleService
     let database: PostgresClient
@@ -24,12 +24,12 @@ final class ConsoleFixture: Sendable {
 
     var port: UInt16 { service.port }
 
-    /// The users have this password; `vera` views, `ines` investigates, `otto` operates.
+    /// The password of all users: `vera` views, `ines` investigates, `otto` operates.
     static let password = "correct horse battery"
     static let users = ["vera": "viewer", "ines": "investigator", "otto": "operator"]
 
     /// - Parameters:
-    ///   - letters: what is in the topic and the index.
+    ///   - letters: the letters in the topic and the index.
     ///   - environment: settings beside those of the fixture.
     ///   - hasPasswords: whether there is a file of users.
     init(
@@ -81,7 +81,7 @@ final class ConsoleFixture: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// One hash for all: it takes a while.
+    /// One hash for all, as it is slow.
     static let passwordFile: String = {
         let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
         let hash = PasswordHash.make(password, strength: strength)?.description ?? ""
@@ -89,7 +89,7 @@ final class ConsoleFixture: Sendable {
             + users.sorted { $0.key < $1.key }.map { "\($0):\($1):\(hash)\n" }.joined()
     }()
 
-    /// Writes the letters into the topic and indexes them; each failed when its sample says.
+    /// Writes the letters into the topic and indexes them; each fails at its sample's time.
     private static func fill(
         _ topic: DeadLetterTopic,
         _ letters: [SampleLetter],

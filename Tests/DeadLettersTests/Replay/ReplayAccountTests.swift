@@ -6,7 +6,7 @@ import Testing
 @testable import DeadLetters
 @testable import Store
 
-/// Which new dead letters are about records of a replay.
+/// New dead letters as outcomes of a replay's records.
 struct ReplayAccountTests {
     private static func row(
         _ ordinal: Int64,
@@ -89,7 +89,7 @@ struct ReplayAccountTests {
         return try DeadLetter(decoding: Sample.original(written))
     }
 
-    @Test func `a body that was accepted is refused by a later stage that names it, once`() throws {
+    @Test func `a later stage refuses an accepted body that it names, once`() throws {
         var account = try Self.account([(Self.row(1, "one", transaction: "t1"), "raw/1/7")])
         let committed = [TopicPartition(topic: "raw", partition: 1): Int64(8)]
         #expect(account.accepted(committed: committed).map(\.outcome) == [.accepted])
@@ -105,7 +105,7 @@ struct ReplayAccountTests {
         #expect(account.decision(by: refused, replayOf: nil) == nil)
     }
 
-    @Test func `an observation is refused by a later stage that names its body and transaction`()
+    @Test func `a later stage refuses an observation that it names by body and transaction`()
         throws
     {
         // Two purchases of one body.
@@ -115,7 +115,7 @@ struct ReplayAccountTests {
         ])
         let foreign = try Self.letter("link", "unique/0/3", transaction: "t3", raw: "raw/0/5")
         #expect(account.decision(by: foreign, replayOf: nil) == nil)
-        // Of the same stage, and not what was sent: a former refusal.
+        // Of the same stage, but not sent: a former refusal.
         let former = try Self.letter("dedupe", "verified/0/2", transaction: "t2", raw: "raw/0/5")
         #expect(account.decision(by: former, replayOf: nil) == nil)
         let refused = try Self.letter("entitle", "linked/0/4", transaction: "t2", raw: "raw/0/5")

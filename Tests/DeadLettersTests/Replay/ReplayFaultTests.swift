@@ -9,9 +9,9 @@ import Testing
 
 @testable import DeadLetters
 
-/// What must not be sent, and what two replays may not do at once.
+/// Letters that must not be sent, and conflicts of two replays.
 @Suite(.timeLimit(.minutes(10))) struct ReplayFaultTests {
-    @Test func `an altered dead letter is not sent, and it is said why`() async throws {
+    @Test func `an altered dead letter is not sent, with the reason`() async throws {
         let rig = try await ReplayRig()
         let altered = try await rig.refuse(rig.bodies(1, "altered")) {
             $0.value = Array("another body".utf8)
@@ -37,7 +37,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a value that was left out is read from its source, while that is there`()
+    @Test func `a value that was left out is read from its source, as long as that exists`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -76,7 +76,7 @@ import Testing
         #expect(written.isComplete)
         let record = try #require(try await rig.records(of: verified).first)
         let refusal = Refusal(reason: .notStorable, detail: "refused by the database")
-        // The second names a record that dedupe-worker never read; the third a topic of others.
+        // The second names a record that dedupe-worker never read; the third a foreign topic.
         let forged = [(verified, "forged"), ("payments", "stolen")].map { topic, value in
             ConsumerRecord(
                 topicPartition: TopicPartition(topic: topic, partition: 0),
@@ -94,12 +94,12 @@ import Testing
         )
         #expect(verdicts[ids[0]] == .worker("dedupe-worker"))
         #expect(verdicts[ids[1]]?.detail.contains("altered") == true)
-        // Nobody has committed an end of a chain of its.
+        // No end of its chain is committed.
         #expect(verdicts[ids[2]]?.detail.contains("no verified chain holds it") == true)
         await rig.close()
     }
 
-    @Test func `of two replays at once each letter is held by one, and one process runs each`()
+    @Test func `two replays at once share no letter, and one process runs each`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -150,7 +150,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `without workers it ends and says so, and goes on when they are back`()
+    @Test func `without workers it ends and says so, and continues when they are back`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -164,7 +164,7 @@ import Testing
         let row = try #require(try await rig.replays.replay(number))
         #expect(row.effectiveState == .interrupted)
         #expect(row.counts.sent == 20, "more was sent than is sent before outcomes come in")
-        // What was sent meanwhile lies on the topic; a worker that is back reads it too.
+        // Records sent before that are on the topic; a worker that is back reads them too.
         try await ReplayStage.running(rig, fromStart: true) { _ in
             let last = try await rig.replays.run(number, who: rig.auditor)
             #expect(last.isAllAccepted)
@@ -172,7 +172,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `without brokers it ends and says so, and goes on when they are back`()
+    @Test func `without brokers it ends and says so, and continues when they are back`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -196,7 +196,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a letter that names no position and one that is gone stop no replay`()
+    @Test func `a letter without a position and one that is gone stop no replay`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -207,8 +207,8 @@ import Testing
                 KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7")
             )
         }
-        // The index remembers a partition that the topic does not have any more: the chain tells
-        // where the letter lies.
+        // The index remembers a partition that the topic no longer has: the chain knows the
+        // letter's position.
         _ = try await rig.client.query(
             "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1",
             [.text(ids[0])]
@@ -219,7 +219,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a copy that takes a purchase over is not sent, whatever it says`() async throws {
+    @Test func `a forged copy that claims a purchase is never sent`() async throws {
         let rig = try await ReplayRig()
         let body = ProducerRecord(
             topic: rig.rawTopic,
@@ -256,7 +256,7 @@ import Testing
                 )
             ])
         }
-        // The index may have been made to believe a forgery.
+        // The index may hold a forgery.
         _ = try await rig.client.query("UPDATE dead_letters SET letter_offset = 2")
         let read = try await ReplayStage.running(rig) { stage in
             let run = await ReplayToolTests.run(

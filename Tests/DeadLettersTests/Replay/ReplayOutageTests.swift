@@ -10,7 +10,7 @@ import Testing
 /// A replay whose PostgreSQL goes away.
 @Suite(.timeLimit(.minutes(10))) struct ReplayOutageTests {
     @Test(arguments: [PrivatePostgres.StopMode.fast, .immediate])
-    func `a replay that loses PostgreSQL ends, and goes on when the server is back`(
+    func `a replay that loses PostgreSQL ends, and continues when the server is back`(
         mode: PrivatePostgres.StopMode
     ) async throws {
         let server = try await PrivatePostgres.start()
@@ -41,8 +41,7 @@ import Testing
         try await rig.refuse(bodies)
         let number = try await rig.begin()
 
-        // No stage reads: it sends the first few and waits for what becomes of them, with nothing
-        // to write.
+        // No stage reads: it sends the first few and waits for outcomes, with nothing to write.
         let run = Task { try await rig.replays.run(number, who: rig.auditor) }
         try await eventually("the first few have to be sent") {
             try await rig.replays.replay(number)?.counts.sent == 20

@@ -12,8 +12,8 @@ import Worker
 
 @testable import DeadLetters
 
-/// A raw topic, a dead-letter topic with its index, and a database: all that a replay works with,
-/// but for the stage, which `ReplayStage` plays.
+/// The environment of a replay: a raw topic, a dead-letter topic with its index, and a database;
+/// `ReplayStage` plays the stage.
 final class ReplayRig: Sendable {
     let cluster: KafkaCluster
     let names: ReplayNames
@@ -26,7 +26,7 @@ final class ReplayRig: Sendable {
     /// The last link of each chain.
     private let heads = Mutex<[ChainName: ChainHead]>([:])
 
-    /// - Parameter ownDatabase: instead of one of the server that all tests share.
+    /// - Parameter ownDatabase: replaces the server that all tests share.
     init(_ kind: KafkaCluster.Kind = .mock, ownDatabase: PostgresOptions? = nil) async throws {
         cluster = try await KafkaCluster(kind)
         let prefix = cluster.name("replay") + "."
@@ -79,7 +79,7 @@ final class ReplayRig: Sendable {
         )
     }
 
-    /// Writes bodies to `raw` and has them refused: their dead letters are on the topic and in the
+    /// Writes bodies to `raw` and refuses them: their dead letters are on the topic and in the
     /// index.
     ///
     /// - Returns: the IDs of the letters.
@@ -136,7 +136,7 @@ final class ReplayRig: Sendable {
         return letter
     }
 
-    /// Puts dead letters on the topic and into the index, and commits the ends of the chains.
+    /// Writes dead letters to the topic and into the index, and commits the ends of the chains.
     @discardableResult
     func add(_ letters: [ProducerRecord]) async throws -> [String] {
         let report = await producer.send(letters)
@@ -156,14 +156,13 @@ final class ReplayRig: Sendable {
         return letters.map { $0.text(DeadLetterHeader.id) ?? "" }
     }
 
-    /// What the stage commits beside an offset of this partition.
+    /// The metadata of the stage's commit in this partition.
     func metadata(of name: ChainName) -> String {
         guard let head = heads.withLock({ $0[name] }) else { return "" }
         let tally = StageTally(began: 0, counts: [.deadLettered: head.counted])
         return CommitMetadata(tally: tally, chainHead: head.digest).text
     }
 
-    /// Indexes the topic as it is.
     func index() async throws {
         var next: [Int32: Int64] = [:]
         let read = try await records(of: letterTopic).map { record in
@@ -213,7 +212,7 @@ final class ReplayRig: Sendable {
         }
     }
 
-    /// Prepares a replay of all, or of these, and writes it down.
+    /// Prepares a replay of all letters, or of these, and records it.
     func begin(
         _ ids: [String] = [],
         again: Bool = false,

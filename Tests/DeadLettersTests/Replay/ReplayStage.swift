@@ -7,7 +7,7 @@ import Testing
 
 @testable import DeadLetters
 
-/// Reads `raw` as verify-worker does: a dead letter for what it refuses, then the commit.
+/// Reads `raw` as verify-worker does: writes a dead letter for each refusal, then commits.
 final class ReplayStage: Sendable {
     private struct State {
         var refuses: @Sendable (ConsumerRecord) -> Bool
@@ -29,7 +29,7 @@ final class ReplayStage: Sendable {
         consumer = try KafkaConsumer(configuration: rig.cluster.client.merging(group) { $1 })
     }
 
-    /// Lends the stage to `body` while it reads what is added from now on, or everything.
+    /// Lends the stage to `body` while it reads new records, or everything.
     static func running<T>(
         _ rig: ReplayRig,
         refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
@@ -58,7 +58,7 @@ final class ReplayStage: Sendable {
         }
     }
 
-    /// What it has read, in the order of its reading.
+    /// The records that it has read, in order.
     var read: [ConsumerRecord] { state.withLock(\.read) }
 
     private func end() {
@@ -101,8 +101,8 @@ final class ReplayStage: Sendable {
         await commit(commits)
     }
 
-    /// Tries again while the brokers are away, as a worker does: a stage that gave up would leave
-    /// a replay without anybody who reads.
+    /// Retries while the brokers are away, as a worker does: a stage that gave up would leave a
+    /// replay without a reader.
     private func commit(_ commits: [TopicPartition: OffsetCommit]) async {
         await eventually(within: .seconds(240), "the brokers take no commit") {
             let outcome = await consumer.commit(commits, deadline: .seconds(2))

@@ -9,10 +9,10 @@ import Testing
 
 @testable import DeadLetters
 
-/// Replays on a real Kafka protocol and a real PostgreSQL; the stage is played.
+/// Replays with a real Kafka protocol and a real PostgreSQL; the stage is played.
 @Suite(.timeLimit(.minutes(10))) struct ReplayTests {
     @Test(arguments: KafkaCluster.Kind.available)
-    func `all are sent byte for byte, accepted, and written down`(
+    func `all are sent byte for byte, accepted, and recorded`(
         kind: KafkaCluster.Kind
     ) async throws {
         let rig = try await ReplayRig(kind)
@@ -71,7 +71,7 @@ import Testing
         ).map { $0.text(0) }
     }
 
-    @Test func `what is refused again is told with its reason, and its new letter stands for it`()
+    @Test func `a second refusal is reported with its reason, and its new letter stands for it`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -97,7 +97,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `it stops when too many are refused again, having sent a few, and is continued`()
+    @Test func `it stops after a few when too many are refused again, and is continued`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -119,7 +119,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a replay that ends at any step goes on and skips nothing`() async throws {
+    @Test func `a replay that ends at any step continues and skips nothing`() async throws {
         let rig = try await ReplayRig()
         let bodies = rig.bodies(120)
         try await rig.refuse(bodies)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import DeadLetters
 
-/// What an engineer types at night.
+/// The commands of an engineer at night.
 @Suite(.timeLimit(.minutes(10))) struct ReplayToolTests {
     static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun {
         await run(rig, arguments, [:])
@@ -29,7 +29,7 @@ import Testing
         return await ToolRun(arguments, environment: own.merging(settings) { $1 })
     }
 
-    @Test func `a dry run sends and writes nothing, and says what it would`() async throws {
+    @Test func `a dry run sends and writes nothing, and shows what it would send`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(3))
         let dry = await Self.run(rig, "replay", "--reason", "bundle_mismatch")
@@ -52,7 +52,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `what is sent is listed with who and why, and is not sent by mistake again`()
+    @Test func `sent letters are listed with who and why, and are not sent again by mistake`()
         async throws
     {
         let rig = try await ReplayRig()
@@ -82,7 +82,7 @@ import Testing
         ["replay", "--all", "--include-resolved"], ["replays", "one"],
         ["replay", "--abandon", "1"],
     ])
-    func `a command line that is not whole is refused before anything is asked`(
+    func `an incomplete command line is refused before any question`(
         arguments: [String]
     ) async {
         let run = await ToolRun(
@@ -92,7 +92,7 @@ import Testing
         #expect(run.exitCode == ExitCode.usage, "\(run.notes)")
     }
 
-    @Test func `a trial sends the first few, and a later run goes on behind them`() async throws {
+    @Test func `a trial sends the first few, and a later run continues after them`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(40))
         try await ReplayStage.running(rig) { stage in
@@ -104,17 +104,17 @@ import Testing
             #expect(rest.result.contains("37 of 37 sent, 37 accepted"), "\(rest.result)")
             #expect(Set(stage.read.map(\.value)).count == 40)
         }
-        // What other commands call so is no bound on what is sent.
+        // `--limit` of other commands does not limit what is sent.
         #expect(await Self.run(rig, "replay", "--all", "--limit", "3").exitCode == ExitCode.usage)
         await rig.close()
     }
 
-    @Test func `what today's verifier refuses whole is sent only if that is confirmed`()
+    @Test func `if today's verifier refuses all letters, they are sent only after a confirmation`()
         async throws
     {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(2))
-        // No body of these is one of this app's.
+        // None of these bodies is from this app.
         let settings = ["APPS": #"[{"bundle_id":"com.example","environment":"Sandbox"}]"#]
         let send = ["replay", "--all", "--send", "--why", "x", "--wait-max", "1s"]
         let asked = await Self.run(rig, send, settings)
@@ -126,7 +126,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `without a database it says what is missing`() async {
+    @Test func `without a database it names what is missing`() async {
         let run = await ToolRun(["replay", "--all"], environment: ["USER": "kim"])
         #expect(run.exitCode == ExitCode.configuration)
         #expect(run.notes.contains("DATABASE_URL"))

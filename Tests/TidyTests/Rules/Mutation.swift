@@ -1,13 +1,12 @@
 import Foundation
 
-/// A row of the tables in `Tests/Mutations`, whose form `apply.py` there explains.
+/// A row of the tables in `Tests/Mutations`; `apply.py` there explains the form.
 struct Mutation: Sendable {
     let name: String
-    /// The file that it changes.
     let path: String
-    /// The test targets that have to notice it, or filters of them.
+    /// The test targets that have to fail, or filters of them.
     let tests: [String]
-    /// Found once in the file each, without the marks of the part that changes.
+    /// Each occurs once in the file, without the marks of the changed part.
     private(set) var texts: [String] = []
 
     static func all() throws -> [Mutation] {

@@ -88,7 +88,7 @@ extension Rule {
         ),
     ]
 
-    /// What nobody could see from the reason alone: how much is read of what is too much.
+    /// Bounds that a reason alone does not show: how much is read of an oversized body.
     static let bounds: [Rule] = [
         Rule(
             "Bounds 1.1",
@@ -122,7 +122,7 @@ extension Rule {
         ),
     ]
 
-    /// Revocation: which certificates are asked about, and whose word counts.
+    /// Revocation: which certificates are asked about, and whose answer counts.
     static let responders: [Rule] = [
         Rule(
             "Responders 1.1",
@@ -162,7 +162,7 @@ extension Rule {
         ),
         Rule(
             "Responders 2.4",
-            "nobody waits for ever",
+            "no record waits forever",
             ["a root is asked about what names nobody, and where nobody can answer nobody waits"]
         ),
         Rule(

@@ -1,13 +1,13 @@
-/// A sentence of `Sources/AppStore/VERIFICATION.md`, and what shows that it holds.
+/// A sentence of `Sources/AppStore/VERIFICATION.md`, with the tests that show it.
 struct Rule: Sendable {
     /// Section, paragraph and sentence there, such as `JWS 2.4`.
     let place: String
-    /// The sentence's gist, for who reads a row without the document.
+    /// The sentence's gist, for a reader without the document.
     let claim: String
     /// The tests' own names, at least one.
     let tests: [String]
-    /// The mutations that break it, by their names in `Tests/Mutations`; none where the sentence
-    /// allows something, or where nothing could go on without the check.
+    /// The mutations that break it, by their names in `Tests/Mutations`; empty if the sentence
+    /// allows something, or if the code cannot run without the check.
     let checks: [String]
 
     init(_ place: String, _ claim: String, _ tests: [String], without checks: [String] = []) {

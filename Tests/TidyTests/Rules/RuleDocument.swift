@@ -4,13 +4,13 @@ import Foundation
 enum RuleDocument {
     static let path = "Sources/AppStore/VERIFICATION.md"
 
-    /// The places of all sentences: section, paragraph and sentence.
+    /// The positions of all sentences: section, paragraph and sentence.
     static func sentences() throws -> [String] {
         let url = SourceTree.root.appending(path: path)
         return sentences(of: try String(contentsOf: url, encoding: .utf8))
     }
 
-    /// A paragraph is an item of a list, or lines up to an empty one; what stands before the first
+    /// A paragraph is an item of a list, or lines up to an empty one; the text before the first
     /// section introduces the document.
     static func sentences(of text: String) -> [String] {
         text.components(separatedBy: "\n## ").dropFirst().flatMap { section -> [String] in
@@ -40,7 +40,7 @@ enum RuleDocument {
         return paragraphs
     }
 
-    /// A sentence ends with a full stop before a blank and what can begin another.
+    /// A sentence ends with a full stop before a blank and a character that can begin another.
     private static func count(in paragraph: String) -> Int {
         1 + paragraph.matches(of: #/\. [A-Z`(]/#).count
     }
