@@ -8,7 +8,7 @@ import Simulation
 import Topology
 import Worker
 
-/// App transactions: a person's download of an app, recorded, and granting nothing.
+/// App transactions: a person's download of an app is recorded and grants nothing.
 @Suite(.timeLimit(.minutes(10))) struct AppDownloadTests {
     static func download(
         _ id: String? = "704",
@@ -34,9 +34,7 @@ import Worker
         .map { $0.text(0) }
     }
 
-    @Test func `an app transaction is recorded as the person's download, and grants nothing`()
-        async throws
-    {
+    @Test func `an app transaction is recorded as a download, and grants nothing`() async throws {
         let worker = try await EntitleWorker()
         let observations = [
             try Self.download { $0.preorderDate = 900 },
@@ -55,7 +53,7 @@ import Worker
     }
 
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]], [true, false])
-    func `the newest statement stands, in whatever order they come`(
+    func `the newest statement counts, in any order`(
         order: [Int],
         inOneBatch: Bool
     ) async throws {
@@ -81,7 +79,7 @@ import Worker
         )
     }
 
-    @Test func `one without an ID names no account and stands in the history alone`() async throws {
+    @Test func `one without an ID names no account and is in the history alone`() async throws {
         let worker = try await EntitleWorker()
         #expect(try await worker.dispositions([Self.download(nil)]) == [.recorded])
         #expect(try await Self.rows(worker).isEmpty)

@@ -6,11 +6,11 @@ import Simulation
 import VerifyStage
 
 /// The cases C11 to C15 of Apple's libraries, which need a responder: `openssl ocsp` on 127.0.0.1
-/// in the place of Apple's.
+/// instead of Apple's.
 ///
 /// Apple's libraries remember a verified chain by its text, for 15 minutes. Here each certificate
-/// has its own answer and interval, and a chain two certificates that are asked about; what differs
-/// is therefore how many questions are put.
+/// has its own answer and interval, and two certificates of a chain are asked about; so the number
+/// of questions differs.
 @Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))
 struct AppleRevocationCaseTests {
     private static func withResponders(
@@ -52,7 +52,7 @@ struct AppleRevocationCaseTests {
         }
     }
 
-    /// Apple asks anew where anything of the chain is another; here only about what is new.
+    /// Apple asks again if any part of the chain differs; here only about new certificates.
     @Test func `C14 testOcspResponseCachingWithSlightlyDifferentChains`() async throws {
         let mine = try RevocableAuthority()
         let next = try CertificateAuthority(

@@ -8,11 +8,11 @@ import Records
 import TestSupport
 import Testing
 
-/// What `pipeline whats-stored` says of history that was moved into files, and `forget` after it.
+/// The output of `pipeline whats-stored` about history in files, and `forget` after it.
 @Suite(.timeLimit(.minutes(10))) struct ArchiveSearchTests {
     private static let anna = "7e3fb204-2ae7-4f0d-9f2d-0123456789ab"
 
-    /// The history of two users' purchases, bought for a token and without, all of it archived.
+    /// The history of two users' purchases, bought with a token and without, all of it archived.
     private static func rig() async throws -> HistoryRig {
         let rig = try await HistoryRig()
         try await rig.worker.own([
@@ -49,14 +49,12 @@ import Testing
         #expect(text.contains("'forget' changes no file"))
     }
 
-    @Test func `a token is found where the purchase is known no more, in any letter case`()
-        async throws
-    {
+    @Test func `a token is found for a purchase that is gone, in any letter case`() async throws {
         let rig = try await Self.rig()
         _ = try await rig.worker.client.query("TRUNCATE entitlements, changes, owners CASCADE")
         #expect(try await rig.archived(Self.anna) == ["revisions": 1, "changes": 2])
         #expect(try await rig.archived("bob") == ["revisions": 0, "changes": 2])
-        // A link is one more name of the user's, in its environment and bundle alone.
+        // A link is one more name of the user, in its environment and bundle alone.
         let link = "INSERT INTO account_links (kind, key, user_id, bundle_id) VALUES "
         _ = try await rig.worker.client.query(
             link + "('original_transaction_id', '2', 'carl', 'com.example.other')"
@@ -68,9 +66,7 @@ import Testing
         #expect(try await rig.archived("dora") == ["revisions": 1, "changes": 0])
     }
 
-    @Test func `files that lie elsewhere are named, and found in the folder that is given`()
-        async throws
-    {
+    @Test func `files in another folder are named, and found in the given folder`() async throws {
         let rig = try await Self.rig()
         let elsewhere = rig.folder + "-moved"
         try FileManager.default.moveItem(atPath: rig.folder, toPath: elsewhere)
@@ -90,9 +86,7 @@ import Testing
         #expect(await rig.run("whats-stored", Self.anna, "--archives", "/nowhere").code == 66)
     }
 
-    @Test func `a file that is damaged, short or another one is not taken for the whole`()
-        async throws
-    {
+    @Test func `a damaged, short or foreign file does not count as complete`() async throws {
         let rig = try await Self.rig()
         let path = try rig.file("changes")
         let whole = try String(contentsOfFile: path, encoding: .utf8)
@@ -149,7 +143,7 @@ import Testing
 }
 
 extension HistoryRig {
-    /// By table, how many rows of its archive are about a user; nil where it was not read.
+    /// By table, how many rows of its archive are about a user; nil if it was not read.
     func archived(_ user: String, _ options: String...) async throws -> [String: Int64?] {
         let end = await PipelineTool.run(["whats-stored", user, "--json"] + options, on: url)
         #expect(end.code == 0, "\(end.notes)")

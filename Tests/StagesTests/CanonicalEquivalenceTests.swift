@@ -8,8 +8,8 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Identifiers that Unicode calls canonically equivalent are different ones: PostgreSQL, Kafka and
-/// Apple compare bytes.
+/// Identifiers that Unicode treats as canonically equivalent differ: PostgreSQL, Kafka and Apple
+/// compare bytes.
 @Suite(.timeLimit(.minutes(10))) struct CanonicalEquivalenceTests {
     private static let composed = "\u{e9}"
     private static let decomposed = "e\u{301}"

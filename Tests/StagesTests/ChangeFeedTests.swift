@@ -11,12 +11,12 @@ import Worker
 
 @testable import EntitleStage
 
-/// What is published of users' entitlements.
+/// The published entitlements of users.
 @Suite(.timeLimit(.minutes(10))) struct ChangeFeedTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
     private static let bob = Ownership(userID: "bob", rule: .accountToken)
 
-    /// Some purchases of two users, and what has been published of them so far.
+    /// Some purchases of two users, and the records published so far.
     private static func worker(_ count: Int = 4) async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         for number in 1...count {
@@ -31,8 +31,7 @@ import Worker
         )
     }
 
-    @Test func `a change is published after its commit, in the order of its versions`()
-        async throws
+    @Test func `a change is published after its commit, in the order of its versions`() async throws
     {
         let worker = try await Self.worker()
         #expect(try await worker.published().isEmpty)
@@ -53,7 +52,7 @@ import Worker
         #expect(last.value["cause"]?["source"]?["topic"]?.string == "storekit.raw")
     }
 
-    @Test func `what is written is as its schemas say`() async throws {
+    @Test func `published records fit their schemas`() async throws {
         let worker = try await Self.worker()
         try await worker.apply(catalog: Array(#"{"products":{}}"#.utf8))
         try await Self.buy(worker, 1...4)
@@ -68,7 +67,7 @@ import Worker
         }
     }
 
-    @Test func `a manual grant is published like any change, and is never taken for a purchase`()
+    @Test func `a manual grant is published like any change, and never counts as a purchase`()
         async throws
     {
         let worker = try await Self.worker(2)
@@ -95,7 +94,7 @@ import Worker
         }
     }
 
-    @Test func `who reads the states alone knows what the rows say`() async throws {
+    @Test func `a reader of the states alone knows the rows`() async throws {
         let worker = try await Self.worker(20)
         var states: [String: JSONValue] = [:]
         for round in 0..<5 {
@@ -125,7 +124,7 @@ import Worker
         await #expect(throws: Crash.self) {
             try await worker.feed.empty { _ in throw Crash() }
         }
-        // Another copy may begin when the right of the first has ended.
+        // Another copy may begin after the lease of the first has expired.
         try await worker.endLease()
         let next = try await EntitleWorker(on: worker.client)
         #expect(
@@ -143,17 +142,17 @@ import Worker
         try await Self.buy(other, 3...4)
         #expect(try await other.published().isEmpty)
         #expect(try await worker.published().changes.count == 2)
-        // Who ends in good order leaves the right to whoever comes first.
+        // A copy that ends in order leaves the lease to the next one.
         await worker.feed.close()
         _ = try await worker.process([try Signed.transaction("1", signed: 2, revoked: 50)])
         #expect(try await other.published().changes.map(\.label) == ["bob 3"])
     }
 
-    @Test func `who published too late has the users' states published once more`() async throws {
+    @Test func `a copy that published too late repeats the users' states`() async throws {
         let worker = try await Self.worker(2)
         try await Self.buy(worker, 1...2)
         let client = worker.client
-        // While it stands still another copy gets the right.
+        // While it stands still another copy gets the lease.
         try await worker.feed.empty { _ in
             _ = try await client.query("UPDATE feed_lease SET holder = 'other'")
         }
@@ -162,7 +161,7 @@ import Worker
         #expect(try await worker.published().isEmpty)
     }
 
-    @Test func `the right to publish is renewed for as long as the broker takes`() async throws {
+    @Test func `the lease is renewed for as long as the broker takes`() async throws {
         let worker = try await Self.worker(2)
         let other = try await EntitleWorker(on: worker.client)
         try await Self.buy(worker, 1...2)
@@ -170,20 +169,20 @@ import Worker
         try await worker.feed.empty { _ in
             let first = try await Self.leaseEnd(client)
             try await eventually { try await Self.leaseEnd(client) > first }
-            // Whoever looks meanwhile waits.
+            // Another copy waits.
             try await other.feed.empty { _ in Issue.record("two copies publish at once") }
         }
         #expect(try await other.published().isEmpty)
     }
 
-    @Test func `of a copy that was killed the others wait for seconds`() async throws {
+    @Test func `after a copy was killed the others wait for seconds`() async throws {
         let worker = try await Self.worker(2)
         try await Self.buy(worker, 1...2)
         let client = worker.client
         await #expect(throws: CancellationError.self) {
             try await worker.feed.empty { _ in throw CancellationError() }
         }
-        // By the server's clock alone: it does not matter how fast this machine is.
+        // By the server's clock alone: the speed of this machine does not matter.
         let rest = try await client.query(
             "SELECT until - clock_timestamp() <= interval '5 seconds' FROM feed_lease"
         )
@@ -197,25 +196,25 @@ import Worker
         #expect(published.sorted() == ["anna 1", "bob 1"])
     }
 
-    @Test func `who is cut off while publishing has the states published once more`() async throws {
+    @Test func `a copy that is cut off while publishing repeats the states`() async throws {
         struct Cut: Error {}
         let worker = try await Self.worker(2)
         try await Self.buy(worker, 1...2)
         let client = worker.client
-        // What was handed over may arrive at any time; another copy goes on meanwhile.
+        // Sent records may arrive at any time; another copy continues.
         await #expect(throws: Cut.self) {
             try await worker.feed.empty { _ in throw Cut() }
         }
         try await worker.endLease()
         let next = try await EntitleWorker(on: client)
         #expect(try await next.published().states.count == 2)
-        // The first is back, and cannot know what of its records lies behind the other's.
+        // The first is back, and cannot know which of its records follow those of the other.
         #expect(try await worker.published().isEmpty)
         #expect(try await next.published().states.map(\.userID).sorted() == ["anna", "bob"])
     }
 
-    /// As where the one who publishes is in the midst of a transaction.
-    @Test func `who does not have the lease does not wait for its row`() async throws {
+    /// As if the publishing copy is inside a transaction.
+    @Test func `a copy without the lease does not wait for its row`() async throws {
         let worker = try await Self.worker(1)
         try await Self.buy(worker, 1...1)
         try await worker.client.withConnection { connection in
@@ -236,7 +235,7 @@ import Worker
         try await client.query("SELECT until FROM feed_lease")[0].timestamp(0)
     }
 
-    @Test func `what one transaction does to two users is published of both`() async throws {
+    @Test func `one transaction's changes to two users are published for both`() async throws {
         let worker = try await Self.worker(1)
         try await Self.buy(worker, 1...1)
         _ = try await worker.published()

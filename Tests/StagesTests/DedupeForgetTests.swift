@@ -12,7 +12,7 @@ import Worker
 
 @testable import DedupeStage
 
-/// `pipeline dedupe forget`: what a topic behind dedupe-worker lost comes back by publishing again.
+/// `pipeline dedupe forget`: records lost behind dedupe-worker return when published again.
 @Suite(.timeLimit(.minutes(10))) struct DedupeForgetTests {
     /// One dedupe worker, and the tool beside it.
     private final class Rig: Sendable {
@@ -29,7 +29,7 @@ import Worker
             stage = DedupeStageTests.Reader.stage(on: client)
         }
 
-        /// Reads the observations, and remembers what was sent on.
+        /// Reads the observations, and remembers the forwarded ones.
         func settle(_ observations: [Observation]) async throws -> [Disposition] {
             let first = offset.withLock { offset in
                 defer { offset += Int64(observations.count) }
@@ -49,7 +49,7 @@ import Worker
 
         var text: String { printed.withLock { $0 } }
 
-        /// As if it had been marked then.
+        /// As if it had been marked at that time.
         func mark(_ id: String, at date: String) async throws {
             _ = try await client.query(
                 "UPDATE dedupe_revisions SET marked_at = $2::text::timestamptz WHERE id = $1",
@@ -62,7 +62,7 @@ import Worker
         try ids.map { try Signed.transaction($0, signed: 1) }
     }
 
-    @Test func `what is forgotten goes on when it is published again`() async throws {
+    @Test func `a forgotten record is forwarded when it is published again`() async throws {
         let rig = try await Rig()
         let bodies = try Self.bought((1...2_000).map { String($0) })
         #expect(try await rig.settle(bodies).allSatisfy { $0 == .forwarded })
@@ -77,7 +77,7 @@ import Worker
         #expect(try await rig.settle(bodies).allSatisfy { $0 == .forwarded })
     }
 
-    @Test func `only what was marked in the time is forgotten`() async throws {
+    @Test func `only marks within the time are forgotten`() async throws {
         let rig = try await Rig()
         let bodies = try Self.bought(["1", "2", "3"])
         _ = try await rig.settle(bodies)
@@ -94,7 +94,7 @@ import Worker
         #expect(try await rig.settle(bodies) == [.duplicate, .forwarded, .duplicate])
     }
 
-    @Test func `an app and an environment are forgotten by themselves`() async throws {
+    @Test func `an app and an environment can be forgotten alone`() async throws {
         let rig = try await Rig()
         let own = try Signed.transaction("1", signed: 1)
         let other = try Signed.transaction("2", signed: 1)
@@ -118,7 +118,7 @@ import Worker
         )
     }
 
-    @Test func `a row that a worker is writing is waited for and not passed over`() async throws {
+    @Test func `a row that a worker is writing is waited for and not skipped`() async throws {
         let rig = try await Rig()
         let bodies = try Self.bought(["1", "2"])
         _ = try await rig.settle(bodies)
@@ -140,7 +140,7 @@ import Worker
             [], ["--yes"], ["--all", "--since=2026-03-01"], ["--since=yesterday"],
         ]
     )
-    func `what is meant has to be said`(arguments: [String]) async throws {
+    func `the selection is required`(arguments: [String]) async throws {
         let rig = try await Rig()
         let code = await PipelineTool.run(["dedupe", "forget"] + arguments, on: rig.url).code
         #expect(code == 64)

@@ -10,13 +10,11 @@ import Worker
 
 @testable import DedupeStage
 
-/// What counts as new, part by part.
+/// News by the parts of an observation.
 @Suite(.timeLimit(.minutes(10))) struct DedupeStageRuleTests {
     typealias Reader = DedupeStageTests.Reader
 
-    @Test func `a field that never changes, changed, is a conflict that leaves no trace`()
-        async throws
-    {
+    @Test func `a changed immutable field is a conflict that leaves no trace`() async throws {
         let reader = try await Reader()
         let conflicting = Sample.transaction("1", content: "B", signed: 9) {
             $0.productID = "com.example.other"
@@ -34,7 +32,7 @@ import Worker
         )
     }
 
-    @Test func `an observation goes on when any part of it says something new`() async throws {
+    @Test func `an observation with any new part is forwarded`() async throws {
         let reader = try await Reader()
         let both = Sample.transaction("1").with { $0.renewalInfo = Sample.renewal("1").renewalInfo }
         let renewed = both.with {
@@ -47,7 +45,7 @@ import Worker
         #expect(try await reader.settle([both]) == [.superseded])
     }
 
-    @Test func `a renewal info of another trust is another's`() async throws {
+    @Test func `a renewal info of another trust is another one`() async throws {
         let reader = try await Reader()
         let mine = Sample.renewal("1")
         let others = mine.with { $0.trust = .configured(Sample.certificate) }
@@ -93,7 +91,7 @@ import Worker
         #expect(try await reader.settle([.transaction("1")]) == [.duplicate])
     }
 
-    @Test func `an earlier record that names the same user goes on, a later one does not`()
+    @Test func `an earlier record that names the same user is forwarded, a later one is not`()
         async throws
     {
         let reader = try await Reader()
@@ -114,9 +112,7 @@ import Worker
         )
     }
 
-    @Test func `what ingestion claims is news once, whichever of its carriers comes first`()
-        async throws
-    {
+    @Test func `an ingestion claim is news once, whichever record carries it first`() async throws {
         let reader = try await Reader()
         let bare = Sample.transaction("1")
         let claimed = bare.with { $0.ingestUserID = "anna" }
@@ -128,7 +124,7 @@ import Worker
         #expect(try await reader.settle([bare, claimed, other]).allSatisfy { $0 == .duplicate })
     }
 
-    @Test func `what is past its retention goes on once more`() async throws {
+    @Test func `an ID past its retention is forwarded once more`() async throws {
         let reader = try await Reader()
         let samples = [
             Sample.transaction("1"),

@@ -53,7 +53,7 @@ import Worker
             return verdicts.map(\.disposition)
         }
 
-        /// A worker that knows nothing but what PostgreSQL remembers.
+        /// A worker that knows only the memory in PostgreSQL.
         func restart() {
             stage = Self.stage(on: client)
         }
@@ -83,7 +83,7 @@ import Worker
         arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]],
         [true, false]
     )
-    func `in every order the greatest revision goes on and is remembered`(
+    func `in every order the greatest revision is forwarded and remembered`(
         order: [Int],
         inOneBatch: Bool
     ) async throws {
@@ -110,7 +110,7 @@ import Worker
         #expect(try await reader.settle([revisions[0]]) == [.duplicate])
     }
 
-    @Test func `of duplicates inside one batch one goes on, byte for byte`() async throws {
+    @Test func `one of the duplicates inside a batch is forwarded, byte for byte`() async throws {
         let reader = try await Reader()
         var sample = Sample.transaction("1")
         sample.headers = [
@@ -130,7 +130,7 @@ import Worker
         #expect(verdicts[1].outputs.isEmpty)
     }
 
-    @Test func `what is forwarded and not yet marked is known to the next batch`() async throws {
+    @Test func `the next batch knows forwarded records that are not marked yet`() async throws {
         let reader = try await Reader()
         let first = try await reader.process([.transaction("1")])
         let second = try await reader.process([.transaction("1"), .transaction("2")])
@@ -159,14 +159,14 @@ import Worker
         #expect(again.map(\.disposition) == [.forwarded, .forwarded])
     }
 
-    @Test func `what was in hand of a partition that is lost is forgotten`() async throws {
+    @Test func `the records in flight of a lost partition are forgotten`() async throws {
         let reader = try await Reader()
         let (records, _) = try await reader.process([.transaction("1")])
         await reader.stage.abandoned([records[0].topicPartition])
         #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
     }
 
-    @Test func `a duplicate that a request waits for goes on, marked`() async throws {
+    @Test func `a duplicate that a request waits for is forwarded, marked`() async throws {
         let reader = try await Reader()
         _ = try await reader.settle([.transaction("1")])
         let waiting = Sample.transaction("1").with {
@@ -188,12 +188,12 @@ import Worker
         )
     }
 
-    /// As the loop hands back a record whose output no broker takes.
+    /// As the loop returns a record whose output no broker takes.
     private static let tooLarge = Verdict.deadLettered(
         Refusal(reason: .payloadTooLarge, detail: "test")
     )
 
-    @Test func `a record that is dead-lettered after all is not remembered`() async throws {
+    @Test func `a record that ends as a dead letter after all is not remembered`() async throws {
         let reader = try await Reader()
         let samples = [Sample.transaction("1"), .transaction("2"), .transaction("3")]
         var (records, verdicts) = try await reader.process(samples)
@@ -205,7 +205,7 @@ import Worker
         #expect(try await reader.settle(samples) == [.duplicate, .duplicate, .duplicate])
     }
 
-    @Test func `a notification that was dead-lettered goes on when it comes again`() async throws {
+    @Test func `a dead-lettered notification is forwarded when it comes again`() async throws {
         let reader = try await Reader()
         let notification = Sample.transaction("1").with {
             $0.notification = ObservedNotification(
@@ -220,7 +220,7 @@ import Worker
         #expect(try await reader.settle([notification]) == [.forwarded])
     }
 
-    @Test func `what is too large to go on hides nothing that comes after it`() async throws {
+    @Test func `a record too large to forward hides no later one`() async throws {
         let reader = try await Reader()
         let limits = OutputLimits(producerProperties: [:])
         reader.stage = Reader.stage(on: reader.client, limits: limits)
@@ -235,7 +235,7 @@ import Worker
         #expect(try await reader.settle([large, .transaction("1")]) == [.duplicate, .duplicate])
     }
 
-    @Test func `a limit that was raised is asked for before a record is refused by the old one`()
+    @Test func `a raised limit is asked for before a record is refused by the old one`()
         async throws
     {
         let reader = try await Reader()

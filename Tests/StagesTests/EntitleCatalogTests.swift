@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 import Worker
 
-/// A catalog that is applied when purchases are known already.
+/// A catalog that is applied when purchases are already known.
 struct EntitleCatalogTests {
     @Test(arguments: Scenario.names.enumerated().filter { $0.offset % 4 == 0 }.map(\.element))
-    func `applied after the facts it gives the rows of one that was there before`(
+    func `a catalog applied after the facts gives the same rows as one applied before`(
         name: String
     ) async throws {
         let scenario = try Scenario.load(name)
@@ -71,14 +71,14 @@ struct EntitleCatalogTests {
         #expect(versions.map { $0.optionalInt8(0) } == [nil, 1])
     }
 
-    @Test func `catalogs that come and go leave what the last one says`() async throws {
+    @Test func `catalogs that come and go leave the rows of the last one`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
         try await worker.apply(catalog: Self.catalog(keys: #"["pro"]"#))
         try await worker.reproject()
         _ = try await worker.process([try Signed.transaction("1", signed: 1)])
         try await worker.apply(catalog: Self.catalog(keys: #"["other"]"#))
-        // A record in between is projected by the catalog that was taken back.
+        // A record in between is projected by the withdrawn catalog.
         _ = try await worker.process([try Signed.transaction("1", signed: 2, expires: 900)])
         #expect(try await worker.keys() == ["other"])
         try await worker.apply(catalog: Self.catalog(keys: #"["pro"]"#))
@@ -135,7 +135,7 @@ struct EntitleCatalogTests {
                 """
             )[0].int8(0) > 0
         }
-        // What the late batch writes was not there when the new catalog was applied.
+        // The rows of the late batch did not exist when the new catalog was applied.
         _ = try await late.query(
             """
             INSERT INTO transactions (environment, bundle_id, transaction_id, track,
@@ -152,7 +152,7 @@ struct EntitleCatalogTests {
         await late.close()
     }
 
-    @Test func `of several copies one works, and all leave it done`() async throws {
+    @Test func `one of several copies works, and all see it done`() async throws {
         let worker = try await EntitleWorker()
         let originals = (0..<300).map { "\($0)" }
         let owner = Ownership(userID: "anna", rule: .accountToken)
@@ -190,7 +190,7 @@ struct EntitleCatalogTests {
 }
 
 extension EntitleWorker {
-    /// As the loop does when there is an occasion.
+    /// As the loop does on an occasion.
     fileprivate func reproject() async throws {
         try await stage.upkeep?.work()
         await stage.upkeep?.close()

@@ -31,7 +31,7 @@ import Worker
         try await outcomes(worker, observations).map { $0?.status.rawValue ?? "none" }
     }
 
-    @Test func `each record is answered with exactly what became of it`() async throws {
+    @Test func `each record is answered with its own outcome`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         var first = try Signed.transaction("1", signed: 5)
@@ -67,7 +67,8 @@ import Worker
         #expect(try await Self.statuses(worker, [first]) == ["duplicate"])
     }
 
-    @Test func `the answer holds what the user holds then, in this environment`() async throws {
+    @Test func `the answer holds the entitlements at that time, in this environment`() async throws
+    {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna, Signed.key("2"): Self.anna])
         let sandbox = try Signed.transaction("3", signed: 1).with { $0.environment = .sandbox }
@@ -89,9 +90,7 @@ import Worker
         )
     }
 
-    @Test func `of a body's observations the last one alone lists what the user holds`()
-        async throws
-    {
+    @Test func `only the last observation of a body lists the user's entitlements`() async throws {
         let worker = try await EntitleWorker()
         let ids = ["1", "2", "3"]
         for id in ids { try await worker.own([Signed.key(id): Self.anna]) }
@@ -105,7 +104,7 @@ import Worker
         #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ids)
     }
 
-    @Test func `what a large body answers grows with what the user holds, not with its square`()
+    @Test func `the answers to a large body grow with the entitlements, not with their square`()
         async throws
     {
         let worker = try await EntitleWorker()
@@ -119,7 +118,7 @@ import Worker
         #expect(bytes > 300 * 100 && bytes < 300 * 300, "\(bytes) bytes of holdings")
     }
 
-    @Test func `who does not wait costs nothing and is not answered`() async throws {
+    @Test func `a record that no request waits for costs nothing and has no answer`() async throws {
         let worker = try await EntitleWorker()
         let verdicts = try await worker.process([try Signed.transaction("1", signed: 1)])
         #expect(verdicts[0].outcome == nil)

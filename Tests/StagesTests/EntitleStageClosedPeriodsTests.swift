@@ -7,13 +7,13 @@ import Testing
 import Topology
 import Worker
 
-/// Long subscriptions, whose oldest transactions are closed: no row may ever differ.
+/// Long subscriptions with closed old transactions: no row may ever differ.
 struct EntitleStageClosedPeriodsTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
     private static let step: Int64 = 1000
 
     @Test(arguments: 0..<12)
-    func `the rows of a long subscription are the fold's, whatever comes when`(
+    func `the rows of a long subscription equal the fold's, in any order of arrival`(
         seed: Int
     ) async throws {
         let worker = try await EntitleWorker()
@@ -128,7 +128,7 @@ struct EntitleStageClosedPeriodsTests {
                     )
                 )
             case 3 where number > 30:
-                // What closed periods cannot hold: another track, another trust, another app.
+                // Facts that closed periods cannot hold: another track, another trust, another app.
                 var foreign = try renewal(old, signed: Int64.random(in: 1...9))
                 switch Int.random(in: 0..<6) {
                 case 0: foreign = try foreign.with { $0.verification.method = .receipt }
@@ -166,7 +166,7 @@ struct EntitleStageClosedPeriodsTests {
         )
     }
 
-    /// The period of a renewal under another ID, as its line item or its dates show.
+    /// The period of a renewal under another ID, by its line item or its dates.
     private static func copy(of number: Int, signed: Int64) throws -> Observation {
         let purchased = Int64(number) * step
         let isDated = Bool.random()
@@ -198,7 +198,7 @@ struct EntitleStageClosedPeriodsTests {
 }
 
 extension EntitleStageClosedPeriodsTests {
-    /// All that the rows follow from: the facts, whose the purchase is, and the catalog.
+    /// Everything that the rows follow from: the facts, the owners, and the catalog.
     private struct World {
         var facts = FactSet()
         var ownership = EntitleStageClosedPeriodsTests.anna
@@ -225,7 +225,7 @@ extension EntitleStageClosedPeriodsTests {
             """,
         ]
 
-        /// Gives the purchase other owners, or other keys to its products.
+        /// Gives the purchase other owners, or its products other keys.
         mutating func change(_ worker: EntitleWorker) async throws {
             if Bool.random() {
                 ownership = Self.ownerships.randomElement() ?? ownership

@@ -11,7 +11,7 @@ import Worker
 
 /// Workers side by side, and the stage behind the real `LinkStage`.
 struct EntitleStageConcurrencyTests {
-    @Test func `two workers with the same purchases in hand end in the fold's rows`() async throws {
+    @Test func `two workers with the same purchases end with the fold's rows`() async throws {
         let first = try await EntitleWorker()
         let second = try await EntitleWorker(on: first.client)
         let history = try Self.history()
@@ -68,7 +68,7 @@ struct EntitleStageConcurrencyTests {
             }
             _ = try await worker.process(linked)
         }
-        // Whose owner has changed by a record of another purchase is told apart from any record.
+        // A link observation of an owner changed by another purchase differs from any record.
         for outbox in link.outboxes {
             _ = try await worker.process(try await outbox.observations())
             await outbox.close()
@@ -107,7 +107,7 @@ struct EntitleStageConcurrencyTests {
 }
 
 extension Outbox {
-    /// All that waits in it.
+    /// All waiting observations.
     fileprivate func observations() async throws -> [Observation] {
         let written = Mutex<[ProducerRecord]>([])
         try await empty { records in written.withLock { $0 += records } }

@@ -6,7 +6,7 @@ import Testing
 import Topology
 import Worker
 
-/// Every genuine notification goes through, whatever it is called and whatever it carries.
+/// Every genuine notification passes, whatever its name and content.
 struct EntitleStageNotificationTests {
     private struct Pair: Hashable {
         var type: String
@@ -21,7 +21,7 @@ struct EntitleStageNotificationTests {
         }
     }()
 
-    @Test func `one that carries no fact ends as recorded, by a rule that the history names`()
+    @Test func `one without a fact ends as recorded, by a rule that the history names`()
         async throws
     {
         let worker = try await EntitleWorker()
@@ -29,14 +29,14 @@ struct EntitleStageNotificationTests {
         #expect(Set(dispositions) == [.recorded])
         #expect(try await worker.meanings() == Self.meanings)
         let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
-        // Of the one unknown type: without a subtype, with each known one, and with an unknown one.
+        // The one unknown type without a subtype, with each known one, and with an unknown one.
         let unknown = NotificationSubtype.allCases.count + 2
         #expect(
             text.contains("entitle_notifications_total{meaning=\"unknown_type\"} \(unknown)\n")
         )
     }
 
-    @Test func `a transaction is a fact, whatever notification brings it`() async throws {
+    @Test func `a transaction in any notification is a fact`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
             let number = observation.source.offset
@@ -49,7 +49,7 @@ struct EntitleStageNotificationTests {
         #expect(try await worker.meanings() == Self.meanings)
     }
 
-    @Test func `a renewal info is a fact, whatever notification brings it`() async throws {
+    @Test func `a renewal info in any notification is a fact`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
             let number = observation.source.offset
@@ -63,9 +63,7 @@ struct EntitleStageNotificationTests {
     }
 
     @Test(arguments: [nil, 5_000])
-    func `a grace that is announced without its end is counted as such`(expires: Int64?)
-        async throws
-    {
+    func `a grace announced without its end is counted`(expires: Int64?) async throws {
         let worker = try await EntitleWorker()
         let renewal = try Signed.renewal("1", signed: 1, graceExpires: expires).json(.renewalInfo)
         var notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 1)

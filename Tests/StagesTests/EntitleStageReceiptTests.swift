@@ -9,13 +9,13 @@ import Testing
 import Topology
 import Worker
 
-/// Receipts that bring a revocation, late ones and those that are silent about it, in all orders.
+/// Receipts that bring a revocation, late and silent ones, in all orders.
 struct EntitleStageReceiptTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 
-    /// When the JWS was signed, and when the period ends because of it.
+    /// The date of the JWS, and the end of the period that follows.
     @Test(arguments: [(signed: Int64(1), end: Int64(500)), (signed: 4, end: 1000)])
-    func `what a receipt took back stays until a newer JWS says otherwise, in any order`(
+    func `a receipt's revocation counts until a newer JWS lifts it, in any order`(
         jws: (signed: Int64, end: Int64)
     ) async throws {
         for batchSize in [1, 2, 4] {
@@ -47,9 +47,7 @@ struct EntitleStageReceiptTests {
         }
     }
 
-    @Test func `an older receipt that comes late is applied where it takes something back`()
-        async throws
-    {
+    @Test func `a late older receipt is applied if it revokes something`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         let late = try Self.receipt("1", signed: 3, revoked: 500)
@@ -60,7 +58,7 @@ struct EntitleStageReceiptTests {
         #expect(try await worker.count("revisions") == 2)
     }
 
-    @Test func `an older receipt that comes late revokes what was closed`() async throws {
+    @Test func `a late older receipt revokes a closed transaction`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         let renewals = try (1...30).map { number in
@@ -113,7 +111,8 @@ struct EntitleStageReceiptTests {
             .with { $0.verification.method = .receipt }
     }
 
-    /// What the table holds of receipts: newest date, revocation, and the date of who brought it.
+    /// The stored receipt columns: newest date, revocation, and the date of the receipt that
+    /// brought it.
     private static func receipts(_ worker: EntitleWorker) async throws -> Set<String> {
         let rows = try await worker.client.query(
             """

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// The scenarios through the real stage and PostgreSQL: its rows are those of the pure fold.
+/// The scenarios through the real stage and PostgreSQL: its rows equal those of the pure fold.
 struct EntitleStageScenarioTests {
     @Test(arguments: Scenario.names)
     func `in any order, doubled and in batches of any size, the rows are the fold's`(
@@ -39,7 +39,7 @@ struct EntitleStageScenarioTests {
 }
 
 extension EntitlementFold {
-    /// What `link-worker` says of the purchases outside of a batch that have another owner now.
+    /// The link observations of purchases outside of the batch with a changed owner.
     fileprivate func relinked(
         since before: EntitlementFold,
         beside batch: [Observation]

@@ -10,7 +10,7 @@ import Topology
 import Worker
 
 struct EntitleStageTests {
-    @Test func `each record gets a verdict on what became of it`() async throws {
+    @Test func `each record gets its own outcome`() async throws {
         let worker = try await EntitleWorker()
         let first = try Signed.transaction("1", signed: 1)
         var marked = first
@@ -41,7 +41,7 @@ struct EntitleStageTests {
         #expect(try await worker.count("notifications") == 1)
     }
 
-    @Test func `a relinked purchase is applied where its rows change`() async throws {
+    @Test func `a relinked purchase is applied if its rows change`() async throws {
         let worker = try await EntitleWorker()
         _ = try await worker.process([try Signed.transaction("1", signed: 1)])
         #expect(try await worker.rows().isEmpty)
@@ -53,7 +53,7 @@ struct EntitleStageTests {
         #expect(try await worker.rows()[Signed.key("1")]?.map(\.userID) == ["anna"])
     }
 
-    @Test func `a refreshed revision raises the date that an older one has to beat`() async throws {
+    @Test func `a refreshed revision raises the date that an older one must exceed`() async throws {
         let worker = try await EntitleWorker()
         for (signed, revoked) in [(1, nil), (3, nil), (2, 5)] as [(Int64, Int64?)] {
             _ = try await worker.process([
@@ -67,7 +67,7 @@ struct EntitleStageTests {
         #expect(row.isNull(1))
     }
 
-    @Test func `a contradiction is a conflict, and what came first stands`() async throws {
+    @Test func `a contradiction is a conflict, and the first statement counts`() async throws {
         let worker = try await EntitleWorker()
         let known = try Signed.transaction("1", signed: 1)
         let other = try Signed.transaction("1", signed: 9, product: "other")
@@ -137,7 +137,7 @@ struct EntitleStageTests {
         #expect(verdicts[0].refusal?.reason == .observationMalformed)
     }
 
-    @Test func `another catalog holds from the next batch on`() async throws {
+    @Test func `another catalog counts from the next batch on`() async throws {
         let worker = try await EntitleWorker()
         let anna = Ownership(userID: "anna", rule: .accountToken)
         try await worker.own([Signed.key("1"): anna, Signed.key("2"): anna])
@@ -153,7 +153,7 @@ struct EntitleStageTests {
         #expect(rows[Signed.key("2")]?.map(\.key) == ["plus"])
     }
 
-    @Test func `a catalog that cannot be read is no record's fault`() async throws {
+    @Test func `an unreadable catalog is no record's fault`() async throws {
         let worker = try await EntitleWorker()
         try await worker.apply(catalog: Array(#"{"products":[]}"#.utf8))
         await #expect(throws: CatalogError.self) {
@@ -170,9 +170,7 @@ struct EntitleStageTests {
         }
     }
 
-    @Test func `what the catalog and the table of notifications do not know is counted`()
-        async throws
-    {
+    @Test func `unknown products and notification types are counted`() async throws {
         let worker = try await EntitleWorker()
         _ = try await worker.process([
             try Signed.transaction("1", signed: 1),
@@ -184,7 +182,7 @@ struct EntitleStageTests {
     }
 
     @Test(arguments: ["Bundle", "Non-Consumable"])
-    func `a type of which nobody has heard grants nothing, and is counted`(
+    func `a type unknown to this version grants nothing, and is counted`(
         type: String
     ) async throws {
         let worker = try await EntitleWorker()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// What follows from links and catalogs, after a failover that left the workers' sessions open.
+/// The effects of links and catalogs after a failover that left the workers' sessions open.
 @Suite(.timeLimit(.minutes(10))) struct FailoverTests {
     @Test func `a link that is written after a failover is applied`() async throws {
         let servers = try await FailoverServers.start()
@@ -16,7 +16,7 @@ import Worker
         try await Self.once { try await outbox.waitForWork() }
         try await outbox.empty { _ in }
         try await servers.failOver()
-        // The copy of the purchase that the new primary has.
+        // The new primary's copy of the purchase.
         try await Self.once { try await worker.settle(.purchase("1", token: LinkWorker.anna)) }
         try await Self.once { try await worker.link("account_token", LinkWorker.anna, "anna") }
         let sent = Mutex<[String?]>([])
@@ -55,7 +55,7 @@ import Worker
         try await servers.remove()
     }
 
-    /// Repeats what a worker repeats: a call fails where its session has just ended.
+    /// Retries as a worker does: a call fails if its session has just ended.
     private static func once(_ body: () async throws -> Void) async throws {
         try await becomesTrue {
             try await body()

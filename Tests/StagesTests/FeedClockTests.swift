@@ -8,7 +8,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// The database's clock goes back: what it has written before then lies in its future.
+/// The database's clock goes back, so its former times lie in the future.
 @Suite(.timeLimit(.minutes(5))) struct FeedClockTests {
     private static func worker() async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
@@ -17,9 +17,7 @@ import Worker
         return worker
     }
 
-    @Test func `the right of a copy that is gone ends as soon as it would have before`()
-        async throws
-    {
+    @Test func `the lease of a copy that is gone ends as soon as before`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
         _ = try await worker.client.query(
@@ -32,7 +30,7 @@ import Worker
         await next.feed.close()
     }
 
-    @Test func `a copy that lives keeps its right`() async throws {
+    @Test func `a living copy keeps its lease`() async throws {
         let worker = try await Self.worker()
         let other = try await EntitleWorker(on: worker.client)
         try await worker.feed.empty { _ in
@@ -48,7 +46,7 @@ import Worker
         #expect(try await worker.count("unpublished_changes") == 0)
     }
 
-    @Test func `a repetition waits no longer than it would have before`() async throws {
+    @Test func `a repetition waits no longer than before`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.client.query(
             """
@@ -63,7 +61,7 @@ import Worker
         #expect(left[0].bool(0))
     }
 
-    @Test func `what waits is never shown as younger than nothing`() async throws {
+    @Test func `the age of a waiting change is never negative`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.client.query(
             "UPDATE changes SET changed_at = changed_at + interval '1 hour'"

@@ -6,7 +6,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// One user of whom PostgreSQL refuses something must not keep the feed from all others.
+/// One user with data that PostgreSQL rejects must not stop the feed for others.
 @Suite(.timeLimit(.minutes(5))) struct FeedFaultTests {
     private static let count = 9
     private static let bad = "user-4"
@@ -31,7 +31,7 @@ import Worker
             .map { String($0.split(separator: " ")[1]) }
     }
 
-    @Test func `a change that cannot be read is passed over, and said to be`() async throws {
+    @Test func `an unreadable change is skipped and reported`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.client.query("ALTER TABLE changes RENAME TO all_changes")
         _ = try await worker.client.query(
@@ -55,7 +55,7 @@ import Worker
         #expect(Self.refusedCount(worker) == "1")
     }
 
-    @Test func `a repetition that cannot be noted holds nobody up`() async throws {
+    @Test func `a repetition that cannot be marked holds nobody up`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
         try await worker.endLease()

@@ -8,9 +8,9 @@ import Worker
 
 @testable import EntitleStage
 
-/// What the feed does about requests that may be served when nobody awaits them any more.
+/// Repetitions of the feed after requests that may be served late.
 @Suite(.timeLimit(.minutes(10))) struct FeedRepetitionTests {
-    /// One purchase of one user, as of version 1.
+    /// One purchase of one user, at version 1.
     private static func worker() async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
@@ -18,7 +18,7 @@ import Worker
         return worker
     }
 
-    /// Another copy of the worker, when the right of the former has ended.
+    /// Another copy of the worker, after the lease of the former has expired.
     private static func next(after worker: EntitleWorker) async throws -> EntitleWorker {
         try await worker.endLease()
         return try await EntitleWorker(on: worker.client)
@@ -29,7 +29,7 @@ import Worker
         _ = try await worker.process([try Signed.transaction("1", signed: 2, revoked: 50)])
     }
 
-    /// What a compacted topic keeps of the user.
+    /// The version that a compacted topic keeps of the user.
     private static func kept(_ records: [ProducerRecord]) throws -> Int64? {
         try Published(records).states.last?.version
     }
@@ -38,7 +38,7 @@ import Worker
         try await worker.client.query("SELECT until FROM feed_lease")[0].timestamp(0)
     }
 
-    @Test func `what a killed copy left under way does not stay the newest state`() async throws {
+    @Test func `a killed copy's late request does not remain the newest state`() async throws {
         let worker = try await Self.worker()
         let late = try await worker.killedWhilePublishing()
         let second = try await Self.next(after: worker)
@@ -46,7 +46,7 @@ import Worker
         var log = try await second.published().records
         await second.feed.close()
         #expect(try Self.kept(log) == 2)
-        // The broker, or the network, comes to it only now.
+        // The broker, or the network, delivers it only now.
         log += late
         #expect(try Self.kept(log) == 1)
         let third = try await EntitleWorker(on: worker.client)
@@ -59,7 +59,7 @@ import Worker
         #expect(try await worker.count("feed_repetitions") == 0)
     }
 
-    @Test func `the state follows when nothing can be under way any more`() async throws {
+    @Test func `the state is repeated when no request can be in flight any more`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
         let second = try await Self.next(after: worker)
@@ -78,7 +78,7 @@ import Worker
         #expect(row.bool(2))
     }
 
-    @Test func `it follows too where the next copy is killed before its mark`() async throws {
+    @Test func `it is repeated too if the next copy is killed before its mark`() async throws {
         let worker = try await Self.worker()
         var late = try await worker.killedWhilePublishing()
         let second = try await Self.next(after: worker)
@@ -95,7 +95,7 @@ import Worker
         #expect(try Self.kept(log) == 2)
     }
 
-    @Test func `a copy that stops in good order, or is killed at rest, leaves nothing to repeat`()
+    @Test func `a copy that stops in order, or is killed at rest, leaves nothing to repeat`()
         async throws
     {
         let worker = try await Self.worker()
@@ -110,9 +110,7 @@ import Worker
         #expect(try await worker.count("feed_repetitions") == 0)
     }
 
-    @Test func `who stops with something under way leaves the right to end by itself`()
-        async throws
-    {
+    @Test func `a copy that stops with requests in flight lets the lease expire`() async throws {
         let worker = try await Self.worker()
         let late = try await worker.killedWhilePublishing()
         let end = try await Self.leaseEnd(worker)
@@ -121,12 +119,12 @@ import Worker
         let second = try await Self.next(after: worker)
         #expect(try await second.published().records == late)
         #expect(try await worker.count("feed_repetitions") == 1)
-        // And it confirms the same: nothing is under way any more.
+        // And it confirms the same: nothing is in flight any more.
         await second.feed.close()
         #expect(try await Self.leaseEnd(worker) != end)
     }
 
-    @Test func `who goes on after a delivery in doubt repeats what it was`() async throws {
+    @Test func `a copy that continues after a delivery in doubt repeats the states`() async throws {
         let worker = try await Self.worker()
         var log = try await worker.killedWhilePublishing()
         try await Self.change(worker)
@@ -138,10 +136,11 @@ import Worker
         #expect(try Self.kept(log) == 2)
     }
 
-    @Test func `who has lost the right takes nothing out of the outbox`() async throws {
+    @Test func `a copy without the lease removes nothing from the outbox`() async throws {
         let worker = try await Self.worker()
         let second = try await EntitleWorker(on: worker.client)
-        // The first stands still while the second begins, and is heard of long before the third.
+        // The first stands still while the second begins, and its request arrives long before the
+        // third.
         let late = WrittenRecords()
         try await worker.feed.empty { _ in
             try await worker.endLease()
@@ -159,9 +158,7 @@ import Worker
         #expect(try Self.kept(log) == 2)
     }
 
-    @Test func `who is being changed is repeated after it, in the order of the versions`()
-        async throws
-    {
+    @Test func `a user with a change in progress is repeated after it`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
         let second = try await Self.next(after: worker)

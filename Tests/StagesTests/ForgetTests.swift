@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the tables hold about a user, and what is left after the user was forgotten.
+/// The stored data about a user, and the rest after the user was forgotten.
 @Suite(.timeLimit(.minutes(10))) struct ForgetTests {
     private static let anna = LinkWorker.anna
 
@@ -61,15 +61,15 @@ import Testing
         #expect(try await rig.rows("anna") == ["forgotten_users": 1])
         let kept = try await rig.worker.client.query("SELECT count(*) FROM ownership_facts")
         #expect(kept[0].int8(0) == 3)
-        // A second time there is nothing to remove, and that is written down too.
+        // A second time there is nothing to remove, and that is recorded too.
         let again = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "again")
         #expect(again["number"]?.int64 == 2)
         #expect(again["links"]?.int64 == 0)
     }
 
-    @Test func `where tokens are user IDs the token leaves the facts`() async throws {
+    @Test func `if tokens are user IDs the token is removed from the facts`() async throws {
         let rig = try await Rig(OwnershipRules(tokensAreUserIDs: true))
-        // Writes down by which rules it works.
+        // Stores its rules.
         _ = try await rig.worker.emptyOutbox()
         try await rig.worker.settle([.purchase("1", token: Self.anna), .purchase("2")])
         #expect(try await rig.rows(Self.anna) == ["ownership_facts": 1])
@@ -86,7 +86,7 @@ import Testing
         #expect(try await rig.rows(Self.anna) == ["forgotten_users": 1])
     }
 
-    @Test func `who asks and why are required, and the ID is not kept`() async throws {
+    @Test func `the requester and the reason are required, and the ID is not kept`() async throws {
         let rig = try await Rig(OwnershipRules())
         #expect(await PipelineTool.run(["forget", "anna"], on: rig.url).code == 64)
         #expect(

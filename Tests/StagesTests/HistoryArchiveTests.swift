@@ -11,7 +11,7 @@ import Testing
 import Topology
 import Worker
 
-/// `pipeline history`: old history leaves the tables, and nothing that is read from them changes.
+/// `pipeline history` moves old history out of the tables, and no reader of them sees a difference.
 @Suite(.timeLimit(.minutes(10))) struct HistoryArchiveTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 
@@ -40,9 +40,7 @@ import Worker
         return rig
     }
 
-    @Test func `only what nothing is read from is archived, and it comes back as it was`()
-        async throws
-    {
+    @Test func `only history without readers is archived, and it returns unchanged`() async throws {
         let rig = try await Self.rig()
         #expect(try await rig.archive() == ["revisions": 0, "changes": 0, "notifications": 0])
         try await rig.age(days: 500)
@@ -76,7 +74,7 @@ import Worker
         #expect(await rig.restore().output.contains("0 rows restored"))
     }
 
-    @Test func `what is published again after its archive changes no row`() async throws {
+    @Test func `a record that is published again after its archive changes no row`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let rows = try await rig.worker.rows()
@@ -89,8 +87,7 @@ import Worker
         #expect(await rig.run("rebuild").code == 0)
     }
 
-    @Test func `what was known is answered for all that is kept, and refused before it`()
-        async throws
+    @Test func `past knowledge is answered for the kept time, and refused before it`() async throws
     {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
@@ -102,7 +99,7 @@ import Worker
             _ = try await rig.text(asked + "'450 days')::text")
         }
         #expect(error?.sqlState == SQLState("HA001"))
-        // The version that the feed publishes again where a copy was killed.
+        // The version that the feed publishes again after a copy was killed.
         #expect(
             try await rig.text(
                 """
@@ -118,8 +115,7 @@ import Worker
         _ = try await rig.text(asked + "'450 days')::text")
     }
 
-    @Test func `an archive of nothing leaves no file, and no moment that cannot be asked about`()
-        async throws
+    @Test func `an empty archive leaves no file, and moves no limit of the kept time`() async throws
     {
         let rig = try await Self.rig()
         #expect(try await rig.archive().values.allSatisfy { $0 == 0 })
@@ -133,7 +129,7 @@ import Worker
         )
     }
 
-    @Test func `what waits to be published stays`() async throws {
+    @Test func `changes waiting to be published stay`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         _ = try await rig.worker.client.query(
@@ -145,7 +141,7 @@ import Worker
         #expect(try await rig.archive()["changes"] == 0)
     }
 
-    @Test func `a content that becomes the newest again meanwhile stays`() async throws {
+    @Test func `a content that becomes the newest again during an archive stays`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let archiving = try await rig.worker.client.transaction { transaction in
@@ -176,9 +172,7 @@ import Worker
         #expect(newest[0].int8(0) == 1)
     }
 
-    @Test func `a wrong age, no folder, and files that are no whole archive are refused`()
-        async throws
-    {
+    @Test func `a wrong age, no folder, and incomplete archive files are refused`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         #expect(await rig.run("history", "archive").code == 64)

@@ -26,7 +26,7 @@ import Testing
         inFlight.all.map(\.value).sorted()
     }
 
-    @Test func `all that is in hand is known, that of a partition in order`() {
+    @Test func `everything in flight is known, in the order of its partition`() {
         let inFlight = filled()
         #expect(values(inFlight) == [1, 2, 3, 4])
         #expect(inFlight.brought(by: first, offsets: 10...10).map(\.value) == [1, 3])
@@ -34,14 +34,14 @@ import Testing
         #expect(inFlight.brought(by: first, offsets: 10...12).map(\.value) == [1, 3, 4])
     }
 
-    @Test func `a record takes its own entries along and no others`() {
+    @Test func `a record removes its own entries and no others`() {
         var inFlight = filled()
         inFlight.forget(first, offsets: 10...10)
         #expect(values(inFlight) == [2, 4])
         #expect(inFlight.brought(by: first, offsets: 12...12).map(\.value) == [4])
     }
 
-    @Test func `what is read again is forgotten from there on`() {
+    @Test func `records that are read again are forgotten from there on`() {
         var inFlight = filled()
         inFlight.forget(first, offsets: 11 ... .max)
         #expect(values(inFlight) == [1, 2, 3])
@@ -49,7 +49,7 @@ import Testing
         #expect(inFlight.brought(by: first, offsets: 0...20).map(\.value) == [1, 3, 5])
     }
 
-    @Test func `a partition that is given up leaves nothing behind`() {
+    @Test func `a revoked partition leaves nothing behind`() {
         var inFlight = filled()
         inFlight.append([], from: first)
         inFlight.forget(first, offsets: .min ... .max)
@@ -58,7 +58,7 @@ import Testing
         #expect(inFlight.isEmpty)
     }
 
-    @Test func `a batch is parted into the runs of its partitions`() {
+    @Test func `a batch is split into the runs of its partitions`() {
         let records = [first, first, second, first].enumerated().map { index, partition in
             ConsumerRecord(topicPartition: partition, offset: Int64(index))
         }

@@ -9,9 +9,9 @@ import Worker
 
 @testable import EntitleStage
 
-/// Users who hold more than a record can carry.
+/// Users with more entitlements than a record can carry.
 @Suite(.timeLimit(.minutes(10))) struct LargeFeedTests {
-    /// A user with so many purchases, one of which never ends, and another user with one.
+    /// A user with many purchases, one of which never ends, and another user with one.
     private static func worker(_ count: Int) async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         _ = try await worker.client.query(
@@ -41,8 +41,7 @@ import Worker
             .map { String($0.split(separator: " ")[1]) }
     }
 
-    @Test func `a state that no record can carry holds what lasts longest, and says so`()
-        async throws
+    @Test func `a state too large for a record holds what lasts longest, and says so`() async throws
     {
         let worker = try await Self.worker(12_000)
         let published = try await worker.published()
@@ -52,7 +51,7 @@ import Worker
         #expect(published.records.allSatisfy { ($0.value?.count ?? 0) <= 2_000_000 })
         #expect(held.count > 5_000)
         #expect(state["omitted"]?["entitlements"]?.int64 == Int64(12_001 - held.count))
-        // The one without an end, and after it those that end last.
+        // The one without an end, and then those that end last.
         let keys = held.compactMap { $0["entitlement"]?.string }
         #expect(keys.contains("key-7"))
         #expect(keys.contains("key-12000"))
@@ -69,8 +68,7 @@ import Worker
         #expect(whole[0].int8(0) == 12_001)
     }
 
-    @Test func `a change that no record can carry holds the last periods, and says so`()
-        async throws
+    @Test func `a change too large for a record holds the last periods, and says so`() async throws
     {
         let worker = try await Self.worker(1)
         _ = try await worker.published()
@@ -101,7 +99,7 @@ import Worker
         #expect(verdict.isValid, "\(verdict.report)")
     }
 
-    @Test func `a topic that takes less than it should does not stop the feed`() async throws {
+    @Test func `a topic with a smaller limit does not stop the feed`() async throws {
         let worker = try await Self.worker(2_000)
         let published = WrittenRecords()
         // As a broker refuses, and the loop comes again.
@@ -125,7 +123,7 @@ import Worker
         #expect(states.map(\.userID).sorted() == ["anna", "hoarder"])
     }
 
-    @Test func `what waits to be published is shown, and for how long`() async throws {
+    @Test func `the waiting changes are shown with their age`() async throws {
         let worker = try await Self.worker(1)
         let other = try await EntitleWorker(on: worker.client)
         try await worker.endLease()

@@ -6,7 +6,7 @@ import Simulation
 import VerifyStage
 import Worker
 
-/// What operators see of the leaf certificates in use.
+/// The leaf certificates in use, as operators see them.
 @Suite struct LeafWatchTests {
     private static let day: Int64 = 86_400
 
@@ -36,7 +36,7 @@ import Worker
             verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         }
 
-        /// Signs with a leaf that ends in so many days, and so many days ago.
+        /// Signs with a leaf that ends in a number of days, a number of days ago.
         func sign(leafEndsIn end: Int64, signedDaysAgo age: Int64 = 0) throws {
             let now = clock.now.wholeSeconds
             let validity = (now - 700 * day)...(now + end * day)
@@ -85,7 +85,7 @@ import Worker
         #expect(rig.expiring == "entitlements_verify_leaves_expiring 1")
     }
 
-    @Test func `a new leaf is said once, with its end and its issuers`() throws {
+    @Test func `a new leaf is logged once, with its end and its issuers`() throws {
         let rig = try Rig()
         let chain = try RevocableAuthority(port: 9).chain
         rig.watch.add(chain)
@@ -97,7 +97,7 @@ import Worker
         }
     }
 
-    @Test func `however many leaves come, the series are few`() throws {
+    @Test func `the number of series stays small, however many leaves come`() throws {
         let rig = try Rig()
         for _ in 0..<LeafWatch.leavesMax + 4 {
             try rig.sign(leafEndsIn: 100)

@@ -7,13 +7,13 @@ import Worker
 
 @testable import LinkStage
 
-/// By what a link that is written while no record comes reaches `link-worker`.
+/// How a link written while no record arrives reaches `link-worker`.
 @Suite(.timeLimit(.minutes(10))) struct LinkNotificationTests {
     private static let never = Duration.seconds(24 * 3_600)
 
-    /// Gives an outbox its occasions as the worker does, until the body is through.
+    /// Gives an outbox its occasions as the worker does, until the body has ended.
     ///
-    /// - Parameter body: given what has been written so far.
+    /// - Parameter body: receives what has been written so far.
     private static func running(
         _ worker: LinkWorker,
         _ body: (@escaping @Sendable () -> [String]) async throws -> Void
@@ -40,7 +40,7 @@ import Worker
         _ = await running.result
     }
 
-    @Test func `without any sweep the notification alone has each link applied`() async throws {
+    @Test func `without any sweep the notification alone applies each link`() async throws {
         let worker = try await LinkWorker(sweepInterval: Self.never)
         try await worker.settle((1...5).map { .purchase("\($0)", account: "A\($0)") })
         try await Self.running(worker) { sent in
@@ -53,7 +53,7 @@ import Worker
         }
     }
 
-    @Test func `a notification that nobody heard is made up for by the next sweep`() async throws {
+    @Test func `the next sweep makes up for a lost notification`() async throws {
         let worker = try await LinkWorker(sweepInterval: .milliseconds(500))
         try await worker.settle([.purchase("1", token: LinkWorker.anna)])
         try await Self.running(worker) { sent in
@@ -62,7 +62,7 @@ import Worker
         }
     }
 
-    /// Writes a link and its change, and notifies nobody.
+    /// Writes a link and its change without a notification.
     private static func writeUnheard(_ worker: LinkWorker) async throws {
         try await worker.client.transaction { connection in
             _ = try await connection.query("SET LOCAL session_replication_role = replica")
@@ -83,9 +83,7 @@ import Worker
         }
     }
 
-    @Test func `a listener that lost its connection looks for what it missed meanwhile`()
-        async throws
-    {
+    @Test func `a listener that lost its connection finds what it missed`() async throws {
         let worker = try await LinkWorker(sweepInterval: Self.never)
         try await worker.settle([.purchase("1", token: LinkWorker.anna)])
         let outbox = worker.stage.outboxes[0]

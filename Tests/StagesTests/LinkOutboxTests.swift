@@ -10,12 +10,12 @@ import Worker
 
 @testable import LinkStage
 
-/// Links that come after their purchases.
+/// Links written after their purchases.
 @Suite(.timeLimit(.minutes(10))) struct LinkOutboxTests {
     private static let anna = LinkWorker.anna
     private static let bob = LinkWorker.bob
 
-    /// Purchases that nobody owns yet: one by its token, one by its account, one by itself.
+    /// Purchases without an owner: one with a token, one with an account, one alone.
     private static func unowned() async throws -> LinkWorker {
         let worker = try await LinkWorker()
         try await worker.settle([
@@ -31,7 +31,7 @@ import Worker
         ("app_transaction_id", "A", "2 anna app_transaction_link"),
         ("original_transaction_id", "3", "3 anna original_transaction_link"),
     ])
-    func `a link that comes late finds its purchase, and says by which rule`(
+    func `a late link finds its purchase, and names the rule`(
         kind: String,
         key: String,
         owner: String
@@ -46,7 +46,7 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
     }
 
-    @Test func `what it writes is a link observation that nobody signed`() async throws {
+    @Test func `it writes an unsigned link observation`() async throws {
         let worker = try await Self.unowned()
         try await worker.link("original_transaction_id", "3", "anna")
         let written = Mutex<[ProducerRecord]>([])
@@ -60,7 +60,7 @@ import Worker
         #expect(verdict.isValid, "\(verdict.report)")
     }
 
-    @Test func `a link that is changed or removed moves or ends what is owned`() async throws {
+    @Test func `a changed or removed link moves or ends entitlements`() async throws {
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
         try await worker.emptyOutbox()
@@ -71,7 +71,7 @@ import Worker
         #expect(try await worker.owners()[0] == "1 nobody unlinked")
     }
 
-    @Test func `purchases of the account follow the one that is linked`() async throws {
+    @Test func `purchases of the account follow the linked one`() async throws {
         let worker = try await LinkWorker()
         try await worker.settle([
             .purchase("1", token: Self.anna, account: "A"), .purchase("2", account: "A"),
@@ -82,7 +82,7 @@ import Worker
         #expect(try await worker.owners()[1] == "2 anna sibling_purchase")
     }
 
-    @Test func `a link of another app or environment concerns nobody here`() async throws {
+    @Test func `a link of another app or environment has no effect here`() async throws {
         let worker = try await Self.unowned()
         _ = try await worker.client.query(
             """
@@ -114,7 +114,7 @@ import Worker
         #expect(try await worker.owners() == [owner])
     }
 
-    @Test func `emptying the table takes every link back`() async throws {
+    @Test func `emptying the table withdraws every link`() async throws {
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
         try await worker.emptyOutbox()
@@ -122,7 +122,7 @@ import Worker
         #expect(try await worker.emptyOutbox() == ["1=nobody"])
     }
 
-    @Test func `another policy holds for all purchases once it is applied again`() async throws {
+    @Test func `another policy counts for all purchases once it is applied again`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
@@ -135,7 +135,7 @@ import Worker
         #expect(try await next.emptyOutbox() == ["1=anna"])
     }
 
-    @Test func `what was not acknowledged is sent again`() async throws {
+    @Test func `an unacknowledged observation is sent again`() async throws {
         struct Refusal: Error {}
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
@@ -144,7 +144,7 @@ import Worker
         }
         #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
-        // The server may not have noticed yet that the first one's connection is gone.
+        // The server may not yet have noticed that the first one's connection is gone.
         try await eventually { try await next.emptyOutbox() == ["1=anna"] }
         #expect(try await worker.unsentCount() == 0)
     }
@@ -152,7 +152,7 @@ import Worker
     @Test func `a notification is an occasion at once`() async throws {
         let worker = try await Self.unowned()
         let outbox = worker.stage.outboxes[0]
-        // The first occasion is that nobody has looked yet.
+        // The first occasion is the start.
         try await outbox.waitForWork()
         async let occasion: Void = outbox.waitForWork()
         try await worker.link("account_token", Self.anna, "anna")
@@ -165,7 +165,7 @@ import Worker
     {
         let worker = try await LinkWorker()
         let client = worker.client
-        // Another worker has read the links as they are; its transaction is not committed yet.
+        // Another worker has read the present links; its transaction is not committed yet.
         let reading = try await client.connect()
         _ = try await reading.query("BEGIN")
         _ = try await reading.run(Locks.sharedLinks)
@@ -195,7 +195,7 @@ import Worker
         await reading.close()
     }
 
-    @Test func `many links at once, by several workers, leave nobody out`() async throws {
+    @Test func `many links at once, by several workers, miss no purchase`() async throws {
         let worker = try await LinkWorker()
         let count = 600
         try await worker.settle((0..<count).map { .purchase("\($0)", account: "A\($0)") })
@@ -220,12 +220,12 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
     }
 
-    @Test func `a link that cannot be stored holds up no other, is reported and tried again`()
+    @Test func `a link that cannot be stored holds up no other, is reported and retried`()
         async throws
     {
         let worker = try await LinkWorker()
         try await worker.settle((0..<300).map { .purchase("\($0)", account: "A\($0)") })
-        // As if the bound on the table were not there.
+        // As if the table had no such limit.
         _ = try await worker.client.query(
             """
             ALTER TABLE account_links DROP CONSTRAINT IF EXISTS account_links_of_identifiers

@@ -14,7 +14,7 @@ import Worker
     private static let anna = LinkWorker.anna
     private static let bob = LinkWorker.bob
 
-    @Test func `a purchase without a token is the one user's of its account`() async throws {
+    @Test func `a purchase without a token belongs to the one user of its account`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle(.purchase("1", token: Self.anna, account: "A"))
@@ -27,9 +27,7 @@ import Worker
         )
     }
 
-    @Test func `purchases without an owner are sent when their account gets a user`()
-        async throws
-    {
+    @Test func `purchases without an owner are sent when their account gets a user`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
@@ -47,7 +45,7 @@ import Worker
         )
     }
 
-    @Test func `two users of one account give its other purchases to nobody`() async throws {
+    @Test func `two users of one account leave other purchases without an owner`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
@@ -84,7 +82,7 @@ import Worker
         #expect(try await worker.owners()[1] == "2 carl app_transaction_link")
     }
 
-    @Test func `an app transaction is its account's user's`() async throws {
+    @Test func `an app transaction belongs to the user of its account`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         var fields = AppTransactionFields()
@@ -105,9 +103,7 @@ import Worker
         #expect(owners == ["anna", "2=anna"])
     }
 
-    @Test func `a change that was not sent is sent by the next worker`()
-        async throws
-    {
+    @Test func `an unsent change is sent by the next worker`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle(.purchase("1", account: "A"))
@@ -147,7 +143,7 @@ import Worker
             }
             try await group.waitForAll()
         }
-        // What came up while another was sending is sent at the next occasion.
+        // Changes during another's sending are sent at the next occasion.
         try await worker.emptyOutbox()
         let owners = try await worker.owners()
         #expect(owners.count == 20)

@@ -25,7 +25,7 @@ import Worker
         )
     }
 
-    @Test func `what nobody owns goes on as what it was, with its headers`() async throws {
+    @Test func `a purchase without an owner is forwarded with its headers`() async throws {
         let worker = try await LinkWorker()
         var sample = Sample.purchase("1", token: Self.anna)
         sample.headers = [
@@ -71,7 +71,7 @@ import Worker
         )
     }
 
-    @Test func `a tokenless renewal before its purchase is owned when the purchase comes`()
+    @Test func `a tokenless renewal before its purchase gets an owner with the purchase`()
         async throws
     {
         let worker = try await LinkWorker()
@@ -83,7 +83,7 @@ import Worker
         #expect(try await worker.settle(.purchase("1", "2", at: 2_000)) == ["anna"])
     }
 
-    @Test func `both are owned where they come in one batch`() async throws {
+    @Test func `both get an owner if they arrive in one batch`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         let owners = try await worker.settle([
@@ -92,7 +92,7 @@ import Worker
         #expect(owners == ["anna", "anna"])
     }
 
-    @Test func `a link of the purchase itself comes first`() async throws {
+    @Test func `a link of the purchase itself has precedence`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.link("original_transaction_id", "1", "carl")
@@ -100,9 +100,7 @@ import Worker
         #expect(try await worker.owners() == ["1 carl original_transaction_link"])
     }
 
-    @Test func `a link of this app and environment comes before one that leaves them open`()
-        async throws
-    {
+    @Test func `a link of this app and environment precedes one without them`() async throws {
         let worker = try await LinkWorker()
         try await worker.link("original_transaction_id", "1", "anyone")
         _ = try await worker.client.query(
@@ -119,7 +117,7 @@ import Worker
         #expect(try await worker.settle(other) == ["anyone"])
     }
 
-    @Test func `of several users named beside one transaction the first counts, in any order`()
+    @Test func `the first of several users named for one transaction counts, in any order`()
         async throws
     {
         func named(_ user: Identifier, _ timestamp: Int64, _ offset: Int64 = 1) -> Sample {
@@ -156,8 +154,7 @@ import Worker
         )
     }
 
-    @Test func `a user whom ingestion names is stored and counts only where it is trusted`()
-        async throws
+    @Test func `a user named by ingestion is stored and counts only if it is trusted`() async throws
     {
         let worker = try await LinkWorker()
         #expect(try await worker.settle(.purchase("1", claim: "mallory")) == [nil])
@@ -176,7 +173,7 @@ import Worker
         )
     }
 
-    @Test func `renewal info names an owner only where no transaction has a token`() async throws {
+    @Test func `renewal info names an owner only if no transaction has a token`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         let renewal = Sample.renewal("1", signed: 5) { $0.appAccountToken = Self.bob }
@@ -189,7 +186,7 @@ import Worker
         #expect(try await worker.settle(renewal) == ["anna"])
     }
 
-    @Test func `renewal info of another trust joins no purchase`() async throws {
+    @Test func `renewal info of another trust belongs to no purchase`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle(.purchase("1"))
@@ -199,7 +196,7 @@ import Worker
         #expect(try await worker.settle(.purchase("1")) == [nil])
     }
 
-    @Test func `what is no observation is a dead letter, what names nobody goes on`() async throws {
+    @Test func `a foreign record is a dead letter, one without a user is forwarded`() async throws {
         let worker = try await LinkWorker()
         let good = try [
             Sample.purchase("1"),
@@ -223,7 +220,7 @@ import Worker
     {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
-        // Stands for any value that PostgreSQL refuses.
+        // Stands for any value that PostgreSQL rejects.
         _ = try await worker.client.query(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -248,8 +245,7 @@ import Worker
         #expect(try await worker.owners().count == 8)
     }
 
-    @Test
-    func `a constraint that an operator has added holds the record, and makes no dead letter`()
+    @Test func `an operator's own constraint holds the record, and makes no dead letter`()
         async throws
     {
         let worker = try await LinkWorker()
@@ -266,7 +262,7 @@ import Worker
         #expect(verdicts[5].heldBy.map { "\($0)".contains(words) } == true)
     }
 
-    @Test func `a table that is missing is nobody's fault but the operator's`() async throws {
+    @Test func `a missing table is the operator's fault, not a record's`() async throws {
         let worker = try await LinkWorker()
         _ = try await worker.client.query("ALTER TABLE owners RENAME TO others")
         await #expect(throws: PostgresError.self) {

@@ -7,15 +7,15 @@ import Worker
 @testable import DedupeStage
 @testable import LinkStage
 
-/// The plans of what `dedupe-worker` and `link-worker` ask again and again, on a server with its
-/// own defaults.
+/// The plans of the frequent queries of `dedupe-worker` and `link-worker`, on a server with its own
+/// defaults.
 @Suite(.timeLimit(.minutes(10))) struct LookupPlanTests {
-    /// One connection, so that all that is prepared is prepared on it.
+    /// One connection, so that everything is prepared on it.
     private static func client() async throws -> PostgresClient {
         PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
     }
 
-    @Test func `no statement of linking reads a table whole`() async throws {
+    @Test func `no statement of linking scans a whole table`() async throws {
         let client = try await Self.client()
         let worker = try await LinkWorker(on: client)
         try await worker.settle([
@@ -23,7 +23,7 @@ import Worker
         ])
         try await worker.link("account_token", LinkWorker.anna, "anna")
         try await worker.emptyOutbox()
-        // What the outbox asks on a connection of its own.
+        // The outbox's queries on a connection of its own.
         var pipeline = Pipeline()
         pipeline.add(LinkChangeTable.oldest)
         pipeline.add(LinkChangeTable.purchases, [])
@@ -32,7 +32,7 @@ import Worker
         try await StatementPlans.expectPointLookups(client)
     }
 
-    @Test func `no statement of deduplication reads a table whole`() async throws {
+    @Test func `no statement of deduplication scans a whole table`() async throws {
         let client = try await Self.client()
         let stage = DedupeStageTests.Reader.stage(on: client)
         let records = try (0..<3).map { Sample.purchase("\($0)") }.records(from: 0)

@@ -12,7 +12,7 @@ import Worker
 @testable import Store
 @testable import LinkStage
 
-/// An owner that has changed is projected, and nothing but a projection ends the waiting for it.
+/// A changed owner is projected, and only a projection ends the wait for it.
 @Suite(.timeLimit(.minutes(10))) struct OwnerChangeTests {
     private static func owned(_ id: String = "1") async throws -> LinkedPath {
         let path = try await LinkedPath()
@@ -26,7 +26,7 @@ import Worker
         try await path.client.query("SELECT count(*) FROM owner_changes")[0].int8(0)
     }
 
-    /// As if the time had come at which the outbox sends the next link observations.
+    /// As if the next link observations were due.
     private static func makeDue(_ path: LinkedPath) async throws {
         _ = try await path.client.query("UPDATE owner_changes SET send_due_at = now()")
     }
@@ -40,21 +40,19 @@ import Worker
         #expect(try await Self.changeCount(path) == 0)
     }
 
-    @Test func `a purchase that nobody owns waits for no projection`() async throws {
+    @Test func `a purchase without an owner waits for no projection`() async throws {
         let path = try await LinkedPath()
         try await path.post([.purchase("1")])
         #expect(try await Self.changeCount(path) == 0)
     }
 
-    @Test func `a link observation that the topic lost is sent again, until one is projected`()
-        async throws
-    {
+    @Test func `a lost link observation is sent again until one is projected`() async throws {
         let path = try await LinkedPath()
         try await path.post([.purchase("1", until: 9_000_000_000_000)])
         try await path.project()
         try await path.write("original_transaction_id", [("1", "anna")])
         #expect(try await path.emptyOutboxInVain() == 1)
-        // Not at once: what was sent may be on its way.
+        // Not at once: a sent one may be on its way.
         #expect(try await path.emptyOutboxInVain() == 0)
         for _ in 1...3 {
             try await Self.makeDue(path)
@@ -67,12 +65,12 @@ import Worker
         #expect(try await Self.changeCount(path) == 0)
     }
 
-    @Test func `a record that the topic lost is made up for by a link observation`() async throws {
+    @Test func `a link observation makes up for a record that the topic lost`() async throws {
         let path = try await LinkedPath()
         try await path.post([.purchase("1", until: 9_000_000_000_000)])
         try await path.project()
         try await path.write("original_transaction_id", [("1", "anna")])
-        // The next record finds the owner, and is all that would have it projected.
+        // The next record finds the owner, and would be the only cause of a projection.
         try await path.post([.purchase("1", signed: 2, until: 9_000_000_000_000)])
         path.loseLinked()
         #expect(try await path.emptyOutboxInVain() == 0)
@@ -82,7 +80,7 @@ import Worker
         #expect(try await path.held() == ["1 anna"])
     }
 
-    @Test func `access follows the owner where the record itself is refused`() async throws {
+    @Test func `access follows the owner even if the record itself is refused`() async throws {
         let path = try await LinkedPath()
         try await path.post([.purchase("1", until: 9_000_000_000_000)])
         try await path.project()
@@ -96,7 +94,7 @@ import Worker
         #expect(try await Self.changeCount(path) == 0)
     }
 
-    @Test func `the answer to a duplicate holds what the new owner has by it`() async throws {
+    @Test func `the answer to a duplicate holds the new owner's entitlements`() async throws {
         let path = try await LinkedPath()
         let purchase = Sample.purchase("1", until: 9_000_000_000_000)
         try await path.post([purchase])
@@ -111,11 +109,10 @@ import Worker
         #expect(String(decoding: outcome.entitlements ?? [], as: UTF8.self).contains(#""1""#))
     }
 
-    @Test func `a change that is made while the former owner is projected stays to be projected`()
-        async throws
+    @Test func `a change during a projection of the former owner is still projected`() async throws
     {
         let path = try await Self.owned()
-        // Somebody is at the row: it is about to name another owner.
+        // A transaction holds the row: it is about to name another owner.
         let linking = try await path.client.connect()
         _ = try await linking.query("BEGIN")
         _ = try await linking.query("UPDATE owners SET user_id = 'bob'")
@@ -141,7 +138,7 @@ import Worker
         originalTransactionID: "1"
     )
 
-    @Test func `a projection of an earlier owner does not stand for one of a later`() async throws {
+    @Test func `a projection of an earlier owner does not count for a later one`() async throws {
         let path = try await Self.owned()
         let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
         _ = try await path.client.run(
@@ -161,7 +158,7 @@ import Worker
         #expect(try await path.emptyOutboxInVain() == 0)
     }
 
-    @Test func `the first projection beside the outbox uses every change of a bulk link up`()
+    @Test func `the first projection beside the outbox uses every change of a bulk link`()
         async throws
     {
         let path = try await LinkedPath()
@@ -180,7 +177,7 @@ import Worker
         #expect(left == 0, "\(left) wait for their repetition")
     }
 
-    @Test func `no more is on its way than the bound, however much waits`() async throws {
+    @Test func `the observations in flight are bounded, however many wait`() async throws {
         let path = try await LinkedPath()
         let count = OwnerChangeTable.onItsWayCountMax + 700
         _ = try await path.client.query(
@@ -193,7 +190,7 @@ import Worker
         )
         #expect(try await path.emptyOutboxInVain() == OwnerChangeTable.onItsWayCountMax)
         #expect(try await path.emptyOutboxInVain() == 0)
-        // What has not been projected for long no longer counts.
+        // A change that has waited for long no longer counts.
         _ = try await path.client.query(
             "UPDATE owner_changes SET sent_at = sent_at - interval '1 hour'"
         )
@@ -206,7 +203,7 @@ import Worker
         #expect(OwnerChangeTable.resendDelay(afterSends: 1_000_000) == .seconds(3_600))
     }
 
-    @Test func `what waits for a projection is shown, and for how long`() async throws {
+    @Test func `the waiting projections are shown with their age`() async throws {
         let path = try await LinkedPath()
         _ = try await path.client.query(
             """

@@ -9,9 +9,9 @@ import TestSupport
 import Testing
 import Worker
 
-/// Whoever gets a purchase gets what it grants, whatever passes by meanwhile.
+/// The owner of a purchase gets its entitlements, whatever else happens at the same time.
 @Suite(.timeLimit(.minutes(10))) struct OwnerRaceTests {
-    /// What becomes of a customer's link while the purchase is posted again.
+    /// The changes of a customer's link while the purchase is posted again.
     private enum Change: CaseIterable {
         case written, changed, removed
 
@@ -23,11 +23,11 @@ import Worker
         case link, postAgain, emptyOutbox, project
     }
 
-    /// How a purchase comes again.
+    /// The ways in which a purchase comes again.
     private enum Repetition: CaseIterable {
-        /// Marked by `dedupe-worker` as a duplicate for which somebody waits.
+        /// Marked by `dedupe-worker` as a duplicate that a request waits for.
         case awaited
-        /// Nobody waits, and what `dedupe-worker` knew of it was pruned.
+        /// No request waits, and the memory of `dedupe-worker` was pruned.
         case forgotten
 
         func sample(_ sample: Sample) -> Sample {
@@ -74,7 +74,7 @@ import Worker
         }
     }
 
-    /// Has all purchases bought and projected, owned by those who own them before.
+    /// All purchases are bought and projected, with their first owners.
     private static func begin(_ path: LinkedPath, _ customers: [Customer]) async throws {
         try await path.write(
             "app_transaction_id",
@@ -134,9 +134,7 @@ import Worker
         try await Self.expectHeld(path, all)
     }
 
-    @Test func `purchases that are posted again beside their links follow them at once`()
-        async throws
-    {
+    @Test func `purchases posted again beside their links follow them at once`() async throws {
         let path = try await LinkedPath()
         let customers = Self.customers("c", each: 50)
         try await Self.begin(path, customers)
@@ -165,7 +163,7 @@ import Worker
         _ = try await holder.query("BEGIN")
         _ = try await holder.run(Locks.users, [Identifier(customer.user("old"))])
 
-        // A new period of the purchase, which the user's lock keeps from being written.
+        // A new period of the purchase; the user's lock keeps it from being written.
         try await path.post([
             .purchase("c", "c-2", account: "Ac", until: 9_100_000_000_000)
         ])
@@ -191,8 +189,7 @@ import Worker
         await holder.close()
     }
 
-    /// Runs both beside each other, with both workers doing what they do meanwhile, and lets the
-    /// workers finish.
+    /// Runs both at the same time, beside both workers, and lets the workers finish.
     private static func atOnce(
         _ path: LinkedPath,
         _ first: @escaping @Sendable () async throws -> Void,
@@ -215,7 +212,7 @@ import Worker
         try await path.project()
     }
 
-    /// Two purchases of one account, of which the second names nobody: whose the first is, it is.
+    /// Two purchases of one account; the second names no user, so the owner of the first owns it.
     private struct Account {
         let id: String
         let change: Change
@@ -301,7 +298,7 @@ import Worker
         }
     }
 
-    @Test func `links that are imported in bulk during a backfill leave nobody out`() async throws {
+    @Test func `bulk links during a backfill miss no purchase`() async throws {
         let path = try await LinkedPath()
         let customers = Self.customers("b", each: 60)
         try await path.write(

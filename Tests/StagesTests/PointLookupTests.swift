@@ -7,9 +7,9 @@ import Worker
 
 @testable import DedupeStage
 
-/// What a record costs must not grow with what is stored.
+/// The cost of a record must not grow with the stored rows.
 @Suite(.timeLimit(.minutes(10))) struct PointLookupTests {
-    @Test func `tables that were nearly empty are not read whole once they are not`() async throws {
+    @Test func `tables that were nearly empty are not scanned whole later`() async throws {
         let client = try await StageDatabase.make()
         let link = try await LinkWorker(on: client)
         let dedupe = DedupeStageTests.Reader.stage(on: client)
@@ -17,8 +17,8 @@ import Worker
             Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)", claim: "u")
                 .with { $0.renewalInfo = Sample.renewal("\(number)").renewalInfo }
         }
-        // The plan is made for good once the same statement has run some times, with statistics
-        // that say that there is next to nothing.
+        // The plan is final once a statement has run some times, with statistics of nearly empty
+        // tables.
         for round in 0..<10 {
             try await link.settle(samples)
             let records = try samples.records(from: Int64(round * 100))
@@ -34,7 +34,7 @@ import Worker
         #expect(try await rowsReadWhole(client) == before)
     }
 
-    /// Rows that scans of whole tables have read, by table, as far as the stages know the tables.
+    /// Rows read by scans of whole tables, by table, as far as the stages know the tables.
     private func rowsReadWhole(_ client: PostgresClient) async throws -> [String] {
         _ = try await client.query("SELECT pg_stat_force_next_flush()")
         return try await client.query(

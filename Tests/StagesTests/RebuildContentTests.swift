@@ -8,8 +8,7 @@ import Testing
 
 @testable import Operations
 
-/// What `pipeline rebuild` says where contents are gone or can no longer be read, and that it reads
-/// few at a time.
+/// The output of `pipeline rebuild` for missing or unreadable contents, and the size of its reads.
 @Suite(.timeLimit(.minutes(10))) struct RebuildContentTests {
     private static func rig() async throws -> RebuildRig {
         let rig = try await RebuildRig()
@@ -36,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a content that is gone is named, and its fact stays`() async throws {
+    @Test func `a missing content is named, and its fact stays`() async throws {
         let rig = try await Self.rig()
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE kind = 'transaction' AND id = '1'",
@@ -50,7 +49,7 @@ import Testing
         )
     }
 
-    @Test func `a grace stays whose renewal info is gone`() async throws {
+    @Test func `a grace stays if its renewal info is missing`() async throws {
         let rig = try await Self.rig()
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE kind = 'renewal'",
@@ -65,7 +64,7 @@ import Testing
         "{\"transactionId\":\"1\",\"originalTransactionId\":\"1\",\"productId\":\"p\","
             + "\"purchaseDate\":1,\"signedDate\":1}",
     ])
-    func `a payload that was edited is a finding, and the others are compared`(
+    func `an edited payload is a finding, and the others are compared`(
         _ payload: String
     ) async throws {
         let rig = try await Self.rig()
@@ -84,7 +83,7 @@ import Testing
         #expect(quantities.map { $0.int8(0) } == [1])
     }
 
-    @Test func `a payload with an extended end is not believed`() async throws {
+    @Test func `a payload with an extended end has no effect`() async throws {
         let rig = try await Self.rig()
         try await rig.expectUnmended(
             """
@@ -95,7 +94,7 @@ import Testing
         )
     }
 
-    @Test func `an edited renewal info takes no grace away`() async throws {
+    @Test func `an edited renewal info removes no grace`() async throws {
         let rig = try await Self.rig()
         try await rig.expectUnmended(
             """
@@ -106,9 +105,7 @@ import Testing
         )
     }
 
-    @Test func `a transaction of which no trust is known is named with its raw record`()
-        async throws
-    {
+    @Test func `a transaction without a known trust is named with its raw record`() async throws {
         let rig = try await Self.rig()
         try await rig.query("DELETE FROM entitlements WHERE original_transaction_id = '3'")
         try await rig.query("DELETE FROM owners WHERE original_transaction_id = '3'")
@@ -121,7 +118,7 @@ import Testing
         )
     }
 
-    @Test func `a transaction that is lost takes no access away`() async throws {
+    @Test func `a lost transaction removes no access`() async throws {
         let rig = try await Self.rig()
         for table in ["transactions", "ownership_facts"] {
             try await rig.query("DELETE FROM \(table) WHERE transaction_id = '3'")
@@ -141,7 +138,7 @@ import Testing
         #expect(json.contains("\"expected\":\"\",\"kept\":true"), "\(json)")
     }
 
-    @Test func `a transaction that is lost leaves its purchase to whom it gave it`() async throws {
+    @Test func `a lost transaction leaves its purchase with its owner`() async throws {
         let rig = try await Self.rig()
         try await rig.settle([
             Sample.purchase("3", "5", token: LinkWorker.anna, until: 12_000)
@@ -160,7 +157,7 @@ import Testing
         #expect(marks.count == 0, "nothing makes a worker project it")
     }
 
-    @Test func `an edited payload of no row's is named, and stops nothing`() async throws {
+    @Test func `an edited payload without a row is named, and stops nothing`() async throws {
         let rig = try await Self.rig()
         for table in ["transactions", "ownership_facts"] {
             try await rig.query("DELETE FROM \(table) WHERE transaction_id = '2'")
@@ -180,9 +177,7 @@ import Testing
         #expect(edited.contains("no content that can be read grants the grace"), "\(edited)")
     }
 
-    @Test func `a renewal info of which nothing else is known is named with its raw record`()
-        async throws
-    {
+    @Test func `a renewal info without a purchase is named with its raw record`() async throws {
         let rig = try await RebuildRig()
         try await rig.settle([.renewal("7")])
         #expect(await rig.rebuild().code == 0)
@@ -220,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `a fact that a worker is about to write is looked at again`() async throws {
+    @Test func `a fact that a worker is about to write is read again`() async throws {
         let rig = try await Self.rig()
         let worker = try await rig.client.connect()
         try await worker.execute(script: "SET application_name = 'entitle-worker'")

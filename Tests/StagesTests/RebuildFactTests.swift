@@ -7,10 +7,10 @@ import Testing
 
 @testable import Operations
 
-/// `pipeline rebuild` makes facts of what was signed again, and compares them with their rows.
+/// `pipeline rebuild` derives facts from signed contents again, and compares them with their rows.
 @Suite(.timeLimit(.minutes(10))) struct RebuildFactTests {
-    /// A subscription with two periods, a refund that was reversed, and a receipt that took
-    /// something back before a newer one that is silent about it.
+    /// A subscription with two periods, a reversed refund, and a receipt with a revocation before a
+    /// newer silent one.
     private static func rig() async throws -> RebuildRig {
         let rig = try await RebuildRig()
         try await rig.settle([
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `facts that are what was signed are no difference`() async throws {
+    @Test func `facts that follow from signed contents are no difference`() async throws {
         let rig = try await Self.rig()
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
@@ -70,7 +70,7 @@ import Testing
         ("app_transaction_id = '\(RebuildRig.account)'", "app_transaction_id"),
         ("signed_date_ms = 0", "is behind a newer content in signed_date_ms"),
     ])
-    func `a changed column is named and put right`(_ change: String, _ said: String) async throws {
+    func `a changed column is named and repaired`(_ change: String, _ said: String) async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             "UPDATE transactions SET \(change) WHERE transaction_id = '1-2'",
@@ -79,7 +79,7 @@ import Testing
         )
     }
 
-    @Test func `a lost refund of a receipt comes back, of the newest that has one`() async throws {
+    @Test func `a lost refund comes back from the newest receipt with one`() async throws {
         let rig = try await Self.rig()
         for change in [
             """
@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    @Test func `what was signed again after something else stays the newest`() async throws {
+    @Test func `a content signed again after another one stays the newest`() async throws {
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("2", signed: 1, token: LinkWorker.bob, account: RebuildRig.account),
@@ -132,7 +132,7 @@ import Testing
         )
     }
 
-    @Test func `the newest content decides alone, also of what it leaves out`() async throws {
+    @Test func `the newest content decides alone, also by absent members`() async throws {
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("1", signed: 1, until: 9_000),
@@ -149,7 +149,7 @@ import Testing
         )
     }
 
-    @Test func `a row in another purchase's place is put where it belongs`() async throws {
+    @Test func `a row under another purchase is moved back`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             """
@@ -178,9 +178,7 @@ import Testing
         #expect(await rig.rebuild().code == 0)
     }
 
-    @Test func `a row comes back to a purchase that was compared before it was found`()
-        async throws
-    {
+    @Test func `a row returns to a purchase that was compared before it was found`() async throws {
         let rig = try await Self.rig()
         let before = try await rig.picture()
         // Nothing of purchase 1 names it any more.
@@ -205,9 +203,7 @@ import Testing
         return lines
     }
 
-    @Test func `a row that is gone is written as its content and link-worker know it`()
-        async throws
-    {
+    @Test func `a missing row is written from its content and link-worker's facts`() async throws {
         let rig = try await Self.rig()
         for id in ["1-2", "2", "3", "4"] {
             try await rig.expectMended(
@@ -219,7 +215,7 @@ import Testing
         try await rig.expectMended("DELETE FROM transactions", saying: "transactions 1-2")
     }
 
-    @Test func `what link-worker knows is compared with what was signed`() async throws {
+    @Test func `link-worker's facts are compared with signed contents`() async throws {
         let rig = try await Self.rig()
         for change in [
             "account_token = '\(LinkWorker.bob)' WHERE transaction_id = '1-2'",
@@ -235,7 +231,7 @@ import Testing
         try await rig.expectMended("DELETE FROM ownership_facts", saying: "ownership_facts 1-2")
     }
 
-    @Test func `what link-worker knows of a record on its way is left alone`() async throws {
+    @Test func `link-worker's facts of a record in flight are left alone`() async throws {
         let rig = try await Self.rig()
         try await rig.link.settle(.purchase("1", "1-3", at: 19_000, until: 29_000))
         try await rig.link.settle(.purchase("1", "1-2", at: 9_000, signed: 9, until: 20_000))
@@ -246,7 +242,7 @@ import Testing
         #expect(try await rig.picture() == before)
     }
 
-    @Test func `a repaired fact in a closed period changes what the purchase grants`()
+    @Test func `a repaired fact in a closed period changes the purchase's entitlements`()
         async throws
     {
         let rig = try await RebuildRig()
@@ -270,7 +266,7 @@ import Testing
         let held = try await rig.client.query("SELECT periods::text FROM entitlements")
         #expect(held.count == 1 && !held[0].text(0).contains(".5"))
         #expect(try await rig.entitle.count("closed_periods") > 0)
-        // What is settled next goes by the closed periods as they are now.
+        // Later records use the present closed periods.
         try await rig.settle([
             .purchase("1", "1-31", at: 31_000, token: LinkWorker.anna, until: 32_000)
         ])

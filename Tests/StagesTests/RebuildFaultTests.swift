@@ -8,7 +8,7 @@ import Testing
 
 @testable import EntitleStage
 
-/// What stands in the way of one purchase must not keep `pipeline rebuild` from the others.
+/// A fault of one purchase must not keep `pipeline rebuild` from the others.
 @Suite(.timeLimit(.minutes(5))) struct RebuildFaultTests {
     private let options: PostgresOptions
     private let worker: EntitleWorker
@@ -31,7 +31,7 @@ import Testing
         return (end.code, end.output)
     }
 
-    @Test func `a purchase that is refused is named, and the others are put right`() async throws {
+    @Test func `a rejected purchase is named, and the others are repaired`() async throws {
         _ = try await worker.client.query("DELETE FROM entitlements")
         _ = try await worker.client.query(
             "ALTER TABLE entitlements ADD CHECK (user_id <> 'user-4')"
@@ -43,7 +43,7 @@ import Testing
         #expect(try await worker.count("entitlements") == 8)
     }
 
-    @Test func `a transaction that the server has ended is run again`() async throws {
+    @Test func `a transaction that the server has ended runs again`() async throws {
         let client = worker.client
         let holder = try await client.connect()
         _ = try await holder.query("BEGIN")

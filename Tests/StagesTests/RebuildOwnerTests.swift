@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// `pipeline rebuild` compares owners, and not only what they hold.
+/// `pipeline rebuild` compares owners, and not only their entitlements.
 @Suite(.timeLimit(.minutes(10))) struct RebuildOwnerTests {
     /// Both workers on one database, and the tool beside them.
     private struct Rig {
@@ -31,7 +31,7 @@ import Worker
             try await worker.stage.outboxes[0].waitForWork()
         }
 
-        /// Has both stages take up two purchases: the first goes from anna to bob.
+        /// Settles two purchases in both stages: the first passes from anna to bob.
         func settle() async throws {
             try await link.linkTokens()
             let samples: [Sample] = [
@@ -66,7 +66,7 @@ import Worker
         #expect(output.contains("2 purchases compared: each row is what the facts say"))
     }
 
-    @Test func `a wrong owner is found, and what their purchase grants with it`() async throws {
+    @Test func `a wrong owner is found, with the purchase's entitlements`() async throws {
         let rig = try await Rig()
         try await rig.settle()
         let before = try await rig.held()
@@ -89,7 +89,7 @@ import Worker
         #expect(await rig.rebuild().code == 0)
     }
 
-    @Test func `ownership facts that are gone are found in the transactions`() async throws {
+    @Test func `missing ownership facts are found in the transactions`() async throws {
         let rig = try await Rig()
         try await rig.settle()
         let before = try await rig.held()
@@ -101,7 +101,7 @@ import Worker
         #expect(code == 0, "\(output)")
     }
 
-    @Test func `rules that have changed show by owners that are not by them`() async throws {
+    @Test func `changed rules show by owners that do not follow from them`() async throws {
         let rig = try await Rig()
         try await rig.settle()
         let next = try await LinkWorker(OwnershipRules(policy: .keep), on: rig.client)
@@ -111,7 +111,7 @@ import Worker
         #expect(output.contains("1 owner: is bob by account_token"), "\(output)")
         #expect(await rig.rebuild("--replace").code == 1)
         #expect(try await rig.held() == ["1 anna", "7 anna"])
-        // What was replaced was projected with it: nothing is left to do for the workers.
+        // Replaced owners were projected with it: the workers have nothing left to do.
         #expect(try await next.emptyOutbox().isEmpty)
         #expect(try await rig.entitle.count("owner_changes") == 0)
         #expect(await rig.rebuild().code == 0)

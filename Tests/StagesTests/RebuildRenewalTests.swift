@@ -5,7 +5,8 @@ import Simulation
 import TestSupport
 import Testing
 
-/// `pipeline rebuild` makes renewal infos, graces and app transactions of what was signed again.
+/// `pipeline rebuild` derives renewal infos, graces and app transactions from signed contents
+/// again.
 @Suite(.timeLimit(.minutes(10))) struct RebuildRenewalTests {
     private static func rig() async throws -> RebuildRig {
         let rig = try await RebuildRig()
@@ -34,7 +35,7 @@ import Testing
         return Sample(appTransaction: fields)
     }
 
-    @Test func `renewal infos that are what was signed are no difference`() async throws {
+    @Test func `renewal infos that follow from signed contents are no difference`() async throws {
         let rig = try await Self.rig()
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
@@ -49,7 +50,7 @@ import Testing
         ("grace_period_expires_date_ms = 5", "grace_period_expires_date_ms"),
         ("signed_date_ms = 1", "is behind a newer content in signed_date_ms"),
     ])
-    func `a changed column is named and put right`(_ change: String, _ said: String) async throws {
+    func `a changed column is named and repaired`(_ change: String, _ said: String) async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             "UPDATE renewals SET \(change) WHERE original_transaction_id = '1'",
@@ -58,9 +59,7 @@ import Testing
         )
     }
 
-    @Test func `a row that is gone is written as its content and link-worker know it`()
-        async throws
-    {
+    @Test func `a missing row is written from its content and link-worker's facts`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended("DELETE FROM renewals", saying: "1 renewals: has no row")
         try await rig.expectMended(
@@ -87,7 +86,7 @@ import Testing
         )
     }
 
-    @Test func `a grace that is gone comes back, with what it grants`() async throws {
+    @Test func `a missing grace comes back, with its entitlement`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             "DELETE FROM grace_periods WHERE original_transaction_id = '1'",
@@ -95,7 +94,7 @@ import Testing
         )
     }
 
-    @Test func `a grace that nobody granted goes, with what it grants`() async throws {
+    @Test func `a grace without a source is removed, with its entitlement`() async throws {
         let rig = try await Self.rig()
         for renewalDate in ["9000", "NULL"] {
             try await rig.expectMended(
@@ -108,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `what link-worker knows of a renewal info is compared too`() async throws {
+    @Test func `link-worker's facts of a renewal info are compared too`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             """
@@ -120,7 +119,7 @@ import Testing
         try await rig.expectMended("DELETE FROM ownership_renewals", saying: "ownership_renewals")
     }
 
-    @Test func `an app transaction's row is compared and put right`() async throws {
+    @Test func `an app transaction's row is compared and repaired`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             "UPDATE app_downloads SET original_application_version = '0.1'",

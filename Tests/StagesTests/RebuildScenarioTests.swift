@@ -14,7 +14,7 @@ import Worker
 
 @testable import Operations
 
-/// `pipeline rebuild` finds nothing where nothing is wrong.
+/// `pipeline rebuild` finds nothing if nothing is wrong.
 @Suite(.timeLimit(.minutes(10))) struct RebuildScenarioTests {
     @Test(arguments: Scenario.names)
     func `after any scenario, in any order and doubled, each fact is what was signed`(
@@ -31,14 +31,14 @@ import Worker
         }
         let found = try await rig.findings()
         #expect(found.isEmpty, "\(found.map(\.line))")
-        // What is gone is all there again; transactions, as ownership facts know who vouched.
+        // All missing rows are back; transactions too, because ownership facts name the trust.
         let before = try await rig.picture(of: "transactions")
         try await rig.query("DELETE FROM transactions")
         _ = await rig.rebuild("--replace")
         #expect(try await rig.picture(of: "transactions") == before)
     }
 
-    @Test func `an operator's rights are those that a rebuild needs`() async throws {
+    @Test func `an operator has exactly the rights that a rebuild needs`() async throws {
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("1", token: LinkWorker.anna, account: RebuildRig.account, until: 9_000),
@@ -78,7 +78,7 @@ import Worker
         #expect(code == 0, "\(output)\(notes)")
     }
 
-    @Test func `no statement of a rebuild reads a table whole`() async throws {
+    @Test func `no statement of a rebuild scans a whole table`() async throws {
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("1", token: LinkWorker.anna, account: RebuildRig.account, until: 9_000),
@@ -93,7 +93,7 @@ import Worker
         try await rig.query(
             "INSERT INTO grace_periods VALUES ('Production', '1', 'apple', 99000, NULL)"
         )
-        // One connection, so that all that is prepared is prepared on it.
+        // One connection, so that everything is prepared on it.
         let client = PostgresClient(rig.options, connectionsMax: 1)
         let rebuilding = try await Rebuilding(client: client, isReplacing: true)
         var lines: [String] = []
@@ -105,7 +105,7 @@ import Worker
 }
 
 extension RebuildRig {
-    /// Has both stages take up observations as one batch.
+    /// Settles observations in both stages as one batch.
     fileprivate func settle(observations: [Observation]) async throws {
         let records = observations.enumerated().map { $1.record(at: Int64($0)) }
         let verdicts = try await link.stage.process(records)
@@ -122,7 +122,7 @@ extension RebuildRig {
         _ = try await entitle.stage.process(outputs)
     }
 
-    /// What is found about facts; owners and rows are looked at elsewhere.
+    /// The findings about facts; other tests check owners and rows.
     fileprivate func findings() async throws -> [FactFinding] {
         var found: [FactFinding] = []
         let rebuilding = try await Rebuilding(client: client, isReplacing: false)

@@ -27,7 +27,7 @@ import Worker
         var fields = TransactionFields()
         fields.transactionID = id
         fields.originalTransactionID = "1"
-        // A JWS knows milliseconds, a receipt whole seconds.
+        // A JWS has milliseconds, a receipt whole seconds.
         fields.purchaseDate = start + 789
         fields.originalPurchaseDate = start + 789
         fields.expiresDate = start + 30 * day + 789
@@ -89,7 +89,7 @@ import Worker
         #expect(periods.map(\.end?.wholeSeconds) == [(Self.start + 2 * Self.day) / 1000])
     }
 
-    @Test func `a purchase that a receipt alone names entitles the linked user`() async throws {
+    @Test func `a purchase known by a receipt alone entitles the linked user`() async throws {
         let path = try await ReceiptPath()
         try await path.link.link("original_transaction_id", "1", "veteran")
         let renewal = Self.purchase("2") {
@@ -102,7 +102,7 @@ import Worker
         #expect(rows.values.flatMap { $0 }.map(\.userID) == ["veteran"])
     }
 
-    @Test func `what was refused as unsupported before entitles when it is replayed`() async throws
+    @Test func `a body formerly refused as unsupported entitles when it is replayed`() async throws
     {
         let path = try await ReceiptPath()
         try await path.publish(jws: Self.purchase())
@@ -111,7 +111,7 @@ import Worker
             $0.expiresDate = Self.start + 60 * Self.day
         }
         let body = try path.body(Self.receipt([Self.purchase(), renewal]))
-        // A dead letter holds the original bytes, and they are all that replaying needs.
+        // A dead letter holds the original bytes, and replaying needs nothing else.
         let dead = path.deadLetter(of: body, reason: .receiptUnsupported)
         let before = try await path.periods()
         #expect(try await path.process(try #require(dead.value)) == [.applied, .applied])
@@ -146,8 +146,7 @@ import Worker
         #expect(Set(all).count == 1)
     }
 
-    @Test func `what a receipt revoked stays revoked for every reader, in any order`() async throws
-    {
+    @Test func `a receipt's revocation stays for every reader, in any order`() async throws {
         let receipts = ([(3, 2), (5, 4), (9, nil)] as [(Int64, Int64?)]).map { at, revoked in
             let purchase = Self.purchase { fields in
                 fields.revocationDate = revoked.map { Self.start + $0 * Self.day }

@@ -10,11 +10,11 @@ import Worker
 
 @testable import DedupeStage
 
-/// The answers for the requests that wait for a record that a stage refuses.
+/// The answers for requests whose record a stage refuses.
 @Suite(.timeLimit(.minutes(10))) struct RefusalAnswerTests {
     private static let header = KafkaHeader(name: "correlation-id", text: "request")
 
-    /// A reader before which the first purchase of a transaction has passed.
+    /// A reader that has forwarded the first purchase of a transaction.
     private static func reader() async throws -> DedupeStageTests.Reader {
         let reader = try await DedupeStageTests.Reader()
         let first = try Signed.transaction("1", signed: 1).record(at: 0)
@@ -33,7 +33,7 @@ import Worker
             .record(at: offset, headers: headers)
     }
 
-    @Test func `a purchase that contradicts what is known is answered with what its user holds`()
+    @Test func `a purchase that contradicts known facts is answered with its user's entitlements`()
         async throws
     {
         let reader = try await Self.reader()
@@ -59,7 +59,7 @@ import Worker
         )
     }
 
-    @Test func `a refused observation lists what its user holds if it is the last of its body`()
+    @Test func `a refused observation lists its user's entitlements if it is the last of its body`()
         async throws
     {
         let reader = try await Self.reader()
@@ -73,7 +73,7 @@ import Worker
         #expect(verdicts.map { $0.outcome?.entitlements == nil } == [true, false])
     }
 
-    @Test func `where nobody is known, nobody is named`() async throws {
+    @Test func `an unknown user is not named`() async throws {
         let reader = try await Self.reader()
         let verdict = try await reader.stage.process([try Self.conflict(at: 1)])[0]
         #expect(verdict.outcome?.status == .deadLettered)
@@ -81,7 +81,7 @@ import Worker
         #expect(verdict.outcome?.entitlements == nil)
     }
 
-    @Test func `who does not wait is not answered`() async throws {
+    @Test func `a record that no request waits for has no answer`() async throws {
         let reader = try await Self.reader()
         let verdict = try await reader.stage.process([try Self.conflict(at: 1, headers: [])])[0]
         #expect(verdict.disposition == .deadLettered)

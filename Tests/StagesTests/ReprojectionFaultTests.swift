@@ -6,10 +6,10 @@ import Worker
 
 @testable import EntitleStage
 
-/// One purchase that PostgreSQL refuses must not keep a new catalog from all others.
+/// One purchase that PostgreSQL rejects must not keep a new catalog from all others.
 @Suite(.timeLimit(.minutes(5))) struct ReprojectionFaultTests {
-    /// Nine purchases of nine users, and a catalog that gives them another key; PostgreSQL refuses
-    /// what follows for one of them.
+    /// Nine purchases of nine users, and a catalog that gives them another key; PostgreSQL rejects
+    /// the rows of one.
     private static func worker() async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         for number in 0..<9 {
@@ -33,7 +33,7 @@ import Worker
         return worker
     }
 
-    @Test func `one that is refused stops no other purchase from being projected`() async throws {
+    @Test func `a rejected purchase stops no other from being projected`() async throws {
         let worker = try await Self.worker()
         try await worker.stage.upkeep?.work()
         await worker.stage.upkeep?.close()

@@ -3,14 +3,13 @@ import Postgres
 import Simulation
 import Testing
 
-/// One transaction ID with other terms: signed again, or begun again in Xcode.
+/// One transaction ID with other terms: signed again, or reused in Xcode.
 struct ReusedIDTests {
     private static let start: Int64 = 1_767_225_600_000
 
-    /// - Parameter inOneBatch: then the fold compares them, else the table too.
+    /// - Parameter inOneBatch: if true the fold compares them, else the table too.
     @Test(arguments: [true, false])
-    func `a refund counts whose purchase date has other milliseconds`(inOneBatch: Bool) async throws
-    {
+    func `a refund with other milliseconds of purchase counts`(inOneBatch: Bool) async throws {
         let rig = try await RebuildRig()
         let bought = Self.purchase("1", at: Self.start + 250, signed: 1)
         let refunded = Self.purchase("1", at: Self.start + 987, signed: 2) {
@@ -51,7 +50,7 @@ struct ReusedIDTests {
     }
 
     @Test(arguments: [Environment.xcode, .localTesting])
-    func `an ID that begins again is the newest signed transaction`(
+    func `the newest signed transaction owns a reused ID`(
         environment: Environment
     ) async throws {
         let rig = try await RebuildRig()
@@ -73,7 +72,7 @@ struct ReusedIDTests {
             "1 \(Self.start + 300_000)-\(Self.start + 380_000)",
         ]
         #expect(try await rig.periods() == expected)
-        // What is older changes nothing, though its ID is another purchase's now.
+        // Older ones change nothing, though their ID is another purchase's now.
         try await settle(former.map { $0.with { $0.transaction?.storefront = "late" } })
         #expect(try await rig.periods() == expected)
         #expect(
@@ -111,7 +110,7 @@ struct ReusedIDTests {
             original ?? id,
             id,
             at: purchased,
-            // After every purchase: what is bought later begins when it is signed.
+            // After every purchase: a later purchase begins when it is signed.
             signed: start + 1_000_000 + signed,
             token: LinkWorker.anna,
             until: purchased + 80_000

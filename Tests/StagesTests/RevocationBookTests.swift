@@ -5,7 +5,7 @@ import TestSupport
 import Simulation
 import VerifyStage
 
-/// When a responder is asked, and how long its word counts.
+/// When a responder is asked, and how long its answer counts.
 @Suite struct RevocationBookTests {
     private static let chain = Result { try RevocableAuthority(port: 9).chain }
     /// 2026-01-01, in milliseconds.
@@ -68,7 +68,7 @@ import VerifyStage
         #expect(book.due(at: Self.time(3_610)).count == 1)
     }
 
-    @Test func `after a question in vain it is put again soon, and the fault said once`() throws {
+    @Test func `a failed question is put again soon, and the fault reported once`() throws {
         var book = try Self.book()
         _ = book.due(at: Self.time(0))
         #expect(try Self.note(&book, Self.fault(), at: 1) == .fault(OCSPError(.unanswered, "x")))
@@ -79,7 +79,7 @@ import VerifyStage
         #expect(try Self.status(book, at: 14) == .unknown)
     }
 
-    @Test func `a good word counts until the next update, whatever is asked in vain`() throws {
+    @Test func `a good answer counts until the next update, even if later questions fail`() throws {
         var book = try Self.book()
         _ = try Self.note(&book, Self.answer(.good), at: 0)
         _ = try Self.note(&book, Self.fault(), at: 4_000)
@@ -88,7 +88,7 @@ import VerifyStage
         #expect(try Self.status(book, at: 86_400 + skew + 1) == .unknown)
     }
 
-    @Test func `without a next update a good word counts for two intervals`() throws {
+    @Test func `without a next update a good answer counts for two intervals`() throws {
         var book = try Self.book()
         _ = try Self.note(&book, Self.answer(.good, nextUpdate: nil), at: 0)
         #expect(try Self.status(book, at: 7_200) == .good)
@@ -107,7 +107,7 @@ import VerifyStage
         #expect(try Self.status(book, at: 30) == .good)
     }
 
-    @Test func `an expired certificate is asked about once before nothing is expected`() throws {
+    @Test func `an expired certificate is asked about once before no answer is expected`() throws {
         var book = try Self.book()
         let end = try Self.subject().certificate.validity.upperBound - Self.start / 1_000
         #expect(try Self.status(book, at: end + 1) == .unknown)
@@ -118,7 +118,7 @@ import VerifyStage
         #expect(try Self.status(book, at: end + 3) == .revoked(since: 5))
     }
 
-    @Test func `what another book knows is gone on with and asked again at once`() throws {
+    @Test func `another book's knowledge is continued and asked about again at once`() throws {
         var former = try Self.book()
         _ = former.due(at: Self.time(0))
         _ = try Self.note(&former, Self.answer(.revoked(since: 5)), at: 0)

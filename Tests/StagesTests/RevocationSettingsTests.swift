@@ -8,7 +8,7 @@ import Simulation
 import VerifyStage
 import Worker
 
-/// That `verify.revocation=hard` is not begun with what nobody could ever answer.
+/// `verify.revocation=hard` is refused if a certificate could never get an answer.
 @Suite struct RevocationSettingsTests {
     private static func problems(
         _ mode: RevocationPolicy.Mode,
@@ -50,7 +50,7 @@ import Worker
     }
 
     @Test(arguments: [nil, "https://ocsp.example.com/", "ldap://ocsp.example.com/"])
-    func `hard is refused with a root that names nobody to ask`(responder: String?) throws {
+    func `hard is refused with a root that names no responder`(responder: String?) throws {
         let authority = try Self.authority(responder: responder)
         let problems = try Self.problems(.hard, root: authority)
         #expect(problems.map(\.setting) == ["verify.revocation"])
@@ -60,7 +60,7 @@ import Worker
         #expect(message.contains("com.example.pro in Sandbox"))
     }
 
-    @Test func `hard is taken with one that does, and the other modes with any`() throws {
+    @Test func `hard is accepted with a responder, other modes with any root`() throws {
         let named = try Self.authority(responder: "http://ocsp.example.com/")
         #expect(try Self.problems(.hard, root: named).isEmpty)
         let unnamed = try Self.authority(responder: nil)
@@ -70,9 +70,7 @@ import Worker
         #expect(try Self.problems(.hard, environment: "Xcode", root: xcode).isEmpty)
     }
 
-    @Test func `a root is asked about what names nobody, and where nobody can answer nobody waits`()
-        throws
-    {
+    @Test func `a root's responder stands in, and without any no record waits`() throws {
         func subject(_ authority: CertificateAuthority) throws -> RevocationBook.Subject {
             RevocationBook.Subject(
                 try Certificate(der: authority.leaf),

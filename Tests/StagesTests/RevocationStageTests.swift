@@ -6,7 +6,7 @@ import Topology
 import VerifyStage
 import Worker
 
-/// `verify-worker` with a real responder beside it: there, away, and with bad news.
+/// `verify-worker` with a real responder beside it: present, absent, and with bad news.
 @Suite(
     .timeLimit(.minutes(10)),
     .enabled(if: OCSPServer.isAvailable(), "needs the program openssl")
@@ -40,8 +40,7 @@ struct RevocationStageTests {
         return try mine.authority.sign(fields.json)
     }
 
-    @Test func `soft: the unknown passes and is counted, what is revoked is refused from then on`()
-        async throws
+    @Test func `soft: unknown passes and is counted, revoked is refused from then on`() async throws
     {
         let mine = try RevocableAuthority()
         let rig = try await Self.rig(mine, .soft)
@@ -53,7 +52,7 @@ struct RevocationStageTests {
         let root = try await mine.intermediateResponder()
         let leaf = try await mine.leafResponder(.revoked(since: 1_700_000_000))
         let revoked = "certificate revoked, refusing what it signed since"
-        // A batch is what has the responders asked.
+        // A batch makes the worker ask its responders.
         await eventually(every: .milliseconds(50)) {
             try? await rig.publish([Self.body(mine, signed: 1_699_999_999)])
             return rig.log.count(revoked) == 1
@@ -103,7 +102,7 @@ struct RevocationStageTests {
             .bytes(Array("HTTP/1.0 200 OK\r\n\r\ngarbage".utf8)),
         ]
     )
-    func `hard: records wait where the responder talks nonsense, until nobody is asked any more`(
+    func `hard: records wait while answers are nonsense, until no responder is asked any more`(
         script: ScriptedServer.Script
     ) async throws {
         let server = try ScriptedServer(script)
@@ -120,7 +119,7 @@ struct RevocationStageTests {
         server.stop()
     }
 
-    @Test func `a forgery has nobody asked at the address that it names`() async throws {
+    @Test func `no responder is asked at an address that a forgery names`() async throws {
         let trap = try ScriptedServer(.silence)
         let forger = try RevocableAuthority(port: trap.port)
         let mine = try RevocableAuthority()
@@ -134,7 +133,7 @@ struct RevocationStageTests {
             forger.authority.sign(payload, headerSegment: dressed),
         ])
         await eventually { rig.settled(.deadLettered) == 2 }
-        // The good one is asked about, at its own address, where nobody is.
+        // The good one is asked about at its own address, where nothing listens.
         let unlearned = "certificate status unavailable, retrying"
         await eventually(every: .milliseconds(50)) {
             try? await rig.publish([Self.body(mine, signed: 1_700_000_000)])

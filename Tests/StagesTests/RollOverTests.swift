@@ -7,8 +7,8 @@ import Topology
 import VerifyStage
 import Worker
 
-/// The drill: Apple's next leaf, its next intermediate and a second root come in the middle of
-/// traffic, and old and new live side by side.
+/// The drill: Apple's next leaf, its next intermediate and a second root arrive in the middle of
+/// traffic, and old and new are valid side by side.
 @Suite(.timeLimit(.minutes(10)))
 struct RollOverTests {
     /// The years in which a certificate signs, as validity in seconds.
@@ -16,7 +16,7 @@ struct RollOverTests {
         Int64(from - 1970) * 31_556_952...Int64(to - 1970) * 31_556_952
     }
 
-    /// One generation of certificates, and dates at which it has signed.
+    /// One generation of certificates, and dates of its signatures.
     private struct Generation {
         let authority: CertificateAuthority
         let dates: [Int64]
@@ -68,14 +68,14 @@ struct RollOverTests {
         return try generation.authority.sign(fields.json)
     }
 
-    @Test func `old and new certificates live side by side, each at its time`() async throws {
+    @Test func `old and new certificates are valid side by side, each at its time`() async throws {
         let all = try Self.generations()
         let firstRoot = Array(all[0].authority.rootPEM.utf8)
         let rig = try await VerifyRig(apps: Self.apps, files: ["roots.pem": firstRoot])
         let arrived = "new leaf certificate in use"
         var forwarded = 0
         for known in 1...3 {
-            // With each new generation the ones before it come again, though long expired.
+            // With each new generation the former ones come again, though long expired.
             let bodies = try all.prefix(known).reversed().flatMap(Self.bodies)
             try await rig.publish(bodies)
             forwarded += bodies.count

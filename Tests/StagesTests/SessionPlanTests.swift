@@ -10,9 +10,9 @@ import Worker
 
 @testable import EntitleStage
 
-/// The plans of what `entitle-worker` asks again and again, on a server with its own defaults.
+/// The plans of the frequent queries of `entitle-worker`, on a server with its own defaults.
 @Suite(.timeLimit(.minutes(10))) struct SessionPlanTests {
-    @Test func `no statement of projecting and publishing reads a table whole`() async throws {
+    @Test func `no statement of projecting and publishing scans a whole table`() async throws {
         let options = try await StageDatabase.options()
         let setup = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 4))
         try await setup.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
@@ -30,7 +30,7 @@ import Worker
         _ = try await next.published()
         await next.feed.close()
         let none = PurchaseScope(environment: .production, originalTransactionID: "")
-        // What the upkeep asks on a connection of its own.
+        // The upkeep's queries on a connection of its own.
         var pipeline = Pipeline()
         pipeline.add(CatalogProjection.read)
         pipeline.add(CatalogProjection.begin, 1)

@@ -7,7 +7,7 @@ import Testing
 import VerifyStage
 import Worker
 
-/// The table of settings is the one that the declarations give; the README has a part of it.
+/// The documented table of settings equals the declarations; the README has a part of it.
 @Suite struct SettingsTableTests {
     private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle]
 
@@ -39,7 +39,7 @@ import Worker
         _ = try WorkerProgram.verify.schema.read(environment: [:], file: file)
     }
 
-    /// A settings file with every default written out, and what is required.
+    /// A settings file with every default written out, and every required setting.
     private static func sharedFile(adding other: [String: Any] = [:]) throws -> SettingsFile {
         var members: [String: Any] = [
             "kafka.bootstrap": "localhost:9092",
@@ -65,7 +65,7 @@ import Worker
         #expect(program.schema.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 
-    @Test func `what an entry of apps holds is documented as it is read`() throws {
+    @Test func `the documented members of an apps entry are those that are read`() throws {
         let text = try Self.text(of: "deploy/SETTINGS.md")
         #expect(
             text.contains(AppSetting.markdown),
@@ -73,7 +73,7 @@ import Worker
         )
     }
 
-    @Test func `what the README says of settings stands in the table`() throws {
+    @Test func `the README's settings are in the table`() throws {
         let rows = try Self.text(of: "README.md").split(separator: "\n")
             .drop { $0 != Self.table.prefix { $0 != "\n" } }
             .prefix { $0.hasPrefix("|") }

@@ -31,7 +31,7 @@ import Worker
         return PostgresClient(options, connectionsMax: 8)
     }
 
-    /// As the loop does: a batch that the stage could not settle is given to it again.
+    /// As the loop does: an unsettled batch is passed to the stage again.
     private static func repeated<T>(_ body: () async throws -> T) async throws -> T {
         for _ in 0..<7 {
             do {

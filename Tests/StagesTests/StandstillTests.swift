@@ -9,7 +9,7 @@ import Worker
 @testable import EntitleStage
 @testable import LinkStage
 
-/// Nothing stands still because of one process that stands still in the middle of its work.
+/// No process that stands still in the middle of its work stops the others.
 @Suite(.timeLimit(.minutes(5))) struct StandstillTests {
     /// A process that has stopped in the middle of a transaction, as the server sees it.
     private static func stopped(
@@ -22,7 +22,7 @@ import Worker
         return stopped
     }
 
-    /// Waits until a session waits for those that share a lock.
+    /// Waits until a session waits for the holders of a shared lock.
     private static func waitForWaiting(_ client: PostgresClient) async throws {
         try await eventually("the exclusive one waits") {
             try await client.query(

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// What support staff and operators see of rows that `entitle-worker` has written.
+/// The tools of support staff and operators on rows that `entitle-worker` has written.
 @Suite(.timeLimit(.minutes(10))) struct SupportToolTests {
     private static let anna = Ownership(userID: "anna", rule: .siblingPurchase)
 
@@ -36,7 +36,7 @@ import Worker
         }
     }
 
-    /// A subscription with a grace and a refund, that is hers because of another purchase.
+    /// A subscription with a grace and a refund, owned through another purchase.
     private static func rig() async throws -> Rig {
         let rig = try await Rig()
         try await rig.worker.own([Signed.key("1"): anna])
@@ -82,14 +82,14 @@ import Worker
         #expect(!sandbox.contains("nothing was bought"))
     }
 
-    /// What makes a terminal do something: clears it, names its window, turns the text around.
+    /// Characters that make a terminal act: clear it, name its window, turn the text around.
     private static let hostile = "\u{1B}[2J\u{1B}]0;x\u{7}\u{9B}1m\u{202E}\n  granted by boss"
 
     private static let hostileInJSON =
         #"pro\u001b[2J\u001b]0;x\u0007\u009b1m\u202e\n  granted by boss"#
 
     @Test(arguments: [["explain", "anna"], ["explain", "anna", "--json"], ["link", "list"]])
-    func `stored texts do nothing to the terminal that shows them`(arguments: [String])
+    func `stored texts have no effect on the terminal that shows them`(arguments: [String])
         async throws
     {
         let rig = try await Rig()
@@ -106,7 +106,7 @@ import Worker
             "SELECT grant_entitlement('anna', 'vip', NULL, $1, 'support')",
             [.text("good" + Self.hostile)]
         )
-        // The tool does not rely on what the table refuses.
+        // The tool does not rely on the table's checks.
         _ = try await rig.worker.client.query(
             "ALTER TABLE account_links DROP CONSTRAINT account_links_of_identifiers"
         )
@@ -125,7 +125,7 @@ import Worker
                 ![.control, .format].contains($0.properties.generalCategory)
             }
         )
-        // Nothing stands on a line of its own that only looks like the tool's.
+        // No line of its own only looks like the tool's.
         #expect(!text.contains("\n  granted by boss"))
         #expect(text.contains(arguments.contains("--json") ? #"\u202e"# : #"\u{202e}"#))
     }
@@ -146,7 +146,7 @@ import Worker
         #expect(await rig.run("explain", "nobody").output.contains("nothing was bought"))
     }
 
-    @Test func `a grace that was announced without its end is explained`() async throws {
+    @Test func `a grace announced without its end is explained`() async throws {
         let rig = try await Self.rig()
         var announced = try Signed.renewal("1", signed: 4, graceExpires: nil, renewed: 2_000)
         announced.notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 4)
@@ -158,7 +158,7 @@ import Worker
         #expect(text.contains("a grace announced without its end grants nothing"), "\(text)")
     }
 
-    @Test func `for tools it is one JSON object`() async throws {
+    @Test func `JSON output is one object`() async throws {
         let rig = try await Self.rig()
         _ = await rig.run(
             "grant",
@@ -202,7 +202,7 @@ import Worker
         #expect(root["changes"]?.elements.compactMap { $0["userID"]?.string } == ["anna"])
     }
 
-    @Test func `a purchase that nobody owns is explained, and what would link it`() async throws {
+    @Test func `a purchase without an owner is explained, with possible links`() async throws {
         let rig = try await Self.rig()
         _ = try await rig.worker.process([try Signed.transaction("7", signed: 1)])
         let (code, text) = await rig.run("explain", "--transaction", "7")
@@ -222,7 +222,7 @@ import Worker
         #expect(await rig.run("explain", "anna", "--transaction", "7").code == 64)
     }
 
-    @Test func `what a consumable credits is explained`() async throws {
+    @Test func `the credits of a consumable are explained`() async throws {
         let rig = try await Self.rig()
         try await rig.worker.apply(
             catalog: Array(
@@ -257,7 +257,7 @@ import Worker
         #expect(purchase.contains("credits 100 coins for chest to anna"), "\(purchase)")
     }
 
-    @Test func `a grant is given, explained as what it is, and revoked`() async throws {
+    @Test func `a grant is given, explained as a grant, and revoked`() async throws {
         let rig = try await Self.rig()
         let given = await rig.run(
             "grant",
@@ -287,7 +287,7 @@ import Worker
         }
     }
 
-    @Test func `what was known at an instant is shown by itself`() async throws {
+    @Test func `the knowledge at an instant is shown alone`() async throws {
         let rig = try await Self.rig()
         let before = await rig.run("explain", "anna", "--known-at=2020-01-01")
         #expect(before.output.contains("nothing was known to be theirs"))
@@ -300,7 +300,7 @@ import Worker
         #expect(now.output.contains("pro: held at 1970-01-01T00:00:01Z"), "\(now.output)")
     }
 
-    @Test func `a rebuild finds no difference, and mends one only with the option`() async throws {
+    @Test func `a rebuild finds no difference, and repairs only with the option`() async throws {
         let rig = try await Self.rig()
         let clean = await rig.run("rebuild")
         #expect(clean.code == 0, "\(clean.output)")

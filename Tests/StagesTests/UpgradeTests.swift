@@ -24,8 +24,7 @@ import Worker
         )
     }
 
-    @Test func `a newer observation is waited for in each stage, never dead-lettered`()
-        async throws
+    @Test func `a newer observation waits in each stage, and is never dead-lettered`() async throws
     {
         let client = try await StageDatabase.make()
         let stages: [any Stage] = [
@@ -109,7 +108,7 @@ import Worker
             return health
         }
 
-        /// One purchase more in each partition.
+        /// One more purchase in each partition.
         func publish(_ round: Int) async throws {
             let records = try (0..<Self.partitions).map { partition in
                 let record = try Sample.transaction("\(round)-\(partition)").record(at: 0)
@@ -151,15 +150,14 @@ import Worker
         }
     }
 
-    @Test func `a worker that a migration has outgrown leaves its partitions to the new one`()
-        async throws
+    @Test func `a worker older than a migration leaves its partitions to the new one`() async throws
     {
         try await Self.outgrow(Group())
     }
 
     /// A static member, whose partitions the group would keep for it for two minutes.
     @Test(.needsRealKafka)
-    func `a static member that a migration has outgrown leaves its partitions too`() async throws {
+    func `a static member older than a migration leaves its partitions too`() async throws {
         try await Self.outgrow(
             Group(.real),
             ["group.instance.id": "old", "session.timeout.ms": "120000"]
@@ -192,7 +190,7 @@ import Worker
         try await group.stop()
     }
 
-    @Test func `a worker goes on with a newer schema that fits it`() async throws {
+    @Test func `a worker continues with a newer compatible schema`() async throws {
         let client = try await StageDatabase.make()
         let group = try await Group()
         _ = try group.start(Self.dedupe(client))
@@ -204,7 +202,7 @@ import Worker
         try await group.stop()
     }
 
-    @Test func `what a newer schema refuses is no fault of the record`() async throws {
+    @Test func `a refusal by a newer schema is no fault of the record`() async throws {
         let client = try await StageDatabase.make()
         let worker = try await EntitleWorker(on: client)
         try await Self.migrate(
@@ -221,7 +219,7 @@ import Worker
     }
 }
 
-/// No letter is to be written.
+/// No letter may be written.
 private struct NoLetters: DeadLetterWriting {
     func letter(
         for record: ConsumerRecord,

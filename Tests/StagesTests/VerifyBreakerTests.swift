@@ -6,7 +6,7 @@ import VerifyStage
 import Topology
 import Worker
 
-/// What the breaker against wrong settings makes of real signatures.
+/// The breaker against wrong settings, with real signatures.
 @Suite(.timeLimit(.minutes(10)))
 struct VerifyBreakerTests {
     private static let authority = Result { try CertificateAuthority(name: "Breaker") }
@@ -31,7 +31,7 @@ struct VerifyBreakerTests {
         return try authority.get().sign(fields.json)
     }
 
-    @Test func `one foreign token counts once, whatever stands beside it`() async throws {
+    @Test func `one foreign token counts once, in any company`() async throws {
         let rig = try await Self.rig(refusedMax: 5)
         let token = String(
             decoding: try Self.token(1, bundleID: "com.example.foreign"),

@@ -10,7 +10,7 @@ import VerifyStage
 import Topology
 import Worker
 
-/// What a body brings out, against what it is.
+/// The outputs of a body, compared with its size.
 @Suite struct VerifyOutputTests {
     private static let authority = Result { try CertificateAuthority(.receipts(name: "Receipts")) }
 
@@ -38,7 +38,7 @@ import Worker
         )
     }
 
-    /// A receipt of so many purchases, with so much that it says of the app.
+    /// A receipt of a number of purchases, and of bytes about the app.
     private static func receipt(_ purchases: Int, further: Int = 0) throws -> [UInt8] {
         var fields = ReceiptFields()
         for id in 1...purchases {
@@ -76,7 +76,7 @@ import Worker
         verdicts.flatMap(\.outputs).reduce(0) { $0 + $1.batchBytesMax }
     }
 
-    @Test func `what a receipt says of the app at length stands in one observation`() async throws {
+    @Test func `a receipt's long statements about the app are in one observation`() async throws {
         let body = try Self.receipt(187, further: 40_000)
         let verdicts = try await Self.stage().process(Self.records([body]))
         #expect(verdicts.map(\.disposition) == [.forwarded])
@@ -85,14 +85,14 @@ import Worker
         let naming = observations.indices.filter { observations[$0].payloads[.receipt] != nil }
         #expect(naming == [0])
         #expect(Self.bytes(verdicts) < 4 * body.count)
-        // What is short, as Apple's is, stands in all.
+        // Short ones, such as Apple's, are in all.
         let short = try await Self.stage().process(Self.records([try Self.receipt(3)]))
         for output in short[0].outputs {
             #expect(try Self.read(output).payloads[.receipt] != nil)
         }
     }
 
-    @Test func `a body that brings out more than its limit is refused whole`() async throws {
+    @Test func `a body with more output than its limit is refused whole`() async throws {
         let body = try Self.receipt(187)
         let size = Self.bytes(try await Self.stage().process(Self.records([body])))
         let small = try Self.stage(bodyOutputBytesMax: size / 2)
@@ -101,7 +101,7 @@ import Worker
         #expect(verdicts[0].refusal?.reason == .payloadTooLarge)
     }
 
-    @Test func `what an observation may take is never less than what it takes`() async throws {
+    @Test func `the estimate of an observation is never less than its size`() async throws {
         let bodies = [try Self.receipt(20), try Self.receipt(2, further: 9_000)]
         for output in try await Self.stage().process(Self.records(bodies)).flatMap(\.outputs) {
             let bytes = output.value?.count ?? 0
@@ -111,7 +111,7 @@ import Worker
         }
     }
 
-    @Test func `headers that are carried along are short, and one of each name`() async throws {
+    @Test func `forwarded headers are short, and one of each name`() async throws {
         let registry = MetricsRegistry()
         let stage = try Self.stage(registry)
         let body = try Self.receipt(2)
@@ -142,7 +142,7 @@ import Worker
         var processed: [Verdict] = []
         while !rest.isEmpty {
             let verdicts = try await stage.process(rest)
-            // Each thread may have one body in hand when it is enough.
+            // Each thread may be processing one body when the limit is reached.
             #expect(Self.bytes(verdicts) <= (8 << 20) + threadsMax * (4 << 20))
             for (record, verdict) in zip(rest, verdicts) {
                 let sources = try verdict.outputs.map { try Self.read($0).source }

@@ -7,7 +7,7 @@ import VerifyStage
 import Topology
 import Worker
 
-/// What `verify-worker` takes up while it runs, and what it does not.
+/// The settings that `verify-worker` applies while it runs, and those it does not.
 @Suite(.timeLimit(.minutes(10)))
 struct VerifyReloadTests {
     private static let taken = "settings reloaded"
@@ -60,8 +60,8 @@ struct VerifyReloadTests {
         try await rig.stop()
     }
 
-    /// The two have one name and no key identifiers: only signatures tell them apart.
-    @Test func `what the former root has signed counts for nothing under the next of its name`()
+    /// The two have one name and no key identifiers: only signatures distinguish them.
+    @Test func `signatures of the former root are invalid under the next one of its name`()
         async throws
     {
         let both = try (0..<2).map { _ in
@@ -82,9 +82,7 @@ struct VerifyReloadTests {
         try await rig.stop()
     }
 
-    @Test func `after a signal the tripped breaker is armed again and what it held is verified`()
-        async throws
-    {
+    @Test func `a signal arms the tripped breaker again and verifies held records`() async throws {
         let first = try Self.first.get()
         let rig = try await VerifyRig(
             apps: Self.apps(bundleID: "com.example.typo"),
@@ -128,7 +126,7 @@ struct VerifyReloadTests {
         try await rig.stop()
     }
 
-    @Test func `every problem is named, once for each state of the files and for each who asks`()
+    @Test func `every problem is named once for each state of the files and each worker`()
         async throws
     {
         let first = try Self.first.get()

@@ -48,7 +48,7 @@ import Worker
     }
 
     @Test(arguments: [1, 4])
-    func `each record gets the verdict it deserves, in order`(threadsMax: Int) async throws {
+    func `each record gets its verdict, in order`(threadsMax: Int) async throws {
         let traffic = try DemoTraffic(bodyCount: 400, now: Self.now)
         let records = Self.records(traffic)
         let verdicts = try await Self.stage(for: traffic, threadsMax: threadsMax).process(records)
@@ -59,7 +59,7 @@ import Worker
         #expect(verdicts.contains { $0.disposition == .deadLettered })
     }
 
-    @Test func `the user comes from ingestion's header alone, and only where it is trusted`()
+    @Test func `the user comes from ingestion's header alone, and only if it is trusted`()
         async throws
     {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
@@ -102,7 +102,7 @@ import Worker
         #expect(text.contains("verify_ignored_ingest_users_total 9"), "\(text)")
     }
 
-    @Test func `new kinds are counted by what became of them, and delay nothing`() async throws {
+    @Test func `new kinds are counted by their outcome, and delay nothing`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let app = #""bundleId":"com.example.pro","environment":"Production""#
         let bodies: [(name: String, members: String)] = [
@@ -119,7 +119,7 @@ import Worker
             String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n")
                 .filter { $0.contains("verify_unknown_kinds_total{") }.map(String.init).sorted()
         }
-        // What begins at 1 has not risen, and no alert would fire.
+        // A counter that first appears at 1 shows no increase, and no alert would fire.
         #expect(
             counts() == [
                 #"entitlements_verify_unknown_kinds_total{result="ignored"} 0"#,
@@ -147,8 +147,7 @@ import Worker
         )
     }
 
-    @Test func `an observation says where its body lies and travels under its purchase's key`()
-        async throws
+    @Test func `an observation names its body's position and has its purchase's key`() async throws
     {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let records = Self.records(traffic)
@@ -167,7 +166,7 @@ import Worker
         }
     }
 
-    @Test func `only correlation and trace travel on`() async throws {
+    @Test func `only correlation and trace headers are forwarded`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let verdicts = try await Self.stage(for: traffic, threadsMax: 1)
             .process(Self.records(traffic))
@@ -199,7 +198,7 @@ import Worker
         #expect(verdicts.flatMap(\.outputs).isEmpty)
     }
 
-    @Test func `every root file that holds no certificate is named at once`() throws {
+    @Test func `every root file without a certificate is named at once`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

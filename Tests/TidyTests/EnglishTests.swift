@@ -15,8 +15,8 @@ import Testing
         "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/", "Tests/KafkaTests/",
         "Tests/OpenSSLTests/", "Tests/OperationsTests/", "Tests/PlatformTests/",
         "Tests/PostgresTests/", "Tests/RecordsTests/", "Tests/SettingsTests/",
-        "Tests/SimulationTests/", "Tests/StoreTests/", "Tests/TestSupport/", "Tests/ThreadsTests/",
-        "Tests/WorkerTests/",
+        "Tests/SimulationTests/", "Tests/StagesTests/", "Tests/StoreTests/", "Tests/TestSupport/",
+        "Tests/ThreadsTests/", "Tests/WorkerTests/",
     ]
 
     @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() {

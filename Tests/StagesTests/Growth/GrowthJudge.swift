@@ -1,19 +1,19 @@
-/// Says of a table's sizes, sampled evenly through a run, whether they have come to rest.
+/// Judges whether a table's sizes, sampled evenly through a run, have stopped growing.
 ///
-/// The median of the last third is compared with that of the middle third; the first third is the
-/// time to grow in. Medians, because a table whose rows come and go is as large as what autovacuum
-/// has not yet cleaned up at the instant of the sample: its highest sample says when the sample
-/// was taken, and one alone decides nothing.
+/// The median of the last third is compared with that of the middle third; the first third is for
+/// growing. Medians, because the size of a table whose rows come and go depends on what autovacuum
+/// has not yet cleaned up at the sample: the highest sample says when it was taken, and one alone
+/// decides nothing.
 struct GrowthJudge {
     /// How much larger the median of the last third may be, as a share of the middle third's.
     let shareMax: Double
-    /// Whether the first third's median counts too where it is the larger one.
+    /// Whether the first third's median counts too if it is the larger one.
     ///
-    /// No size is growth that was the usual one before. A queue holds the rows of one round, or of
-    /// two where a round ended between two visits of autovacuum, and how often that is so drifts.
+    /// A size that was usual before is no growth. A queue holds the rows of one round, or of two if
+    /// a round ended between two visits of autovacuum, and the share of these drifts.
     let countsFirst: Bool
 
-    /// Megabytes added to that: eight pages, which a table of any size may take for itself.
+    /// Megabytes added to that: eight pages, which a table of any size may add.
     static let allowance = 0.065_536
 
     /// Fewer samples in a third are not judged.
@@ -21,14 +21,14 @@ struct GrowthJudge {
 
     /// For tables that have a row for each purchase or user, changed in place.
     ///
-    /// One percent in ten minutes is two between the middles of an hour's thirds, so that it is
-    /// found in any table above 7 MB.
+    /// One percent in ten minutes is two between the middles of an hour's thirds, which is found in
+    /// any table above 7 MB.
     static let keptRows = GrowthJudge(shareMax: 0.01, countsFirst: false)
 
     /// For tables whose rows come and go: their size goes up and down by a third.
     static let passingRows = GrowthJudge(shareMax: 0.05, countsFirst: true)
 
-    /// The judge for a table of this name; the strict one where nothing is said of it.
+    /// The judge for a table of this name; the strict one by default.
     static func of(_ table: String) -> GrowthJudge {
         switch table {
         case "changes", "notifications", "revisions", "unpublished_changes": passingRows
@@ -36,14 +36,13 @@ struct GrowthJudge {
         }
     }
 
-    /// The medians of the three thirds.
     struct Medians: Equatable {
         let first: Double
         let middle: Double
         let last: Double
     }
 
-    /// Nil where there are too few samples.
+    /// Nil if there are too few samples.
     static func medians(_ samples: [Double]) -> Medians? {
         let third = samples.count / 3
         guard third >= samplesPerThirdMin else { return nil }
@@ -59,7 +58,7 @@ struct GrowthJudge {
         medians.last <= sizeMax(medians)
     }
 
-    /// The most that the median of the last third may be.
+    /// The largest allowed median of the last third.
     func sizeMax(_ medians: Medians) -> Double {
         let before = countsFirst ? max(medians.first, medians.middle) : medians.middle
         return before * (1 + shareMax) + Self.allowance

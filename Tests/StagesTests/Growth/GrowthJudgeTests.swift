@@ -14,7 +14,7 @@ struct GrowthJudgeTests {
         return 1 + share * (2 * step - 1)
     }
 
-    /// The size after growing by a share of the first size in every ten minutes.
+    /// The size after growing by a share of the first size every ten minutes.
     private static func grown(_ size: Double, _ sample: Int, _ share: Double) -> Double {
         size * (1 + share * Double(sample) / Double(samples) * 6)
     }
@@ -28,11 +28,11 @@ struct GrowthJudgeTests {
 
     @Test func `a table that goes up and down by a third is at rest`() throws {
         #expect(try Self.isAtRest(.passingRows) { 18 * Self.noise($0, 0.17) })
-        // A sawtooth, of a period that has nothing to do with the sampling.
+        // A sawtooth with a period unrelated to the sampling.
         #expect(try Self.isAtRest(.passingRows) { 14 + Double($0 % 7) })
     }
 
-    @Test func `a queue may come back to the size that was usual before, and to no other`() throws {
+    @Test func `a queue may return to a former usual size, and to no other`() throws {
         let sizes = [0.74, 0.37]
         #expect(try Self.isAtRest(.passingRows) { sizes[$0 / 34 % 2] * Self.noise($0, 0.03) })
         #expect(try !Self.isAtRest(.keptRows) { sizes[$0 / 34 % 2] })
@@ -57,7 +57,7 @@ struct GrowthJudgeTests {
         }
     }
 
-    @Test func `growth by five percent in ten minutes is found beneath a sawtooth`() throws {
+    @Test func `growth by five percent in ten minutes is found under a sawtooth`() throws {
         #expect(
             try !Self.isAtRest(.passingRows) {
                 Self.grown(18, $0, 0.05) * Self.noise($0, 0.17)
@@ -70,7 +70,7 @@ struct GrowthJudgeTests {
         #expect(try !Self.isAtRest(.keptRows) { $0 < 60 ? 20 : 20 + Double($0 - 60) * 0.1 })
     }
 
-    @Test func `a table of a few pages may take some more, and no more than these`() throws {
+    @Test func `a table of a few pages may add some more, and no more than these`() throws {
         #expect(try Self.isAtRest(.keptRows) { $0 < 60 ? 0.008 : 0.065 })
         #expect(try !Self.isAtRest(.keptRows) { $0 < 60 ? 0.008 : 0.082 })
     }
@@ -81,7 +81,7 @@ struct GrowthJudgeTests {
         #expect(GrowthJudge.medians([]) == nil)
     }
 
-    @Test func `tables whose rows come and go are named, and no other is judged as they are`() {
+    @Test func `tables whose rows come and go are listed, and no other is judged like them`() {
         #expect(GrowthJudge.of("revisions").shareMax == GrowthJudge.passingRows.shareMax)
         #expect(GrowthJudge.of("transactions").shareMax == GrowthJudge.keptRows.shareMax)
     }

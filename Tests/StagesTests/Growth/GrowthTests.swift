@@ -9,9 +9,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Purchases that change for a long time: tables and indexes come to a size, and stay at it.
+/// Purchases that change for a long time: tables and indexes reach a size, and stay there.
 ///
-/// Run by deploy/growth.sh, which says for how many minutes.
+/// Run by deploy/growth.sh, which sets the minutes.
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["GROWTH_MINUTES"] != nil,
@@ -21,8 +21,8 @@ import Testing
 struct GrowthTests {
     private static let purchases = 4_000
     private static let batch = 400
-    /// A round begins when the one before it began this long ago, if that is done: the same load in
-    /// every minute, so that what autovacuum finds does not follow what else the machine does.
+    /// A round begins this long after the former one, if that is done: the same load in every
+    /// minute, so that autovacuum's findings do not follow other work of the machine.
     private static let roundPeriod = Duration.seconds(9)
     private static let roundsPerArchive: Int64 = 4
 
@@ -53,7 +53,7 @@ struct GrowthTests {
             }
             _ = try await worker.process(notifications)
         }
-        // As the feed does when the broker has acknowledged.
+        // As the feed does after an acknowledgement.
         _ = try await worker.client.query("DELETE FROM unpublished_changes")
     }
 
@@ -61,7 +61,7 @@ struct GrowthTests {
         let text = ProcessInfo.processInfo.environment["GROWTH_MINUTES"] ?? ""
         let minutes = try #require(Int(text))
         var configuration = PrivatePostgres.Configuration()
-        // As purchases change here more often in an hour than elsewhere in a month.
+        // Purchases change more often here in an hour than in production in a month.
         configuration.settings = ["autovacuum_naptime": "10s"]
         let server = try await PrivatePostgres.start(configuration)
         do {
@@ -95,7 +95,7 @@ struct GrowthTests {
         }
     }
 
-    /// The sizes of each table after each archive, which is the same moment of a cycle each time.
+    /// The sizes of each table after each archive, always at the same moment of a cycle.
     private static func samples(
         for duration: Duration,
         _ folder: String,
@@ -120,7 +120,7 @@ struct GrowthTests {
             if ContinuousClock.now > next { lateRounds += 1 }
             try await ContinuousClock().sleep(until: next)
         }
-        // With less load there is less for autovacuum to leave.
+        // With less load autovacuum has less to do.
         print("growth \(round) rounds, \(lateRounds) of them longer than \(roundPeriod)")
         return samples
     }
@@ -144,7 +144,7 @@ struct GrowthTests {
         String(format: "%.2f", size)
     }
 
-    /// All that is superseded, whatever its age.
+    /// Everything superseded, whatever its age.
     private static func archive(_ folder: String, _ connection: PostgresConnection) async throws {
         for table in HistoryArchiving.Table.allCases {
             let archive = try await HistoryArchive(table, olderThan: .zero, on: connection)

@@ -16,7 +16,7 @@ extension EntitleWorker {
         )
     }
 
-    /// What the history of changes adds up to; its versions must neither skip nor repeat.
+    /// The sums of the history of changes; its versions must neither skip nor repeat.
     func rowsByHistory() async throws -> [PurchaseKey: Set<EntitlementRow>] {
         try await rows(
             """
@@ -67,7 +67,7 @@ extension EntitleWorker {
         return balances
     }
 
-    /// What the table `notifications` says that each type and subtype means.
+    /// The meaning of each type and subtype in the table `notifications`.
     func meanings() async throws -> [String: String] {
         var meanings: [String: String] = [:]
         for row in try await client.query("SELECT type, subtype, meaning FROM notifications") {
@@ -107,7 +107,7 @@ extension EntitleWorker {
 }
 
 extension EntitlementFold {
-    /// As the table `entitlements` holds them.
+    /// In the form of the table `entitlements`.
     var rows: [PurchaseKey: Set<EntitlementRow>] {
         projected.compactMapValues { $0.rows.isEmpty ? nil : Set($0.rows) }
     }

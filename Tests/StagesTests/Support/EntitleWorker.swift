@@ -9,7 +9,7 @@ import TestSupport
 import Topology
 import Worker
 
-/// One entitle worker on a database of its own test, with owners written as `link-worker` does.
+/// One entitle worker on a database of its own, with owners written as `link-worker` does.
 final class EntitleWorker: Sendable {
     let client: PostgresClient
     let stage: EntitleStage
@@ -54,7 +54,7 @@ final class EntitleWorker: Sendable {
         try await process(observations).map(\.disposition)
     }
 
-    /// Writes whose the purchases are.
+    /// Writes the owners of purchases.
     func own(_ ownership: [PurchaseKey: Ownership]) async throws {
         for (key, owner) in ownership {
             _ = try await client.query(

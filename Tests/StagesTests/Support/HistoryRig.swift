@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A migrated database with an entitle stage, and a folder for the history that is moved out of it.
+/// A migrated database with an entitle stage, and a folder for archived history.
 final class HistoryRig: Sendable {
     let worker: EntitleWorker
     let url: String
@@ -53,7 +53,7 @@ final class HistoryRig: Sendable {
         await PipelineTool.run(["history", "restore"] + files, on: url)
     }
 
-    /// As if all of it had happened then.
+    /// As if everything had happened that long ago.
     func age(days: Int) async throws {
         for (table, column) in [
             ("revisions", "recorded_at"), ("notifications", "recorded_at"),

@@ -9,7 +9,7 @@ import Simulation
 import TestSupport
 import Worker
 
-/// One link worker on a database of its own test, and what the test looks at.
+/// One link worker on a database of its own, with the queries of the tests.
 final class LinkWorker {
     let client: PostgresClient
     let stage: LinkStage
@@ -61,7 +61,8 @@ final class LinkWorker {
 
     /// Processes and acknowledges one batch, and lets the outbox send the rest.
     ///
-    /// - Returns: who owns what went on, in order, then relinked purchases as `id=user`.
+    /// - Returns: the owners of the forwarded records, in order, then relinked purchases as
+    ///   `id=user`.
     @discardableResult
     func settle(_ samples: [Sample]) async throws -> [String?] {
         let (records, verdicts) = try await process(samples)

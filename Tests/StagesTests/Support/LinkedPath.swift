@@ -28,18 +28,18 @@ final class LinkedPath: Sendable {
         )
     }
 
-    /// Has `link-worker` process samples, and what it makes of them lie in the topic.
+    /// Lets `link-worker` process samples, and keeps its output in the topic.
     func post(_ samples: [Sample]) async throws {
         let verdicts = try await link.process(try samples.records())
         append(verdicts.flatMap(\.outputs))
     }
 
-    /// Has `link-worker` do what it does without a record, and what it sends lie in the topic.
+    /// Lets the outbox of `link-worker` work, and keeps its output in the topic.
     func emptyOutbox() async throws {
         try await link.outboxes[0].empty { self.append($0) }
     }
 
-    /// The same, and the topic loses what it sends.
+    /// The same, but the topic loses the output.
     ///
     /// - Returns: how many records were sent.
     func emptyOutboxInVain() async throws -> Int {
@@ -48,7 +48,7 @@ final class LinkedPath: Sendable {
         return count.withLock { $0 }
     }
 
-    /// Has `entitle-worker` process what lies in the topic; one caller at a time.
+    /// Lets `entitle-worker` process the topic; one caller at a time.
     @discardableResult
     func project() async throws -> [Verdict] {
         let records = linked.withLock { $0 }
@@ -58,7 +58,7 @@ final class LinkedPath: Sendable {
         return verdicts
     }
 
-    /// Loses what lies in the topic.
+    /// Loses the records of the topic.
     func loseLinked() {
         linked.withLock { $0 = [] }
     }
@@ -79,7 +79,7 @@ final class LinkedPath: Sendable {
         }
     }
 
-    /// Who holds what each purchase grants: as `id user`, by ID.
+    /// The holders of each purchase's entitlements: as `id user`, by ID.
     func held() async throws -> [String] {
         try await client.query(
             """

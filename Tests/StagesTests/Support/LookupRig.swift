@@ -21,7 +21,7 @@ final class LookupRig: Sendable {
         )
     }
 
-    /// How many questions have come to an end, whatever came of them.
+    /// How many questions have ended, with any result.
     var questions: Int {
         let name = "entitlements_verify_revocation_questions_total{"
         let text = String(decoding: registry.exposition(), as: UTF8.self)
@@ -30,7 +30,7 @@ final class LookupRig: Sendable {
         }
     }
 
-    /// Has asked what is due, and waits until so many questions have ended in all.
+    /// Asks the due questions, and waits until a number of questions has ended in all.
     func refresh(untilQuestions count: Int) async {
         _ = lookup.refresh()
         await eventually { questions == count }

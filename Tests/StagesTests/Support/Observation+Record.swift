@@ -3,7 +3,7 @@ import Kafka
 import Records
 
 extension Observation {
-    /// As it lies in a topic.
+    /// As a record of a topic.
     func record(at offset: Int64, headers: [KafkaHeader] = []) -> ConsumerRecord {
         let written = record(for: "storekit.linked", headers: headers)
         return ConsumerRecord(

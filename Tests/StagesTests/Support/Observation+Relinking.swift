@@ -3,7 +3,7 @@ import Entitlements
 import Records
 
 extension Observation {
-    /// What `link-worker` says of a purchase whose owner changed without a record of its own.
+    /// The link observation of `link-worker` for a purchase with a changed owner.
     static func relinking(_ key: PurchaseKey) -> Observation {
         Observation(
             relinking: key,

@@ -5,7 +5,7 @@ import TestSupport
 extension PipelineTool {
     /// Runs `pipeline` on a database.
     ///
-    /// - Returns: its exit code, and what it wrote to standard output and to standard error.
+    /// - Returns: its exit code, standard output and standard error.
     static func run(
         _ arguments: [String],
         on url: String

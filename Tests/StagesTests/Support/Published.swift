@@ -7,7 +7,6 @@ import Worker
 
 @testable import EntitleStage
 
-/// Records that an outbox has written.
 final class WrittenRecords: Sendable {
     private let records = Mutex<[ProducerRecord]>([])
 
@@ -18,7 +17,7 @@ final class WrittenRecords: Sendable {
     }
 }
 
-/// What an outbox has written, read.
+/// The records that an outbox has written, decoded.
 struct Published {
     struct Item {
         let userID: String
@@ -42,7 +41,7 @@ struct Published {
 
     private static func items(_ records: [ProducerRecord], _ topic: String) throws -> [Item] {
         try records.filter { $0.topic == topic }.map { record in
-            // Readers of the feed have no reason to be as careful as the verifier.
+            // Readers of the feed need not be as careful as the verifier.
             let limits = JSONLimits(nodesMax: 10_000_000)
             let root = try JSONDocument(parsing: record.value ?? [], limits: limits).root
             return Item(
@@ -65,7 +64,8 @@ extension EntitleWorker {
         return try Published(written.all)
     }
 
-    /// Hands over what waits and is killed before it hears of it; what is under way then.
+    /// Sends the waiting changes and is killed before the acknowledgement; returns the records in
+    /// flight.
     func killedWhilePublishing() async throws -> [ProducerRecord] {
         struct Killed: Error {}
         let underWay = WrittenRecords()
@@ -78,12 +78,12 @@ extension EntitleWorker {
         return underWay.all
     }
 
-    /// As time does, for whoever holds it.
+    /// As if the time of the lease had passed, for any holder.
     func endLease() async throws {
         _ = try await client.query("UPDATE feed_lease SET until = now() - interval '1 second'")
     }
 
-    /// As time does, for whoever is to be published once more.
+    /// As if the delay of repetitions had passed, for any user.
     func endRepetitionDelay() async throws {
         _ = try await client.query("UPDATE feed_repetitions SET due = now()")
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// The last two stages on one database, and `pipeline rebuild` beside them.
+/// The last two stages on one database, with `pipeline rebuild` beside them.
 struct RebuildRig {
     let client: PostgresClient
     let link: LinkWorker
@@ -19,12 +19,12 @@ struct RebuildRig {
         client = PostgresClient(options, connectionsMax: 8)
         link = try await LinkWorker(rules, on: client)
         entitle = try await EntitleWorker(on: client)
-        // As the worker's loop does first: it writes down its rules.
+        // As the worker's loop does first: it stores its rules.
         try await link.stage.outboxes[0].waitForWork()
         try await link.linkTokens()
     }
 
-    /// Has both stages take up samples, each as a batch of its own.
+    /// Settles samples in both stages, each as a batch of its own.
     func settle(_ samples: [Sample]) async throws {
         for sample in samples {
             try await settle(batch: [sample])
@@ -49,7 +49,7 @@ struct RebuildRig {
         _ = try await client.query(sql)
     }
 
-    /// All that a rebuild compares, one line for each row.
+    /// Everything that a rebuild compares, one line for each row.
     func picture() async throws -> [String] {
         let tables = [
             "transactions", "renewals", "grace_periods", "app_downloads", "ownership_facts",
@@ -58,7 +58,7 @@ struct RebuildRig {
         let rows = tables.map { "SELECT '\($0) ' || row_to_json(t)::text FROM \($0) AS t" }
             .joined(separator: " UNION ALL ")
         return try await client.query(
-            // In ASCII, because two texts that Swift takes for one are two here.
+            // In ASCII, because two texts that Swift treats as equal are two here.
             """
             SELECT encode(convert_to(line, 'UTF8'), 'escape')
             FROM (\(rows)) AS known (line) ORDER BY 1
@@ -67,8 +67,8 @@ struct RebuildRig {
         .map { $0.text(0) }
     }
 
-    /// Damages rows, and expects a rebuild to name the fault and to put it right when it is told
-    /// to, and only then.
+    /// Damages rows, and expects a rebuild to name the fault, and to repair it only if it is told
+    /// to.
     func expectMended(
         _ damage: String,
         saying phrases: String...,
@@ -97,7 +97,7 @@ struct RebuildRig {
         #expect(code == 0, "\(output)", sourceLocation: location)
     }
 
-    /// Damages what a rebuild cannot put right, and expects it to say what to do each time.
+    /// Damages something that a rebuild cannot repair, and expects it to say what to do each time.
     func expectUnmended(
         _ damage: String,
         saying phrases: String...,
@@ -118,7 +118,7 @@ struct RebuildRig {
         #expect(try await picture() == damaged, sourceLocation: location)
     }
 
-    /// Tokens, an account, and what stands in payloads alone.
+    /// Tokens, an account, and contents of payloads.
     private static let secrets = [
         LinkWorker.anna, LinkWorker.bob, account, "storefront", "recentSubscriptionStartDate",
     ]

@@ -15,7 +15,7 @@ import VerifyStage
 import Topology
 import Worker
 
-/// The four stages one behind the other on one database, without a broker between them.
+/// The four stages one after the other on one database, without a broker between them.
 final class ReceiptPath {
     let link: LinkWorker
     private let authority: CertificateAuthority
@@ -69,7 +69,7 @@ final class ReceiptPath {
         #expect(outcomes == [.applied])
     }
 
-    /// - Returns: what became of each observation that reached the last stage.
+    /// - Returns: the outcome of each observation that reached the last stage.
     func publish(_ receipt: ReceiptFields) async throws -> [Disposition] {
         try await process(body(receipt))
     }
@@ -91,7 +91,7 @@ final class ReceiptPath {
         return outcomes.map(\.disposition)
     }
 
-    /// What an earlier version of the verifier wrote.
+    /// The dead letter as an earlier version of the verifier wrote it.
     func deadLetter(of body: [UInt8], reason: RefusalReason) -> ProducerRecord {
         let raw = record(ProducerRecord(topic: "storekit.raw", value: body))
         let writer = DeadLetterWriter(
@@ -109,7 +109,7 @@ final class ReceiptPath {
         return writer.letter(for: raw, facts, value: .original, after: nil).record
     }
 
-    /// The spans in which something is granted.
+    /// The spans of all entitlements.
     func periods() async throws -> [Period] {
         try await rows().values.flatMap { $0 }.flatMap(\.periods.periods)
     }

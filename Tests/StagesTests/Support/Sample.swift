@@ -17,18 +17,18 @@ struct Sample {
     var trust = Trust.apple
     var method = VerificationFacts.Method.jws
     var claims = ObservationClaims()
-    /// Whom the ingestion service names, in which raw record.
+    /// The user named by the ingestion service, and the raw record.
     var ingestUserID: Identifier?
     var rawTimestamp: Int64?
     var rawOffset: Int64 = 1
     var headers: [KafkaHeader] = []
-    /// Marked by `dedupe-worker`, which lets it pass for its correlation ID.
+    /// Marked by `dedupe-worker`, which forwards it for its correlation ID.
     var isDuplicate = false
     var partition: Int32 = 0
 
     static let certificate = SHA256.digest(Array("certificate".utf8))
 
-    /// A transaction of one-letter content: the same letter is the same content.
+    /// A transaction with a letter as content: the same letter is the same content.
     static func transaction(
         _ id: String,
         content: String = "A",

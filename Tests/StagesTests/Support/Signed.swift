@@ -4,7 +4,7 @@ import JSON
 import OpenSSL
 import Records
 
-/// Observations of small things, for tests that look at one property each; dates are milliseconds.
+/// Small observations for tests of one property each; dates are milliseconds.
 enum Signed {
     static let bundleID: Identifier = "com.example.app"
 
@@ -105,7 +105,7 @@ enum Signed {
 }
 
 extension Observation {
-    /// The same as one of several of its body.
+    /// The same as one of several observations of its body.
     func observation(_ index: Int, of count: Int) -> Observation {
         var observation = self
         observation.source?.index = index

@@ -1,9 +1,9 @@
 import Postgres
 import Testing
 
-/// The plans of what a client with one connection has asked.
+/// The plans of the queries of a client with one connection.
 enum StatementPlans {
-    /// What a worker's connection has prepared, each with its plan for any value.
+    /// The prepared statements of a worker's connection, each with its plan for any value.
     private static func all(
         _ client: PostgresClient
     ) async throws -> [(statement: String, plan: String)] {
@@ -26,7 +26,7 @@ enum StatementPlans {
         }
     }
 
-    /// The planner's own functions and what is no table are read whole at any size.
+    /// Functions of the planner and sources that are no table are read whole at any size.
     ///
     /// - Parameter small: a table of one row.
     static func expectPointLookups(

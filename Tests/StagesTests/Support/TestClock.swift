@@ -2,11 +2,11 @@ import AppStore
 import Foundation
 import Synchronization
 
-/// A wall clock that a test puts forward.
+/// A wall clock that a test advances.
 final class TestClock: Sendable {
     private let milliseconds: Atomic<Int64>
 
-    /// Begins at the real time, by which real servers answer.
+    /// Begins at the real time, which real servers use for answers.
     init() {
         milliseconds = Atomic(Int64(Date.now.timeIntervalSince1970 * 1_000))
     }

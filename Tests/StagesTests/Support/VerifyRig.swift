@@ -25,9 +25,8 @@ final class VerifyRig: Sendable {
 
     /// - Parameters:
     ///   - apps: the JSON of the setting `apps`.
-    ///   - extra: members of the settings file beside those that every test has, each with its
-    ///     comma after it.
-    ///   - files: what lies beside the settings file, by name.
+    ///   - extra: members of the settings file beside those of every test, each with its comma.
+    ///   - files: the files beside the settings file, by name.
     init(
         apps: (_ folder: String) -> String,
         extra: String = "",
@@ -103,12 +102,12 @@ final class VerifyRig: Sendable {
         if let failure = report.failures.values.first { throw failure }
     }
 
-    /// How many records ended as these say, by the worker's own count.
+    /// How many records ended with a disposition, by the worker's own count.
     func settled(_ disposition: Disposition) -> Int {
         Int(metric("entitlements_records_total{disposition=\"\(disposition.name)\"") ?? 0)
     }
 
-    /// The value of the first series whose line begins so; the common label may stand in it too.
+    /// The value of the first series whose line begins so; the common label may be in it too.
     func metric(_ start: String) -> Double? {
         let text = String(decoding: service.metrics.exposition(), as: UTF8.self)
             .replacing("stage=\"verify\",", with: "").replacing(",stage=\"verify\"", with: "")

@@ -52,7 +52,7 @@ extension Rule {
             "an unknown product type grants nothing yet",
             [
                 "an unknown product type keeps its name",
-                "a type of which nobody has heard grants nothing, and is counted",
+                "a type unknown to this version grants nothing, and is counted",
             ]
         ),
         Rule(
@@ -85,8 +85,8 @@ extension Rule {
             "renewal info alone makes no purchase",
             [
                 "a renewal info alone needs a root of its environment",
-                "renewal info of another trust joins no purchase",
-                "a tokenless renewal before its purchase is owned when the purchase comes",
+                "renewal info of another trust belongs to no purchase",
+                "a tokenless renewal before its purchase gets an owner with the purchase",
             ],
             without: ["renewalAnchor"]
         ),
@@ -136,7 +136,7 @@ extension Rule {
             "new kinds are counted",
             [
                 "a notification that names no app affects no other of its page",
-                "new kinds are counted by what became of them, and delay nothing",
+                "new kinds are counted by their outcome, and delay nothing",
             ],
             without: ["unknownKindCount"]
         ),

@@ -139,7 +139,7 @@ extension Rule {
             [
                 "payloads signed from the second of revocation on are refused",
                 "the rules for a JWS apply to a receipt",
-                "soft: the unknown passes and is counted, what is revoked is refused from then on",
+                "soft: unknown passes and is counted, revoked is refused from then on",
             ],
             without: ["revocation", "revocationSecond", "revocationOfIntermediate"]
         ),
@@ -156,14 +156,14 @@ extension Rule {
             "Responders 2.3",
             "hard is not begun where nobody could answer",
             [
-                "hard is refused with a root that names nobody to ask",
-                "hard is taken with one that does, and the other modes with any",
+                "hard is refused with a root that names no responder",
+                "hard is accepted with a responder, other modes with any root",
             ]
         ),
         Rule(
             "Responders 2.4",
             "no record waits forever",
-            ["a root is asked about what names nobody, and where nobody can answer nobody waits"]
+            ["a root's responder stands in, and without any no record waits"]
         ),
         Rule(
             "Responders 3.1",
@@ -186,7 +186,7 @@ extension Rule {
             "nobody is asked at an address that a forgery names, and only by HTTP",
             [
                 "a chain that is not trusted is not reported",
-                "a forgery has nobody asked at the address that it names",
+                "no responder is asked at an address that a forgery names",
                 "a redirection is not followed",
                 "no server means no answer, and only HTTP is used",
             ],
