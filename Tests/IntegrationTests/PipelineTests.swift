@@ -1,6 +1,6 @@
 import Testing
 
-/// The whole pipeline on real parts: the four executables as processes of their own, a broker and
+/// The whole pipeline with real parts: the four executables as processes of their own, a broker and
 /// PostgreSQL.
 ///
 /// One suite after the other: each of them is a whole machine's work.

@@ -13,12 +13,12 @@ import Testing
     }
 
     /// A consumer that validates by the schema refuses a member that it does not name.
-    @Test func `the head of every scenario's facts is what the schema says`() async throws {
+    @Test func `the head of every scenario's facts fits the schema`() async throws {
         let values = try Scenario.names.flatMap { name in
             try Scenario.load(name).observations.compactMap { $0.record(for: "verified").value }
         }
         #expect(values.count > 100)
-        // Payloads are written over several lines there, and go one to a line to the script.
+        // Payloads have several lines there, and go one to a line to the script.
         let lines = values.map { $0.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } }
         let verdict = try await TopicSchema.validate(lines, against: "verified")
         #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")

@@ -12,11 +12,12 @@ import Testing
         "Sources/Worker/",
         "Tests/AppStoreTests/", "Tests/AuditConsoleTests/", "Tests/BenchmarksTests/",
         "Tests/DeadLettersTests/", "Tests/DemonstrationTests/", "Tests/EntitlementsTests/",
-        "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/JSONTests/", "Tests/KafkaTests/",
-        "Tests/OpenSSLTests/", "Tests/OperationsTests/", "Tests/PlatformTests/",
-        "Tests/PostgresTests/", "Tests/RecordsTests/", "Tests/SettingsTests/",
-        "Tests/SimulationTests/", "Tests/StagesTests/", "Tests/StoreTests/", "Tests/TestSupport/",
-        "Tests/ThreadsTests/", "Tests/WorkerTests/",
+        "Tests/Fuzz/", "Tests/HTTPTests/", "Tests/IntegrationTests/", "Tests/JSONTests/",
+        "Tests/KafkaTests/", "Tests/OpenSSLTests/", "Tests/OperationsTests/",
+        "Tests/PlatformTests/", "Tests/PostgresTests/", "Tests/RecordsTests/",
+        "Tests/SettingsTests/", "Tests/SimulationTests/", "Tests/StagesTests/",
+        "Tests/StoreTests/", "Tests/TestSupport/", "Tests/ThreadsTests/",
+        "Tests/WorkerTests/",
     ]
 
     @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() {

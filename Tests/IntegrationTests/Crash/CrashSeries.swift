@@ -9,9 +9,9 @@ import Worker
 
 /// Kills one stage's worker again and again, each time at another point of its work.
 ///
-/// The points are chosen by what the worker has written or committed since it was started, so that
-/// many of them lie between an effect and the commit of its offset. One in five is killed after a
-/// moment instead, wherever it is then: while it starts, or while it joins its group.
+/// The points are chosen by what the worker has written or committed since its start, so that many
+/// of them lie between an effect and the commit of its offset. One in five is killed after a moment
+/// instead, in any state: while it starts, or while it joins its group.
 final class CrashSeries: Sendable {
     let stage: StageDescription
     private let pipeline: RunningPipeline
@@ -24,7 +24,7 @@ final class CrashSeries: Sendable {
         var freezes = 0
     }
 
-    /// A trace that a worker leaves outside its process.
+    /// A trace of a worker outside its process.
     private enum Mark: CaseIterable {
         case written, committed
     }
@@ -37,10 +37,10 @@ final class CrashSeries: Sendable {
 
     var kills: Int { state.withLock(\.kills) }
 
-    /// How many of them hit a worker that had done something since it was started.
+    /// How many kills hit a worker that had done something since its start.
     var killsAtWork: Int { state.withLock(\.killsAtWork) }
 
-    /// How many of them were frozen inside a transaction before.
+    /// How many killed workers were frozen inside a transaction before.
     var freezes: Int { state.withLock(\.freezes) }
 
     /// Every so many copies one is frozen inside a transaction before it is killed.
@@ -70,7 +70,7 @@ final class CrashSeries: Sendable {
         try pipeline.start(stage)
     }
 
-    /// True where the worker got there, false where its time was over before.
+    /// True if the worker got there, false if its time was over before.
     private func waitForRandomPoint() async throws -> Bool {
         let (mark, distance, patience) = state.withLock { state in
             (
@@ -85,7 +85,7 @@ final class CrashSeries: Sendable {
         }
     }
 
-    /// A group of the mock takes four seconds and more to let a member in that was killed before.
+    /// A group of the mock takes four seconds and more to readmit a killed member.
     private static func patience(_ generator: inout SeededGenerator) -> Duration {
         let isMoment = Int.random(in: 0..<5, using: &generator) == 0
         let span: ClosedRange<Int64> = isMoment ? 100...3_000 : 10_000...15_000

@@ -21,8 +21,8 @@ extension PipelineTests {
                 now: Int64(Date().timeIntervalSince1970 * 1_000)
             )
             var setup = PipelineSetup(kind)
-            // A killed member keeps its partitions from others until its session ends; a real
-            // broker gives them back at once to a member of the same name.
+            // A killed member keeps its partitions until its session ends; a real broker returns
+            // them at once to a member of the same name.
             setup.sessionTimeout = .seconds(kind == .mock ? 4 : 6)
             setup.hasStaticMembers = kind == .real
             setup.environment["BATCH_RECORDS_MAX"] = "50"
@@ -47,7 +47,7 @@ extension PipelineTests {
             }
         }
 
-        /// Publishes and changes links as long as workers are killed: more follows what is settled.
+        /// Publishes and changes links while workers are killed: more follows what is settled.
         private static func kill(
             _ series: [CrashSeries],
             _ pipeline: RunningPipeline,

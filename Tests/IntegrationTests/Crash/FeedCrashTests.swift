@@ -67,16 +67,16 @@ extension PipelineTests {
             }
         }
 
-        /// Kills the copy that publishes while a batch of its is under way.
+        /// Kills the publishing copy while a batch is in flight.
         private static func killPublisher(_ pipeline: RunningPipeline) async throws {
             let copy = try await publisher(pipeline)
             try await pipeline.withDatabase { connection in
-                // Not one that is acknowledged already: the next.
+                // Not an acknowledged one: the next.
                 try await eventually { try await !Self.isAtWork(connection) }
                 try await eventually(every: .milliseconds(1), "\(copy.name) is met at work") {
                     guard try await Self.isAtWork(connection) else { return false }
                     copy.process.signal(SIGSTOP)
-                    // What it has sent to the database may yet be done.
+                    // A statement sent before may still run.
                     let isOver = try await becomesTrue(within: .milliseconds(200)) {
                         try await !Self.isAtWork(connection)
                     }
@@ -91,7 +91,7 @@ extension PipelineTests {
             try await connection.query("SELECT handed_over_through <> 0 FROM feed_lease")[0].bool(0)
         }
 
-        /// The copy that goes on writing.
+        /// The copy that continues to write.
         private static func publisher(_ pipeline: RunningPipeline) async throws -> WorkerCopy {
             var written: [String: Double] = [:]
             var found: WorkerCopy?

@@ -33,7 +33,7 @@ struct ComposeTests {
         return (manifests.findings, services ?? [:])
     }
 
-    @Test func `it is valid, and each program starts with what it is given`() async throws {
+    @Test func `it is valid, and each program starts with its settings`() async throws {
         let (findings, services) = try Self.services()
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
         let ours = services.filter {
@@ -59,7 +59,7 @@ struct ComposeTests {
         }
     }
 
-    @Test func `what it waits for and mounts is there`() throws {
+    @Test func `the dependencies and mounts exist`() throws {
         let (_, services) = try Self.services()
         for (name, service) in services {
             let awaited = service["depends_on"]?.members.compactMap { $0.key.string } ?? []

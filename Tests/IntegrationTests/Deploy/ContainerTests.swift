@@ -12,7 +12,7 @@ import Testing
         #expect(programs.sorted() == wanted)
         #expect(file.contains("\nUSER 10001:10001\n") && file.contains("\nFROM scratch\n"))
         for base in file.matches(of: /ARG \w+_BASE=(\S+)/).map({ String($0.1) }) {
-            // A tag of one version, or the very files.
+            // A tag of one version, or a digest of the files.
             let isPinned = base.contains("@sha256:") || base.contains(/:\d+\.\d+\.\d+-/)
             #expect(isPinned, "\(base)")
         }

@@ -22,7 +22,7 @@ struct DeployedProgram {
         try String(contentsOf: ReferenceScript.root.appending(path: path), encoding: .utf8)
     }
 
-    /// Asks the program itself what is wrong with its settings.
+    /// Asks the program itself about faults of its settings.
     func findings() async throws -> [String] {
         guard let program = command.first, try Self.known.get().contains(program) else {
             return ["\(name): the image has no program \(command)"]
@@ -50,7 +50,7 @@ struct DeployedProgram {
         }
     }
 
-    /// Files that a setting names and that are mounted nowhere.
+    /// Files that a setting names and that no mount provides.
     private var missingFiles: [String] {
         let named = environment.filter { $0.key.hasSuffix("_FILE") }.values
         let options = command.flatMap { $0.split(separator: "=").map(String.init) }
@@ -58,7 +58,7 @@ struct DeployedProgram {
         return paths.filter { files[$0] == nil }.sorted().map { "nothing is mounted at \($0)" }
     }
 
-    /// A service reports itself whether it would start so.
+    /// A service reports whether it would start like this.
     private func checkFindings(_ program: String, _ folder: String) async throws -> [String] {
         func local(_ text: String) -> String {
             files.keys.contains(text) ? folder + text : text

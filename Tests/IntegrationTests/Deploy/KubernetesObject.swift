@@ -49,7 +49,7 @@ struct KubernetesObject {
     }
 }
 
-/// All resources of an overlay, and what no schema sees of them.
+/// All resources of an overlay, and faults that no schema shows.
 struct KubernetesOverlay {
     let schemaFindings: [String]
     let objects: [KubernetesObject]
@@ -65,7 +65,7 @@ struct KubernetesOverlay {
         objects.filter { $0.kind == kind }
     }
 
-    /// Everything that starts pods.
+    /// All resources that start pods.
     var workloads: [KubernetesObject] {
         objects.filter { $0.template != nil }
     }

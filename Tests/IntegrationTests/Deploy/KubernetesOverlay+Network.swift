@@ -107,7 +107,7 @@ extension KubernetesOverlay {
             + steadinessFindings(scaled, settings)
     }
 
-    /// Each change of the number moves partitions: it must not go up and down.
+    /// Each change of the number moves partitions, so it must not go up and down.
     private func steadinessFindings(
         _ scaled: KubernetesObject,
         _ settings: SettingsValues

@@ -28,7 +28,7 @@ struct Manifests {
         objects = document.list("objects")
     }
 
-    /// A copy of a folder of `deploy`, to be made wrong.
+    /// A copy of a folder of `deploy`, to be altered.
     static func copy(of folder: String) throws -> URL {
         let copy = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         let source = ReferenceScript.root.appending(path: folder)
@@ -45,7 +45,7 @@ struct Manifests {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips a test where the schemas are not installed, and says so.
+    /// Skips a test if the schemas are not installed, and says so.
     static var needsSchemas: Self {
         .enabled(if: Manifests.isAvailable, "run 'deploy/install.sh test' first")
     }
@@ -71,7 +71,7 @@ extension JSONValue {
 }
 
 extension JSONValue? {
-    /// As of the value itself; none of nothing.
+    /// The elements of the value's member; empty for nil.
     func list(_ key: String) -> [JSONValue] {
         self?.list(key) ?? []
     }

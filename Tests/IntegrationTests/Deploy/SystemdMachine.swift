@@ -8,7 +8,7 @@ import Testing
 
 /// A copy of this machine, booted with the pipeline's systemd services, on a test's pipeline.
 struct SystemdMachine {
-    /// How a process of a service runs, as the kernel says.
+    /// A process of a service, as the kernel reports it.
     struct Confinement {
         let user: String
         /// Members of `/proc/PID/status`, such as `Seccomp`.
@@ -57,7 +57,7 @@ struct SystemdMachine {
         let settings = DemoSettings(
             bootstrap: pipeline.cluster.bootstrapServers,
             prefix: pipeline.layout.prefix,
-            // Nothing listens there: what counts is the secret's file.
+            // Nothing listens there: only the secret's file counts.
             databaseURL: "postgresql://nobody@127.0.0.1:1/nothing",
             apps: pipeline.traffic.apps,
             rootFile: "/etc/entitlements/root.pem"

@@ -47,7 +47,7 @@ extension PipelineTests {
             }
         }
 
-        @Test func `a database restored to an instant catches up, and the feed goes on`()
+        @Test func `a database restored to an instant catches up, and the feed continues`()
             async throws
         {
             try await Self.withServer { recoverable in
@@ -104,7 +104,7 @@ extension PipelineTests {
                         )
                     }
                     #expect(await pipeline.operate("status").code == 0)
-                    // The tables, and what is the company's own: catalog and links.
+                    // The tables, and the company's own data: catalog and links.
                     _ = try await TestDatabase.make(
                         for: traffic,
                         on: recoverable.server,
@@ -147,7 +147,7 @@ extension PipelineTests {
             }
         }
 
-        @Test func `a group that was set back says that its chains of dead letters restart`()
+        @Test func `a group that was set back reports that its chains of dead letters restart`()
             async throws
         {
             var setup = PipelineSetup(.real)
@@ -182,7 +182,7 @@ extension PipelineTests {
             setup.ownCluster = cluster
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let before = try await pipeline.withDatabase { try await TableDigests($0) }
-                // What was on its way when the cluster was lost is known to the deduplication.
+                // Deduplication knows the records that were in flight when the cluster was lost.
                 #expect(await pipeline.operate("dedupe", "forget", "--all", "--yes").code == 0)
                 try pipeline.startAll()
                 #expect(await pipeline.operate("recover", "feed", "--republish").code == 0)
@@ -213,7 +213,7 @@ extension RunningPipeline {
         }
     }
 
-    /// Starts the workers, publishes what is left, and expects that nothing is missing in the end.
+    /// Starts the workers, publishes the rest, and expects that nothing is missing in the end.
     fileprivate func catchUp() async throws {
         try startAll()
         try await publish(upTo: 1)

@@ -4,8 +4,8 @@ import Postgres
 import Simulation
 import TestSupport
 
-/// A private server whose log is archived, and that can be put back to an instant: base backup and
-/// archived log, as PostgreSQL's manual has it ("Continuous Archiving and Point-in-Time Recovery").
+/// A private server with an archived log that can be restored to an instant: base backup and
+/// archived log, as in PostgreSQL's manual ("Continuous Archiving and Point-in-Time Recovery").
 struct RecoverableServer: Sendable {
     let server: PrivatePostgres
     private let folder: URL
@@ -26,7 +26,7 @@ struct RecoverableServer: Sendable {
             .appending(path: "recoverable-\(UUID().uuidString)")
         let archive = folder.appending(path: "wal")
         try FileManager.default.createDirectory(at: archive, withIntermediateDirectories: true)
-        // The server runs as another user where this process is root.
+        // The server runs as another user if this process is root.
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o777],
             ofItemAtPath: archive.path
@@ -43,7 +43,7 @@ struct RecoverableServer: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A base backup, while everything goes on.
+    /// A base backup under load.
     func backUp() async throws {
         try await run(
             try PostgresBinaries.find().folder + "/pg_basebackup",
@@ -54,13 +54,13 @@ struct RecoverableServer: Sendable {
         )
     }
 
-    /// Waits until the log up to now is in the archive.
+    /// Waits until the present log is in the archive.
     ///
     /// - Returns: the server's time.
     func archiveLog() async throws -> String {
         try await lend { connection in
             let now = try await connection.query("SELECT clock_timestamp()::text")[0].text(0)
-            // Something has to be in the log for it to be switched.
+            // An empty log segment is not switched.
             let segment = try await connection.query(
                 """
                 SELECT pg_walfile_name(pg_switch_wal()) FROM (
@@ -82,7 +82,7 @@ struct RecoverableServer: Sendable {
         }
     }
 
-    /// Loses the server's files, and puts the backup and the log up to an instant in their place.
+    /// Loses the server's files, and restores the backup and the log up to an instant.
     func restore(to instant: String) async throws {
         let data = try await Self.dataFolder(of: server)
         try await server.stop(.immediate)
@@ -132,7 +132,7 @@ struct RecoverableServer: Sendable {
         }
     }
 
-    /// Puts the backup in the place of a stopped server's files.
+    /// Replaces a stopped server's files with the backup.
     private func install(in data: String, _ settings: String, signal: String) async throws {
         let owner = try FileManager.default.attributesOfItem(atPath: data)[.ownerAccountName]
         try FileManager.default.removeItem(atPath: data)

@@ -69,7 +69,7 @@ import Testing
                 [.text(end)]
             )[0].bool(0)
         }
-        // Received and not replayed: what the rule of staleness is about.
+        // Received and not replayed: the case of the staleness rule.
         #expect(try await !has("bob", on: standby))
         #expect(try await !hasReplayed(before, standby))
         _ = try await standby.query("SELECT pg_wal_replay_resume()")

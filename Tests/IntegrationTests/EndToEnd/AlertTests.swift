@@ -5,7 +5,7 @@ import Testing
 import Worker
 
 extension PipelineTests {
-    /// The alert rules of Prometheus, against what the workers really expose.
+    /// The alert rules of Prometheus, against the workers' real metrics.
     @Suite(.timeLimit(.minutes(10)))
     struct AlertTests {
         private static let folder = URL(fileURLWithPath: #filePath)
@@ -41,7 +41,7 @@ extension PipelineTests {
         }
 
         @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))
-        func `promtool accepts the rules, and finds that they fire when they should`() throws {
+        func `promtool accepts the rules, and they fire when they should`() throws {
             for arguments in [
                 ["check", "rules"] + MonitoringFiles.ruleFiles,
                 ["check", "config", "prometheus.yaml"],

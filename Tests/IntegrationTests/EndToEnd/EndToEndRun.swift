@@ -37,7 +37,7 @@ struct EndToEndRun: Sendable {
 
     static let bodyCount = 500
 
-    /// The run of this kind of broker; the first who asks starts it.
+    /// The run of this kind of broker; the first caller starts it.
     static func of(_ kind: KafkaCluster.Kind) async throws -> EndToEndRun {
         switch kind {
         case .mock: try await mock.value

@@ -25,7 +25,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `each user may use what was bought, and nobody else anything`(
+        func `each user may use their own purchases, and nobody else's`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
@@ -74,7 +74,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a dead letter says where its original lies`(
+        func `a dead letter names its original's position`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
@@ -121,7 +121,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `no token, JWS or password stands in a log or a metric`(
+        func `no log and no metric has a token, JWS or password`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
@@ -133,7 +133,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a stop ends each worker in good order`(
+        func `a stop ends each worker in order`(
             kind: KafkaCluster.Kind
         ) async throws {
             #expect(try await EndToEndRun.of(kind).failedStops.isEmpty)

@@ -15,7 +15,7 @@ extension PipelineTests {
         ]
 
         @Test(arguments: KafkaCluster.Kind.available, topics)
-        func `every record of the feed is what its topic's schema says`(
+        func `every record of the feed fits its topic's schema`(
             kind: KafkaCluster.Kind,
             topic: String
         ) async throws {

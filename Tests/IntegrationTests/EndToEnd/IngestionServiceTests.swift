@@ -18,15 +18,14 @@ extension PipelineTests {
             .needsBuiltWorkers,
             .enabled(if: Self.hasClient, "install python3-confluent-kafka")
         )
-        func `an app is answered what became of its purchase, or that it is not known yet`()
-            async throws
+        func `an app learns the outcome of its purchase, or that it is not known yet`() async throws
         {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
             let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let service = try await IngestionService(pipeline, secondsMax: 3)
                 let bought = try #require(traffic.items.first { $0.expectedRefusal == nil })
-                // No worker runs yet: nothing is lost, and the app is asked to try again.
+                // No worker runs yet: nothing is lost, and the app is asked to retry.
                 #expect(try service.post(bought.value ?? []).status == 202)
                 try pipeline.startAll()
                 try await pipeline.waitUntilReady()

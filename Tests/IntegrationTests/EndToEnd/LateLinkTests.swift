@@ -8,19 +8,19 @@ import Worker
 import Settings
 
 extension PipelineTests {
-    /// Links that change while all four workers run and no record comes.
+    /// Links that change while all four workers run and no record arrives.
     @Suite(.timeLimit(.minutes(10)))
     struct LateLinkTests {
         @Test(.needsBuiltWorkers)
-        func `access ends with its link and is back with it, and rebuilding finds the same rows`()
+        func `access ends with its link and returns with it, and rebuilding finds the same rows`()
             async throws
         {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
             let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
-                // Beside records that come in and owners that change, replacing what it believes
-                // to be wrong: it must do no harm.
+                // Replaces seemingly wrong rows beside new records and changed owners: it must do
+                // no harm.
                 async let rebuilding = Self.rebuild(pipeline, "--replace")
                 try await pipeline.publish(traffic.items)
                 _ = await rebuilding
@@ -77,7 +77,7 @@ extension PipelineTests {
                 try pipeline.startAll()
                 try await pipeline.publish(traffic.items)
                 try await pipeline.settle()
-                // A machine under load is slow now and then: of some five in a row the middle one.
+                // A machine under load is slow now and then: the median of five in a row.
                 var delays: [Double] = []
                 for round in 0..<30 where Self.median(delays.suffix(5)) > 1_000 {
                     delays.append(try await Self.delay(round, pipeline))
@@ -90,9 +90,9 @@ extension PipelineTests {
             delays.count < 5 ? .infinity : delays.sorted()[2]
         }
 
-        /// Links a user to a purchase that has another, and waits for what follows.
+        /// Links a user to a purchase that has another, and waits for the change.
         ///
-        /// - Returns: milliseconds from the notification to the change that it brought.
+        /// - Returns: milliseconds from the notification to the change.
         private static func delay(_ round: Int, _ pipeline: RunningPipeline) async throws -> Double
         {
             try await pipeline.withDatabase { connection in

@@ -2,7 +2,7 @@ import Foundation
 import Simulation
 import Testing
 
-/// Threads that nobody waits for may be in a library when a program ends.
+/// Threads without an owner may be in a library when a program ends.
 @Suite struct ProcessEndTests {
     private static let programs = [
         "verify-worker", "dedupe-worker", "link-worker", "entitle-worker", "pipeline",
@@ -33,7 +33,7 @@ import Testing
         for program in Self.programs {
             let help = try await BuiltTool.run(program, ["--help"], ["LD_PRELOAD": library])
             #expect(help.exitCode == 0, "\(program)")
-            // What was printed is all there.
+            // The output is complete.
             #expect(help.output.contains("--help"), "\(program)")
         }
     }

@@ -13,14 +13,13 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// Settings that are wrong at night, and the engineer who mends them.
+    /// Settings that are wrong at night, and the engineer who corrects them.
     @Suite(.timeLimit(.minutes(20)))
     struct ReplayedLettersTests {
         private static let bodyCount = 600
 
         @Test(.needsBuiltWorkers)
-        func `what wrong settings refused entitles once replayed, and once more changes no row`()
-            async throws
+        func `a body refused by wrong settings entitles once replayed, and only once`() async throws
         {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
             let traffic = try DemoTraffic(seed: 41, bodyCount: Self.bodyCount, now: now)
@@ -35,7 +34,7 @@ extension PipelineTests {
                 let expected = [dry.count("accepted"), dry.count("refused")]
                 #expect(expected[0] > 100 && expected[0] + expected[1] == refused)
 
-                // The process is killed on its way, then ended by Ctrl-C, and goes on.
+                // The process is killed on its way, then ended by Ctrl-C, and continues.
                 let killed = try await night.replay(
                     ["--send", "--why", "typing error", "--failing-share-max", "0.5"],
                     until: 21,
@@ -69,7 +68,7 @@ extension PipelineTests {
             }
         }
 
-        /// Publishes everything while the bundle ID of the first app is mistyped, then mends it.
+        /// Publishes everything while the bundle ID of the first app is mistyped, then corrects it.
         ///
         /// - Returns: how many bodies of that app were refused for it.
         private static func refuse(_ pipeline: RunningPipeline) async throws -> Int {

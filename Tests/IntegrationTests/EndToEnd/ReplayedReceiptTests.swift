@@ -11,12 +11,12 @@ import TestSupport
 import Worker
 
 extension PipelineTests {
-    /// Receipts that versions before this one refused, taken up by the auditors' and the operators'
-    /// tools as they are.
+    /// Receipts that earlier versions refused, replayed by the auditors' and the operators' real
+    /// tools.
     @Suite(.timeLimit(.minutes(10)))
     struct ReplayedReceiptTests {
         @Test(.needsBuiltWorkers)
-        func `what was unsupported before entitles once its original is published again`()
+        func `a formerly unsupported receipt entitles once its original is published again`()
             async throws
         {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
@@ -40,7 +40,7 @@ extension PipelineTests {
             }
         }
 
-        /// As a version wrote it that verified no receipt.
+        /// The letter of a version that verified no receipt.
         private static func letter(
             _ item: DemoItem,
             _ index: Int,

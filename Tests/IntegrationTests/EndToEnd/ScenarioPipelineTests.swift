@@ -11,13 +11,11 @@ import Testing
 import Simulation
 
 extension PipelineTests {
-    /// The scenarios as signed bodies through all four workers, all of them at once: each has IDs,
-    /// products and users of its own.
+    /// The scenarios as signed bodies through all four workers, all at once: each has its own IDs,
+    /// products and users.
     @Suite(.timeLimit(.minutes(10)))
     struct ScenarioPipelineTests {
-        @Test func `each user may use what the scenario says, shuffled and doubled`()
-            async throws
-        {
+        @Test func `each user may use what the scenario says, shuffled and doubled`() async throws {
             let scenarios = try ScenarioTraffic.scenarios()
             #expect(scenarios.count * 10 >= Scenario.names.count * 9)
             #expect(scenarios.contains { $0.scenario.areLinksLate })
@@ -78,7 +76,7 @@ extension PipelineTests {
             #expect(together.contains { $0.name.contains("the-greater-hash-wins") })
         }
 
-        /// The names of those whose users hold something else than their files say.
+        /// The names of scenarios whose users do not hold what their files say.
         private static func unanswered(
             _ scenarios: [ApartScenario],
             _ pipeline: RunningPipeline

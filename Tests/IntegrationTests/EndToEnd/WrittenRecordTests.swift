@@ -15,7 +15,7 @@ extension PipelineTests {
             arguments: KafkaCluster.Kind.available,
             Topology.stages.compactMap(\.outputTopic)
         )
-        func `every observation is what its topic's schema says`(
+        func `every observation fits its topic's schema`(
             kind: KafkaCluster.Kind,
             topic: String
         ) async throws {
@@ -29,7 +29,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `the headers of every dead letter are what the schema says`(
+        func `the headers of every dead letter fit the schema`(
             kind: KafkaCluster.Kind
         ) async throws {
             let records = try await EndToEndRun.of(kind).topics[Topic.deadLetter] ?? []

@@ -3,10 +3,10 @@ import Kafka
 import Operations
 import Simulation
 
-/// A record that is made to hurt, named by what is wrong with it.
+/// A record that is made to hurt, named by its fault.
 struct HostileRecord: Sendable {
     let name: String
-    /// Nil where it is genuine all the same, and only looks odd.
+    /// Nil for a genuine record that only looks odd.
     let reason: RefusalReason?
     var key: [UInt8]? = Array("com.example.pro".utf8)
     let value: [UInt8]?
@@ -22,7 +22,7 @@ struct HostileRecord: Sendable {
         )
     }
 
-    /// - Parameter bytesMax: of the largest value, as far as the broker takes it.
+    /// - Parameter bytesMax: of the largest value that the broker takes.
     static func all(_ authority: CertificateAuthority, bytesMax: Int) throws -> [HostileRecord] {
         let largest = HostileRecord(
             name: "\(bytesMax) bytes",
@@ -32,7 +32,7 @@ struct HostileRecord: Sendable {
         return try [largest] + bodies + headersAndKeys + tokens(authority) + numbers(authority)
     }
 
-    /// Not to be made small by any compression.
+    /// Incompressible bytes.
     static func noise(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [0x80] + (1..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

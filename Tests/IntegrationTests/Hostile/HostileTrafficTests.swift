@@ -21,7 +21,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `what is made to hurt costs a dead letter each and nothing beside it`(
+        func `a record that is made to hurt costs a dead letter and nothing beside it`(
             kind: KafkaCluster.Kind
         ) async throws {
             var setup = PipelineSetup(kind)
@@ -60,7 +60,7 @@ extension PipelineTests {
             try await pipeline.publish(items[(hostile.count * share)...])
         }
 
-        /// The reasons as they stand in our own table, not as the verifier gives them here.
+        /// The reasons in our own table, not those of the verifier here.
         private static func expectReasons(
             _ hostile: [HostileRecord],
             _ pipeline: RunningPipeline
@@ -84,7 +84,7 @@ extension PipelineTests {
         }
 
         @Test(.needsRealKafka)
-        func `what the dead-letter topic does not take is a dead letter without its value`()
+        func `a record too large for the dead-letter topic is a dead letter without its value`()
             async throws
         {
             var setup = PipelineSetup(.real)

@@ -17,7 +17,7 @@ extension PipelineTests {
 
         /// The mock keeps less of a partition than one such body.
         @Test(.needsRealKafka)
-        func `bodies of 10 MB do not raise a worker for good`() async throws {
+        func `bodies of 10 MB do not raise a worker's memory for good`() async throws {
             var setup = PipelineSetup(.real)
             setup.recordBytesMax = [Topic.raw: 12 << 20]
             let traffic = try DemoTraffic(

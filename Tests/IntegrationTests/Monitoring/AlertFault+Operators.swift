@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Worker
 
-/// Faults of those who run the pipeline: settings, and the account that is made every hour.
+/// Faults of operators: settings, and the hourly account.
 extension AlertFault {
     static let settings = [settingsFile]
     static let accounts = [account, noAccount]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Topology
 
-/// Faults by which it is not known, or not written down, whose a purchase is.
+/// Faults by which an owner is unknown, or not recorded.
 extension AlertFault {
     static let ownership = [wrongIngestUsers, lostLinks, refusedOwner]
 
@@ -48,7 +48,7 @@ extension AlertFault {
         }
     )
 
-    /// A rule of a company's own on the table stands for whatever PostgreSQL refuses.
+    /// A company's own rule on the table stands for any value that PostgreSQL rejects.
     private static let refusedOwner = AlertFault(
         name: "PostgreSQL refuses the owner of a new link",
         alerts: ["EntitlementsOwnersRefused"],

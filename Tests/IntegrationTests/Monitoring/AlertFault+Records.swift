@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Records that are refused, that are new to this version, or that the database does not take.
+/// Records that are refused, new to this version, or rejected by the database.
 extension AlertFault {
     static let records = [
         refusedBodies, newFromApple, conflict, largeUser, refusedProjection,
@@ -93,7 +93,7 @@ extension AlertFault {
         }
     )
 
-    /// A rule of a company's own on the table stands for whatever PostgreSQL refuses.
+    /// A company's own rule on the table stands for any value that PostgreSQL rejects.
     private static let refusedProjection = AlertFault(
         name: "PostgreSQL refuses what a new catalog grants",
         alerts: ["EntitlementsRefusedByDatabase"],

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Topology
 
-/// Faults of what the workers stand on: the database, the brokers, their own processes.
+/// Faults of the workers' base: the database, the brokers, their own processes.
 extension AlertFault {
     static let servers = [
         databaseAway, brokerAway, workerGone, lockedTables, brokerRefusesWrites, lateBodies,
@@ -116,7 +116,7 @@ extension AlertFault {
             let copy = rig.pipeline.copies.first { $0.stage == .verify }
             try await rig.pipeline.stop(try #require(copy))
             for _ in 0..<8 {
-                // Nothing that compression makes small, and not larger than a body may be.
+                // Incompressible, and not larger than a body may be.
                 var random = SystemRandomNumberGenerator()
                 let body = (0..<900_000).map { _ in UInt8.random(in: 128...255, using: &random) }
                 try await rig.post(body)

@@ -61,7 +61,7 @@ extension AlertFault {
         restore: { try $0.writeSettings() }
     )
 
-    /// The same settings for Sandbox alone, where a custom root harms nobody.
+    /// The same settings for Sandbox alone, in which a custom root does no harm.
     private static func withoutProduction(_ settings: String) throws -> String {
         let json = try JSONSerialization.jsonObject(with: Data(settings.utf8))
         var members = try #require(json as? [String: Any])

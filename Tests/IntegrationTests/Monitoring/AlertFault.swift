@@ -1,27 +1,27 @@
 import TestSupport
 
-/// A fault that is made, the alerts that have to fire by it, and how it is mended.
+/// A fault, the alerts that must fire by it, and its repair.
 struct AlertFault: Sendable {
     typealias Step = @Sendable (MonitoringRig) async throws -> Void
 
     let name: String
     let alerts: Set<String>
-    /// Brings the rig to where none of the alerts fires.
+    /// Brings the rig to a state in which none of the alerts fires.
     var prepare: Step = { _ in }
     let make: Step
     /// The step that ends the alerts.
     let mend: Step
-    /// Brings the rig to where it was, once they have ended.
+    /// Brings the rig back to its former state after they have ended.
     var restore: Step = { _ in }
 
     static let all = servers + records + ownership + verifying + settings + accounts + [lostRecords]
 
-    /// Waits until none of its alerts fires, makes the fault, waits until each has fired, mends it,
-    /// and waits until each has cleared.
+    /// Waits until none of its alerts fires, makes the fault, waits until each has fired, repairs
+    /// it, and waits until each has cleared.
     ///
     /// - Parameter deadline: of each wait.
-    /// - Returns: what became of each alert, whatever happened; a fault that could not be made or
-    ///   mended is the alerts' trouble.
+    /// - Returns: the outcome of each alert in any case; a fault that could not be made or repaired
+    ///   is the alerts' trouble.
     func outcomes(
         on rig: MonitoringRig,
         within deadline: Duration = .seconds(120)
@@ -42,7 +42,7 @@ struct AlertFault: Sendable {
             let mended = ContinuousClock.now
             try await mend(rig)
             _ = await becomesTrue(within: deadline, every: .milliseconds(250)) {
-                // No answer says nothing.
+                // Without an answer nothing is known.
                 guard let firing = rig.prometheus.firing() else { return false }
                 for index in outcomes.indices where !firing.contains(outcomes[index].alert) {
                     outcomes[index].clearedAfter = outcomes[index].clearedAfter ?? .now - mended

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The result of one alert whose fault was made and mended.
+/// The outcome of one alert by its fault and repair.
 struct AlertOutcome: Sendable, CustomStringConvertible {
     let alert: String
     let fault: String
-    /// How long after the fault was begun; nil where it did not fire.
+    /// How long after the fault began; nil if it did not fire.
     var firedAfter: Duration?
-    /// How long after the fault was mended; nil where it did not clear.
+    /// How long after the repair; nil if it did not clear.
     var clearedAfter: Duration?
-    /// The reason why the fault could not be made or mended, or the alert not be judged.
+    /// The reason why the fault could not be made or repaired, or the alert not be judged.
     var trouble: String?
 
     init(_ alert: String, fault: String) {
@@ -42,7 +42,7 @@ struct AlertOutcome: Sendable, CustomStringConvertible {
 /// The results of all alerts: the text that `deploy/alerts.sh` prints.
 struct AlertReport: Sendable {
     let outcomes: [AlertOutcome]
-    /// The names of all alerts there are.
+    /// The names of all alerts.
     let alerts: [String]
 
     /// Alerts whose every fault has shown that they fire and clear.

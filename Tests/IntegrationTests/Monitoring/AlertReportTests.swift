@@ -17,7 +17,7 @@ struct AlertReportTests {
         return outcome
     }
 
-    @Test func `each alert is reported as what it did, and only what did both counts`() {
+    @Test func `each alert is reported with its outcome, and only firing and clearing count`() {
         let report = AlertReport(
             outcomes: [
                 Self.outcome("A"), Self.outcome("B", fired: nil),
@@ -53,7 +53,7 @@ struct AlertReportTests {
         ("A: fired\n1 of 1 alerts fired", 0, 0), ("A: fired\n1 of 1 alerts fired", 1, 1),
         ("A: did NOT fire\n0 of 1 alerts fired", 0, 1), ("", 0, 70),
     ])
-    func `the script prints the report, and ends well only where all of it is good`(
+    func `the script prints the report, and ends well only if all of it is good`(
         report: String,
         status: Int,
         expected: Int32
@@ -66,7 +66,7 @@ struct AlertReportTests {
             at: MonitoringFiles.deploy.appending(path: "alerts.sh"),
             to: deploy.appending(path: "alerts.sh")
         )
-        // In the place of the tests: writes their report, and ends as they do.
+        // Replaces the tests: writes their report, and ends like them.
         let tests = deploy.appending(path: "test.sh")
         try "#!/bin/sh\nprintf '\(report)' >\"$ALERTS_END_TO_END\"\nexit \(status)\n"
             .write(to: tests, atomically: true, encoding: .utf8)

@@ -13,8 +13,8 @@ enum MonitoringFiles {
 
     static let ruleFiles = ["alerts.yaml", "objectives.yaml"]
 
-    /// Their text, so that an alert fires and clears within seconds of its cause: short windows,
-    /// and thresholds that a small load reaches.
+    /// Their text, changed so that an alert fires and clears within seconds of its cause: short
+    /// windows, and thresholds that a small load reaches.
     static func shortenedRules() throws -> [String: String] {
         var rules: [String: String] = [:]
         for name in ruleFiles {
@@ -103,7 +103,7 @@ enum MonitoringFiles {
         }
     }
 
-    /// A command of the runbook, and the section it stands in.
+    /// A command of the runbook, and its section.
     struct Command: Sendable {
         let section: String
         let line: String

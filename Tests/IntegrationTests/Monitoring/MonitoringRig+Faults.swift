@@ -13,13 +13,13 @@ extension MonitoringRig {
     /// UNIX milliseconds.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// The traffic without what ends as a dead letter.
+    /// The traffic without the records that end as dead letters.
     var acceptedItems: [DemoItem] {
         pipeline.traffic.items.filter { $0.expectedRefusal == nil }
     }
 
-    /// Stops all copies of a worker, starts one with these settings beside its others, and has it
-    /// scraped.
+    /// Stops all copies of a worker, starts one with these settings beside its others, and scrapes
+    /// it.
     func restart(_ stage: StageDescription, _ environment: [String: String] = [:]) async throws {
         for copy in pipeline.copies where copy.stage == stage {
             try await pipeline.stop(copy)
@@ -41,7 +41,7 @@ extension MonitoringRig {
         #expect(answer.exitCode == exitCode, "\(answer.output)")
     }
 
-    /// Lets what was posted before be news again.
+    /// Forgets earlier records, so that they are news again.
     func forgetDuplicates() async throws {
         let answer = try await run("pipeline dedupe forget --all --yes")
         #expect(answer.exitCode == 0, "\(answer.output)")
@@ -65,7 +65,7 @@ extension MonitoringRig {
     }
 }
 
-/// Bodies that nobody has posted before.
+/// Bodies that were never posted before.
 extension MonitoringRig {
     /// A purchase without end of a user without a link.
     func purchase(_ adjust: (inout TransactionFields) -> Void = { _ in }) -> TransactionFields {
@@ -142,7 +142,7 @@ extension MonitoringRig {
         }
     }
 
-    /// Starts who answers whether the certificates of `authority` are revoked: none is.
+    /// Starts responders that answer that no certificate of `authority` is revoked.
     func startResponders() async throws {
         let responders = [
             try await authority.leafResponder(), try await authority.intermediateResponder(),
@@ -150,9 +150,9 @@ extension MonitoringRig {
         holding { $0.responders += responders }
     }
 
-    /// Posts what `authority` has signed again and again, until what fires is as it should be.
+    /// Posts what `authority` has signed again and again, until the firing alerts are as expected.
     ///
-    /// verify-worker asks responders when records come: an idle one asks nothing.
+    /// verify-worker asks responders when records arrive: an idle one asks nothing.
     func postRevocable(until isOver: (Set<String>) -> Bool) async throws {
         _ = try await becomesTrue(within: .seconds(120), every: .seconds(1)) {
             try await post(authority.authority.sign(purchase().json))

@@ -22,7 +22,7 @@ final class MonitoringRig: Sendable {
     let settingsText: String
     private let held = Mutex(Held())
 
-    /// Resources that faults hold until they are mended.
+    /// Resources that faults hold until their repair.
     struct Held {
         var locks: [PostgresConnection] = []
         var responders: [OCSPServer] = []
@@ -32,7 +32,7 @@ final class MonitoringRig: Sendable {
     /// Starts all and waits until the traffic is settled, and scraped several times.
     init() async throws {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        // Enough that every kind of body that is refused is among them.
+        // Enough for every kind of refused body.
         let traffic = try DemoTraffic(seed: 5, bodyCount: 400, now: now)
         server = try await PrivatePostgres.start()
         broker = try await OwnBroker.start(.mock)
@@ -65,7 +65,7 @@ final class MonitoringRig: Sendable {
         }
     }
 
-    /// Runs a rig, and ends all of it however that ends.
+    /// Runs a rig, and ends all of it in any case.
     static func run(_ body: (MonitoringRig) async throws -> Void) async throws {
         let rig = try await MonitoringRig()
         do {
@@ -83,7 +83,7 @@ final class MonitoringRig: Sendable {
         held.withLock { change(&$0) }
     }
 
-    /// One that no other fault has.
+    /// A number that no other fault has.
     func nextNumber() -> Int64 {
         held.withLock { held in
             held.numbers += 1
@@ -109,7 +109,7 @@ final class MonitoringRig: Sendable {
         let path = "\(pipeline.folder)/\(UUID().uuidString).txt"
         let own = [
             "PATH": "\(BuiltWorkers.folder):/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
-            // Who does it, for the history.
+            // The user's name, for the history.
             "LOGNAME": "operator",
             "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
             "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,

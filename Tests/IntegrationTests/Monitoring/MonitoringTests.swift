@@ -22,7 +22,7 @@ extension PipelineTests {
                 try Self.checkRules(rig)
                 try Self.checkPanels(rig)
                 try await RunbookCommands(rig).check()
-                // What is reported of an alert has to be true where it does not fire, too.
+                // The report on an alert must be true even if it does not fire.
                 let nothing = AlertFault(
                     name: "nothing",
                     alerts: ["EntitlementsOwnersRefused"],
@@ -37,7 +37,7 @@ extension PipelineTests {
             }
         }
 
-        /// Minutes of faults: `deploy/alerts.sh` asks for them, and names a file for the report.
+        /// Minutes of faults: `deploy/alerts.sh` runs them, and names a file for the report.
         @Test(
             .enabled(
                 if: ProcessInfo.processInfo.environment["ALERTS_END_TO_END"] != nil,
@@ -57,7 +57,7 @@ extension PipelineTests {
                 for fault in faults {
                     let found = await fault.outcomes(on: rig)
                     outcomes += found
-                    // What is known so far, should this not come to its end.
+                    // The results so far, in case this does not come to its end.
                     try outcomes.map { "\($0)\n" }.joined()
                         .write(toFile: path, atomically: true, encoding: .utf8)
                 }
@@ -69,7 +69,7 @@ extension PipelineTests {
             #expect(report.isSound, "\(lines.filter { $0.contains("NOT") })")
         }
 
-        @Test func `each command that a sentence of the runbook names stands in a block`() throws {
+        @Test func `each command in a sentence of the runbook is in a block`() throws {
             let named = try MonitoringFiles.namedCommands()
             #expect(named.count > 8)
             let lines = try MonitoringFiles.commands().map(\.line)
@@ -78,14 +78,14 @@ extension PipelineTests {
             }
         }
 
-        @Test func `each alert has a section in the runbook, and no other is left over`() throws {
+        @Test func `each alert has a section in the runbook, and no section is left over`() throws {
             let alerts = try MonitoringFiles.alerts()
             #expect(Set(alerts).count == alerts.count)
             let sections = try MonitoringFiles.sections().filter { $0.hasPrefix("Entitlements") }
             #expect(sections == Set(alerts))
         }
 
-        /// The labels of each worker's own series; what else there is comes from Prometheus.
+        /// The labels of each worker's own series; all others come from Prometheus.
         private static let labels: Set<String> = [
             "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity",
             "condition", "state", "sign", "source", "leaf", "status", "kind", "meaning", "work",

@@ -2,7 +2,7 @@ import Foundation
 import Simulation
 import TestSupport
 
-/// A Prometheus of a test: Debian's, scraping once a second by targets that may change.
+/// A test's own Prometheus: Debian's, scraping once a second, with targets that may change.
 struct Prometheus: Sendable {
     static let executable = "/usr/bin/prometheus"
 
@@ -10,7 +10,7 @@ struct Prometheus: Sendable {
         FileManager.default.isExecutableFile(atPath: executable)
     }
 
-    /// One series of an answer, with its value where it was asked for.
+    /// One series of an answer, with its value if it was asked for.
     struct Series: Decodable, Sendable {
         let metric: [String: String]
         let value: Double?
@@ -48,7 +48,7 @@ struct Prometheus: Sendable {
     private let server: ChildProcess
     private let files: ChildProcess
 
-    /// Starts it by these rules, and a server of the files of its folder, which stands for the
+    /// Starts it with these rules, and a server of the files of its folder, which stands for the
     /// textfile collector of node_exporter.
     ///
     /// - Parameter rules: by name of the file.
@@ -116,7 +116,7 @@ struct Prometheus: Sendable {
         return answer?.data ?? []
     }
 
-    /// The names of the alerts that fire; nil where Prometheus does not answer.
+    /// The names of the firing alerts; nil if Prometheus does not answer.
     func firing() -> Set<String>? {
         let answer: Answer<Alerts>? = get("alerts", "at", "now")
         let firing = answer?.data.alerts.filter { $0.state == "firing" }

@@ -7,8 +7,8 @@ import Testing
 import Topology
 import Worker
 
-/// Runs every command of the runbook, as an operator would whose pipeline has the faults that the
-/// commands are about.
+/// Runs every command of the runbook, as an operator would whose pipeline has the faults in
+/// question.
 struct RunbookCommands {
     private let rig: MonitoringRig
 
@@ -18,7 +18,7 @@ struct RunbookCommands {
 
     func check() async throws {
         try writeFiles()
-        // What was refused for its bundle ID is accepted from here on.
+        // The refused bundle ID is accepted from here on.
         try acceptRefusedApp()
         let index = try await rig.run("dead-letter index --until-end")
         #expect(index.exitCode == 0, "\(index.output)")
@@ -28,7 +28,7 @@ struct RunbookCommands {
         #expect(commands.count > 80)
         var done: Set<String> = []
         for command in commands where done.insert(command.line).inserted {
-            // The one is continued to its end, the other is given up.
+            // One is continued to its end, the other is abandoned.
             variables["REPLAY"] = command.line.contains("--abandon") ? "2" : "1"
             if command.line.hasPrefix("pipeline topics") {
                 try await checkTopics(command)
@@ -61,7 +61,7 @@ struct RunbookCommands {
         )
     }
 
-    /// Begins two replays while nobody verifies.
+    /// Begins two replays while no verifier runs.
     private func interruptReplays() async throws {
         let verify = try #require(rig.pipeline.copies.first { $0.stage == .verify })
         verify.process.signal(SIGSTOP)
@@ -90,7 +90,7 @@ struct RunbookCommands {
         ]
     }
 
-    /// The mock cluster does not answer what these ask: they are run with a real one.
+    /// The mock cluster does not answer these requests: they run with a real one.
     private func checkTopics(_ command: MonitoringFiles.Command) async throws {
         guard RealKafka.isAvailable else { return }
         let kafka = try await RealKafka.bootstrapServers()

@@ -19,7 +19,7 @@ extension PipelineTests {
         private static let withDatabase: [StageDescription] = [.dedupe, .link, .entitle]
 
         @Test(arguments: KafkaCluster.Kind.preferred)
-        func `while PostgreSQL is away the workers wait, and lose and refuse nothing for it`(
+        func `while PostgreSQL is away the workers wait, and neither lose nor refuse a record`(
             kind: KafkaCluster.Kind
         ) async throws {
             let server = try await PrivatePostgres.start()
@@ -71,7 +71,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `while the broker is away the workers wait, and lose and refuse nothing for it`(
+        func `while the broker is away the workers wait, and neither lose nor refuse a record`(
             kind: KafkaCluster.Kind
         ) async throws {
             let broker = try await OwnBroker.start(kind)
@@ -109,9 +109,7 @@ extension PipelineTests {
         }
 
         @Test(.needsRealKafka)
-        func `a stop while the broker is silent ends the workers within their time`()
-            async throws
-        {
+        func `a stop while the broker is silent ends the workers within their time`() async throws {
             let broker = try await OwnBroker.start(.real)
             var setup = PipelineSetup(.real)
             setup.ownCluster = broker.cluster
@@ -144,7 +142,7 @@ extension PipelineTests {
             }
         }
 
-        /// Each worker was given its partitions once and has never lost them.
+        /// Each worker got its partitions once and has never lost them.
         private static func expectGroupsKept(_ workers: [StageDescription: WorkerCopy]) {
             for worker in workers.values {
                 let log = worker.log

@@ -7,12 +7,12 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// A worker that stands still in the middle of its work, as in a virtual machine that is
-    /// suspended: it holds locks, and acknowledges at the network that it is there.
+    /// A worker that stands still in the middle of its work, as in a suspended virtual machine: it
+    /// holds locks, and still acknowledges on the network.
     @Suite(.timeLimit(.minutes(10)))
     struct SuspensionTests {
         @Test(.needsBuiltWorkers, arguments: [StageDescription.link, .entitle])
-        func `a copy that stands still inside of a transaction holds nobody up`(
+        func `a copy that stands still inside a transaction holds nobody up`(
             stage: StageDescription
         ) async throws {
             let traffic = try DemoTraffic(
@@ -38,7 +38,7 @@ extension PipelineTests {
                 _ = try await pipeline.withDatabase {
                     try await $0.query("SELECT reapply_ownership_rules()")
                 }
-                // With the copy still standing still.
+                // While the copy still stands still.
                 try await pipeline.settle(within: .seconds(90))
                 try await Self.waitUntilLinksApplied(pipeline)
                 copy.process.signal(SIGCONT)
@@ -47,11 +47,11 @@ extension PipelineTests {
             }
         }
 
-        /// Stops the process in a moment in which a copy is in a transaction, again and again
-        /// until that was this one.
+        /// Stops the process at a moment in which a copy is in a transaction, again and again until
+        /// it was this one.
         ///
-        /// In between it works for as long as it takes until a transaction is seen: one that was
-        /// stopped for too long has lost its partitions, and has to get others first.
+        /// In between it works until a transaction is seen: a process that was stopped for too long
+        /// has lost its partitions, and has to get others first.
         private static func suspendInTransaction(
             _ copy: WorkerCopy,
             _ pipeline: RunningPipeline
@@ -72,8 +72,8 @@ extension PipelineTests {
             }
         }
 
-        /// Whether a copy has not gone on with a transaction for so long; one that works goes on
-        /// within a few milliseconds.
+        /// Whether a copy has left a transaction open for so long; a working one continues within a
+        /// few milliseconds.
         private static func isTransactionOpen(
             of stage: StageDescription,
             for interval: String,

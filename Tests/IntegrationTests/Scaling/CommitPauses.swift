@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Worker
 
-/// How long partitions with records that wait have committed nothing.
+/// How long partitions with waiting records have committed nothing.
 final class CommitPauses: Sendable {
     private struct Key: Hashable {
         let stage: StageDescription
@@ -18,9 +18,9 @@ final class CommitPauses: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits until no partition pauses, so that each pause counts where it began.
+    /// Waits until no partition pauses, so that each pause counts with its beginning.
     ///
-    /// - Returns: the longest pause of a partition of each stage, since this was asked last.
+    /// - Returns: the longest pause of a partition of each stage, since the last call.
     func take() async throws -> [StageDescription: Duration] {
         let isOver = await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
             let now = ContinuousClock.now
@@ -33,7 +33,7 @@ final class CommitPauses: Sendable {
         }
     }
 
-    /// Watches all partitions; where no broker answers, a pause goes on.
+    /// Watches all partitions; while no broker answers, a pause continues.
     func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async {
         _ = await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
             guard let reconciliation = try? await pipeline.reconciliation() else {

@@ -40,7 +40,7 @@ extension PipelineTests {
             }
         }
 
-        /// One copy of each, two, three; then the oldest leave, and others come in their place.
+        /// One copy of each, two, three; then the oldest leave, and others replace them.
         private static func comeAndGo(_ pipeline: RunningPipeline) async throws {
             for count in 1...3 {
                 try pipeline.startAll()

@@ -33,7 +33,7 @@ extension PipelineTests {
             do {
                 try await run(kind, server, now, isPartitioned: false)
                 try await run(kind, server, now, isPartitioned: true)
-                // Both now: what holds at this moment is shown.
+                // Both now: the views show the present moment.
                 let whole = try await shown(Self.whole, server)
                 let partitioned = try await shown(Self.partitioned, server)
                 #expect(!whole.isEmpty)
@@ -45,7 +45,7 @@ extension PipelineTests {
             }
         }
 
-        /// Half of the traffic, partitions where they are asked for, the other half.
+        /// Half of the traffic, partitions if requested, the other half.
         private func run(
             _ kind: KafkaCluster.Kind,
             _ server: PrivatePostgres,
@@ -124,7 +124,7 @@ extension PipelineTests {
             }
         }
 
-        /// All that the views show, and what was known of each user last, a line for each row.
+        /// The contents of the views, and what was known of each user last, a line for each row.
         private func shown(
             _ database: String,
             _ server: PrivatePostgres

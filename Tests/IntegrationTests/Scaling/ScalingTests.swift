@@ -29,7 +29,7 @@ extension PipelineTests {
         {
             let copies = 8
             var setup = Self.setup(partitions: copies)
-            // A minute by default until new partitions are seen.
+            // New partitions are seen after a minute by default.
             setup.environment["RDKAFKA_TOPIC_METADATA_REFRESH_INTERVAL_MS"] = "2000"
             try await Self.run(setup) { pipeline, pauses in
                 for stage in Topology.stages {
@@ -47,10 +47,10 @@ extension PipelineTests {
             }
         }
 
-        /// Copies that leave on stop, as an autoscaler's have to, and one that keeps its place
-        /// when it restarts.
+        /// Copies that leave on stop, as with an autoscaler, and one that keeps its partitions over
+        /// a restart.
         ///
-        /// A session outlasts the pause that is allowed.
+        /// A session outlasts the allowed pause.
         @Test func `static copies come, restart and go, and no partition waits for a session`()
             async throws
         {

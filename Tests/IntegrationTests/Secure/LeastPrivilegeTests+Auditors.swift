@@ -20,7 +20,7 @@ extension PipelineTests.LeastPrivilegeTests {
         try await expectReplays(errands, sendable[0])
         try await errands.expect(
             [
-                // The role may write it down, and the principal may not write the letter.
+                // The role may record it, and the principal may not write the letter.
                 .init(
                     "investigator",
                     "redact \(forged[1]) --why asked-for",
@@ -123,7 +123,7 @@ extension PipelineTests.LeastPrivilegeTests {
             ],
             of: "dead-letter"
         )
-        // What the database allows, Kafka refuses to a principal without the right.
+        // The database allows it, but Kafka refuses it to a principal without the right.
         let refused = try await errands.run(
             "dead-letter",
             sending,
@@ -147,7 +147,7 @@ extension PipelineTests.LeastPrivilegeTests {
         )
     }
 
-    /// A console does what the rights allow that it runs with, whatever its users may.
+    /// A console has the rights that it runs with, whatever its users may do.
     private static func expectConsoles(
         _ errands: Errands,
         _ sendable: String,

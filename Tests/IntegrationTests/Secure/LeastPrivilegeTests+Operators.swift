@@ -56,7 +56,7 @@ extension PipelineTests.LeastPrivilegeTests {
             ],
             of: "pipeline"
         )
-        // What was set back is read again, and counts once.
+        // Records before the reset offset are read again, and count once.
         for stage in [StageDescription.dedupe, .link, .entitle] {
             try pipeline.start(stage)
         }
@@ -65,7 +65,7 @@ extension PipelineTests.LeastPrivilegeTests {
         try await expectRepair(errands)
     }
 
-    /// Damages a row of each table that a rebuild writes, and has the operator put them right.
+    /// Damages a row of each table that a rebuild writes, and lets the operator repair them.
     private static func expectRepair(_ errands: Errands) async throws {
         try await errands.pipeline.withDatabase { connection in
             try await connection.execute(

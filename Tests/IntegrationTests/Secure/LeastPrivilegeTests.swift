@@ -16,9 +16,7 @@ extension PipelineTests {
     /// Every program with exactly the rights that `pipeline grants` gives it.
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct LeastPrivilegeTests {
-        @Test func `each program runs with its own rights, and fails at what is not its own`()
-            async throws
-        {
+        @Test func `each program runs with its own rights, and fails beyond them`() async throws {
             let kafka = try await SecureKafka.start()
             let server = try await PrivatePostgres.start()
             do {
@@ -92,7 +90,7 @@ extension PipelineTests {
             )
         }
 
-        /// Expects refusals of writes that lie next to allowed ones.
+        /// Expects refusals of writes that are close to allowed ones.
         private static func expectRefusals(_ holders: Holders, _ prefix: String) async throws {
             for (holder, allowed, forbidden) in [
                 ("verify-worker", [Topic.verified], [Topic.raw, Topic.linked, Topic.changed]),
@@ -109,8 +107,8 @@ extension PipelineTests {
                     ["message.timeout.ms": "20000"]
                 ) { $1 }
                 for topic in allowed + forbidden {
-                    // Of its own: an idempotent producer is done for by the first refusal, and
-                    // one without any right to write gets no producer ID.
+                    // A producer of its own: an idempotent one is unusable after the first refusal,
+                    // and one without any right to write gets no producer ID.
                     let producer = try KafkaProducer(configuration: properties)
                     let record = ProducerRecord(topic: prefix + topic, value: [0])
                     let failure = await producer.send([record]).failures[0]

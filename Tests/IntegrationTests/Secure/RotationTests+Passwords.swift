@@ -14,9 +14,9 @@ extension PipelineTests.RotationTests {
     private static let pauseMax = Duration.seconds(5)
     private static let passwords = (database: "wren-4711", kafka: "lapwing-4712")
 
-    /// Under load, beside the index and the console, which go on too.
+    /// Under load, beside the index and the console, which continue too.
     ///
-    /// The brokers' passwords change with the files: the former one is worth nothing afterwards.
+    /// The brokers' passwords change with the files: the former one is invalid afterwards.
     static func rotatePasswords(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
         let secrets = try SecretFiles()
         let setup = try setup(kafka, server, secrets)
@@ -79,7 +79,7 @@ extension PipelineTests.RotationTests {
         return setup
     }
 
-    /// The tools that run for as long as the workers do, with the workers' own settings.
+    /// The tools that run as long as the workers, with the workers' own settings.
     private static func startTools(
         _ pipeline: RunningPipeline
     ) throws -> (index: RunningTool, console: RunningTool) {
@@ -93,20 +93,20 @@ extension PipelineTests.RotationTests {
         return (try start("index"), try start("serve"))
     }
 
-    /// Publishes all the traffic again and again, no faster than the workers get on.
+    /// Publishes all the traffic again and again, no faster than the workers process it.
     private static func publish(_ pipeline: RunningPipeline, until isOver: Flag) async throws {
         var rest = pipeline.traffic.items[...]
         while !isOver.isRaised || !rest.isEmpty {
-            // A test that has failed no longer says when it is over.
+            // A failed test no longer says when it is over.
             try Task.checkCancellation()
             if rest.isEmpty {
                 rest = pipeline.traffic.items[...]
             }
             try await pipeline.publish(rest.prefix(10))
-            // What is known already goes on to the last worker where somebody waits for an answer.
+            // A known record reaches the last worker if a request waits for an answer.
             try await pipeline.publishAgain(rest.prefix(10))
             rest = rest.dropFirst(10)
-            // Nobody answers while the brokers are away.
+            // No answers while the brokers are away.
             _ = await becomesTrue(within: .seconds(60), every: .milliseconds(20)) {
                 let lag = (try? await pipeline.reconciliation())?[.verify]?.lag
                 return isOver.isRaised || lag ?? .max < 40
@@ -130,10 +130,10 @@ extension PipelineTests.RotationTests {
         guard isMoving else { throw PipelineFailure("not all workers get on") }
     }
 
-    /// Replaces a secret once all workers get on, and waits until they get on again.
+    /// Replaces a secret once all workers progress, and waits until they progress again.
     ///
-    /// - Parameter replace: returns when the former secret is worth nothing.
-    /// - Returns: the longest time in which a partition with records that wait committed nothing.
+    /// - Parameter replace: returns when the former secret is invalid.
+    /// - Returns: the longest time in which a partition with waiting records committed nothing.
     private static func rotate(
         _ pipeline: RunningPipeline,
         _ pauses: CommitPauses,
@@ -218,7 +218,7 @@ extension PipelineTests.RotationTests {
         }
     }
 
-    /// The index has come to the topic's end, and the console shows what it has come to.
+    /// The index has reached the topic's end, and the console shows its progress.
     private static func expectGoingOn(
         _ pipeline: RunningPipeline,
         _ index: RunningTool,
@@ -239,7 +239,10 @@ extension PipelineTests.RotationTests {
             } == Int64(count)
         }
         let page = try await browser.get("/letters/\(newest)")
-        #expect(page.status == 200 && !page.body.contains("Kafka did not return it"), "\(page.body)")
+        #expect(
+            page.status == 200 && !page.body.contains("Kafka did not return it"),
+            "\(page.body)"
+        )
         for tool in [index, console] {
             expectNoPassword(tool.output, "dead-letter")
             try await tool.stop()

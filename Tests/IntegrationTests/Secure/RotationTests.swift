@@ -22,9 +22,7 @@ extension PipelineTests {
             )
         }
 
-        @Test func `replaced passwords and certificates are used without a restart`()
-            async throws
-        {
+        @Test func `replaced passwords and certificates are used without a restart`() async throws {
             let kafka = try await SecureKafka.start()
             let server = try await PrivatePostgres.start()
             do {
@@ -39,7 +37,7 @@ extension PipelineTests {
             try await server.remove()
         }
 
-        /// A certificate of somebody without rights shows which one is used.
+        /// A certificate without rights shows which one is used.
         private static func rotateCertificate(_ kafka: SecureKafka) async throws {
             let secrets = try SecretFiles()
             var setup = PipelineSetup(.real)

@@ -11,7 +11,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// The four workers where Kafka and PostgreSQL ask who they are, over TLS.
+    /// The four workers with Kafka and PostgreSQL that require TLS and identities.
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct SecurePipelineTests {
         private static func traffic() throws -> DemoTraffic {
@@ -22,8 +22,7 @@ extension PipelineTests {
             )
         }
 
-        @Test func `the workers run over TLS with a password, and with a certificate`()
-            async throws
+        @Test func `the workers run over TLS with a password, and with a certificate`() async throws
         {
             let kafka = try await SecureKafka.start()
             let postgres = try await SecurePostgres.start()
@@ -103,7 +102,8 @@ extension PipelineTests {
             #expect(!refused.output.contains("hunter2"))
         }
 
-        /// librdkafka before 2.6.1 cannot: said at the start, and where the brokers refuse it.
+        /// librdkafka before 2.6.1 does not support it: reported at the start, and when the brokers
+        /// refuse it.
         private static func startWithScram(_ kafka: SecureKafka) async throws {
             var environment = try kafka.environment("admin", .scram)
             let old = try await BuiltTool.run(
@@ -125,8 +125,8 @@ extension PipelineTests {
             #expect(new.exitCode == 0, "\(new.output)")
         }
 
-        /// A worker says it at its start, with the ways out, waits and is not ready; where
-        /// librdkafka can do it the worker works, and says nothing.
+        /// A worker reports it at its start, with the remedies, waits and is not ready; with a
+        /// newer librdkafka it works, and reports nothing.
         private static func startWorkerWithScram(_ kafka: SecureKafka) async throws {
             var setup = PipelineSetup(.real)
             setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)

@@ -9,7 +9,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// The executable as an operator meets it who has mistyped a bundle ID.
+    /// The executable after an operator has mistyped a bundle ID.
     @Suite struct ReloadTests {
         /// The settings file with each bundle ID mistyped.
         private static func mistype(_ path: String) throws -> String {
@@ -21,7 +21,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: [true, false])
-        func `a tripped worker goes on with the right settings, after a signal or by itself`(
+        func `a tripped worker continues with the right settings, after a signal or by itself`(
             isSignalled: Bool
         ) async throws {
             var setup = PipelineSetup(.mock)
@@ -57,7 +57,7 @@ extension PipelineTests {
 
         private static let count = 30
 
-        /// Transactions of the first app; nothing among them that would show the settings right.
+        /// Transactions of the first app; none of them shows that the settings are right.
         private static func records(
             _ traffic: DemoTraffic,
             topic: String

@@ -24,7 +24,7 @@ extension PipelineTests {
         private static let faultIsOver = "dependency available again"
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a broker and a database that are not there yet are waited for, and it is said once`(
+        func `a broker and a database that do not exist yet are waited for, and reported once`(
             kind: KafkaCluster.Kind
         ) async throws {
             let broker = try await OwnBroker.start(kind)

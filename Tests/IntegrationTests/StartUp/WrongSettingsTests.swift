@@ -6,7 +6,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// The executables as an operator meets them on a bad day.
+    /// The executables with the mistakes of an operator.
     @Suite struct WrongSettingsTests {
         private struct Ended {
             let end: ProcessEnd
@@ -53,7 +53,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: Topology.stages)
-        func `an unknown option is said, with where help is to be had`(
+        func `an unknown option is reported, with where to find help`(
             stage: StageDescription
         ) async throws {
             let ended = try await Self.run(stage, ["--verbose"], [:])

@@ -11,10 +11,10 @@ import Store
 /// A scenario with IDs, products, tokens and users of its own, so that many can share a database.
 struct ApartScenario: Sendable {
     let scenario: Scenario
-    /// 0 leaves everything as it stands in the file.
+    /// 0 leaves everything as in the file.
     private let number: Int
 
-    /// - Parameter number: its own among those that run together. Where a content hash decides, a
+    /// - Parameter number: its own among those that run together. If a content hash decides, a
     ///   multiple of a thousand is added, so that the same content has the greater one.
     init(_ scenario: Scenario, number: Int) throws {
         for offset in 0..<1_000 {
@@ -27,7 +27,7 @@ struct ApartScenario: Sendable {
         throw ScenarioApartness(name: scenario.name)
     }
 
-    /// By itself, in a database of its own.
+    /// Alone, in a database of its own.
     init(alone scenario: Scenario) {
         self.init(scenario, exactly: 0)
     }
@@ -39,7 +39,7 @@ struct ApartScenario: Sendable {
 
     private var prefix: String { number == 0 ? "" : "\(number)-" }
 
-    /// Each grants the keys of the scenario's product, also where they are named by its ID.
+    /// Each grants the keys of the scenario's product, even if they are named by its ID.
     var products: [Product] {
         scenario.catalog.products.values.map { product in
             var product = product
@@ -165,9 +165,9 @@ extension ApartScenario {
         return Body.receipt(try authority.receiptText(receipt))
     }
 
-    /// The payload with what has to be apart put apart.
+    /// The payload with its IDs replaced by this scenario's own.
     ///
-    /// A renewal info is told by its status from other payloads, so Apple never leaves it out.
+    /// A renewal info differs from other payloads by its status, so Apple never leaves it out.
     private func payload(_ payload: JSONValue, isRenewal: Bool = false) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -254,7 +254,7 @@ struct ScenarioApartness: Error {
 }
 
 extension ApartScenario {
-    /// Whether the tables hold of the scenario's users what its file says, and nothing else.
+    /// Whether the tables hold what the scenario's file says about its users, and nothing else.
     func isAnswered(on connection: PostgresConnection) async throws -> Bool {
         let entitlements = try await entitlements(connection)
         let balances = try await balances(connection)

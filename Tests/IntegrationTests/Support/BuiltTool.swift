@@ -10,7 +10,7 @@ enum BuiltTool {
         let output: String
     }
 
-    /// - Parameter environment: the settings; nothing of our own but where programs are found.
+    /// - Parameter environment: the settings; of our own environment only the path of programs.
     static func run(
         _ program: String,
         _ arguments: [String],

@@ -22,7 +22,7 @@ enum BuiltWorkers {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips a test where the workers have not been built, and says so.
+    /// Skips a test if the workers have not been built, and says so.
     static var needsBuiltWorkers: Self {
         .enabled(
             if: BuiltWorkers.missing.isEmpty,

@@ -3,17 +3,17 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Commands run beside the workers, each with its own principal and role alone.
+/// Commands run beside the workers, each with its own principal and role.
 struct Errands: Sendable {
     let holders: Holders
     let pipeline: RunningPipeline
 
-    /// One command, and how it has to end.
+    /// One command, and its expected end.
     struct Errand {
         let holder: String
         let arguments: [String]
         let exitCode: Int32
-        /// All of it stands in the output.
+        /// Texts that the output must contain.
         let says: [String]
 
         /// - Parameter arguments: with blanks between them.
@@ -39,7 +39,7 @@ struct Errands: Sendable {
         }
     }
 
-    /// - Parameter role: in the database, where it is not the one of the holder's name.
+    /// - Parameter role: in the database, if it differs from the holder's name.
     func run(
         _ program: String,
         _ arguments: [String],
@@ -53,7 +53,7 @@ struct Errands: Sendable {
         )
     }
 
-    /// A console that a holder's rights serve; its user may do all that a console can.
+    /// A console with a holder's rights; its user may do everything that a console can.
     func serve(as holder: String) async throws -> (tool: RunningTool, client: ConsoleClient) {
         let tool = try RunningTool(
             ["serve", "--config", settingsPath],
@@ -76,7 +76,7 @@ struct Errands: Sendable {
     }
 }
 
-/// A command of `dead-letter` that goes on until it is stopped.
+/// A command of `dead-letter` that runs until it is stopped.
 struct RunningTool: Sendable {
     let process: ChildProcess
     private let logPath: String
@@ -98,7 +98,7 @@ struct RunningTool: Sendable {
         String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
     }
 
-    /// Ends it, and fails where it does not end in good order.
+    /// Ends it, and fails if it does not end in order.
     func stop() async throws {
         let end = try await process.stop(grace: .seconds(60))
         #expect(end == .exited(code: 0), "\(output)")
@@ -112,7 +112,7 @@ extension RunningTool {
         "CONSOLE_PROXY_ROLES": "oncall=operator",
     ]
 
-    /// A browser at this console, whose user may do all that a console can.
+    /// A browser at this console, whose user may do everything that a console can.
     func consoleClient() async throws -> ConsoleClient {
         var port: UInt16?
         _ = await becomesTrue(within: .seconds(60), every: .milliseconds(50)) {

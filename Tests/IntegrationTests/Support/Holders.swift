@@ -7,7 +7,7 @@ import Testing
 import Topology
 import Worker
 
-/// The certificates and passwords of all who have rights.
+/// The certificates and passwords of all holders of rights.
 final class Holders: Sendable {
     /// Environments of the workers.
     let environments: [StageDescription: [String: String]]

@@ -6,7 +6,7 @@ import TestSupport
 struct OwnBroker: Sendable {
     enum StopMode: String, Sendable, CaseIterable {
         case orderly, killed
-        /// Connections stay, and nothing is answered; the mock cannot.
+        /// Connections stay, and nothing is answered; the mock cannot do this.
         case silent
     }
 
@@ -25,7 +25,7 @@ struct OwnBroker: Sendable {
         }
     }
 
-    /// Every connection breaks, and nobody can connect.
+    /// Every connection breaks, and none can be made.
     func stop(_ mode: StopMode) async throws {
         if let mock = cluster.mock {
             try mock.takeDown()
@@ -40,7 +40,7 @@ struct OwnBroker: Sendable {
         }
     }
 
-    /// As it was, with all that it held.
+    /// As before, with all its records.
     func startAgain(after mode: StopMode = .orderly) async throws {
         if mode == .silent, let folder {
             try await RealKafka.run(["resume", "--dir", folder.path])

@@ -1,4 +1,4 @@
-/// Why a test could not go on.
+/// Why a test could not continue.
 struct PipelineFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -12,9 +12,9 @@ struct PipelineSetup: Sendable {
     var ownCluster: KafkaCluster?
     /// A server that the test itself stops; nil for a database on the one of this run.
     var ownServer: PrivatePostgres?
-    /// On the server of the test's own; made where it is not the server's first one.
+    /// On the test's own server; made if it is not the server's first one.
     var database = "postgres"
-    /// How far the database is migrated; nil for the newest version.
+    /// The schema version of the database; nil for the newest.
     var schemaVersion: Int?
     var partitions: Int32 = 4
     /// The mock holds a first join for 3 s and loses members whose session ends before.
@@ -23,7 +23,7 @@ struct PipelineSetup: Sendable {
     var hasStaticMembers = false
     /// False leaves the topics to the test.
     var makesTopics = true
-    /// Instead of what the product's own layout says, by topic without prefix.
+    /// Replaces the limits of the product's own layout, by topic without prefix.
     var recordBytesMax: [String: Int] = [:]
     /// A dead letter of a larger value has to leave it out.
     var deadLetterValueBytesMax = DeadLetterContext.recordBytesMaxDefault - 4_096

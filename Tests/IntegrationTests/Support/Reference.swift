@@ -16,7 +16,7 @@ struct Reference: Sendable {
 
     /// - Parameters:
     ///   - rules: those of `link-worker`.
-    ///   - valueBytesMax: a larger value cannot stand in a dead letter.
+    ///   - valueBytesMax: a larger value does not fit in a dead letter.
     init(
         _ records: [ProducerRecord],
         _ traffic: DemoTraffic,
@@ -28,7 +28,7 @@ struct Reference: Sendable {
         var refused: RefusedRecords = [:]
         for (offset, record) in records.enumerated() {
             switch verifier.verify(record.value) {
-            // Nobody is asked about revocations here, so that nothing waits.
+            // No responder is asked here, so nothing waits.
             case .success(.ignored), .success(.undetermined): break
             case .success(.items(let items)):
                 let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
@@ -67,8 +67,8 @@ struct Reference: Sendable {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// No fact of this traffic depends on where it was read: no two records of one transaction name
-    /// different users.
+    /// No fact of this traffic depends on the position of its record: no two records of one
+    /// transaction name different users.
     private static func source(_ offset: Int) -> ObservationSource {
         ObservationSource(
             topic: "",
@@ -99,7 +99,7 @@ extension DemoTraffic {
         }
     }
 
-    /// The links as the fold takes them; each of the traffic's is of one app alone.
+    /// The links in the fold's form; each of the traffic's is of one app alone.
     fileprivate var foldedLinks: AccountLinks {
         var links = AccountLinks()
         for link in accountLinks {

@@ -6,13 +6,13 @@ import Operations
 import Records
 import TestSupport
 
-/// A record that has to be refused, and everything of it that its dead letter has to keep.
+/// A record that has to be refused, and the parts that its dead letter has to keep.
 struct RefusedRecord: Hashable, Sendable {
-    /// The value, by its SHA-256 where there is one.
+    /// The value, by its SHA-256 if there is one.
     private enum Value: Hashable {
         case null
         case kept(String)
-        /// Too large for the dead letter, which says where it lies and what it was.
+        /// Too large for the dead letter, which names its position and digest.
         case omitted(String)
     }
 
@@ -21,7 +21,7 @@ struct RefusedRecord: Hashable, Sendable {
     private let value: Value
     private let headers: [[[UInt8]?]]
 
-    /// - Parameter valueBytesMax: a larger value cannot stand in a dead letter.
+    /// - Parameter valueBytesMax: a larger value does not fit in a dead letter.
     init(_ record: ProducerRecord, _ reason: RefusalReason, valueBytesMax: Int) {
         self.reason = reason.rawValue
         key = record.key
@@ -46,7 +46,7 @@ struct RefusedRecord: Hashable, Sendable {
 }
 
 extension RefusedRecord: CustomStringConvertible {
-    /// Without what it holds.
+    /// Without the content.
     var description: String {
         "\(reason), key of \(key?.count ?? -1) bytes, value \(value), \(headers.count) headers"
     }
@@ -56,7 +56,7 @@ extension RefusedRecord: CustomStringConvertible {
 typealias RefusedRecords = [RefusedRecord: Int]
 
 extension RefusedRecords {
-    /// Where this is other than it has to be.
+    /// The differences from the expected records.
     func differences(from expected: RefusedRecords) -> [String] {
         Set(keys).union(expected.keys).filter { self[$0] != expected[$0] }.map { record in
             "\(record): \(self[record] ?? 0) found, \(expected[record] ?? 0) expected"

@@ -4,7 +4,7 @@ import OpenSSL
 import Postgres
 import TestSupport
 
-/// The rows that are a fold of the facts, as text: what the database holds, or has to hold.
+/// The rows that are a fold of the facts, as text: the stored or the expected ones.
 struct RowPicture: Equatable, Sendable {
     /// The fields of every row, by table.
     private(set) var tables: [String: Set<String>] = [:]
@@ -16,7 +16,7 @@ struct RowPicture: Equatable, Sendable {
 
     func count(_ table: String) -> Int { tables[table]?.count ?? 0 }
 
-    /// Where this is other than it has to be: some lines of each table.
+    /// The differences from the expected rows: some lines of each table.
     func differences(from expected: RowPicture) -> [String] {
         let names = Set(tables.keys).union(expected.tables.keys).sorted()
         return names.flatMap { name in
@@ -33,7 +33,7 @@ struct RowPicture: Equatable, Sendable {
     private static let shownMax = 4
 }
 
-/// The columns stand in the order of `RowPicture.init(_:_:)` of a fold.
+/// The columns have the order of `RowPicture.init(_:_:)` of a fold.
 extension RowPicture {
     /// Reads the tables.
     init(_ connection: PostgresConnection) async throws {
@@ -83,7 +83,7 @@ extension RowPicture {
     ]
 }
 
-/// The columns stand in the order of `RowPicture.queries`.
+/// The columns have the order of `RowPicture.queries`.
 extension RowPicture {
     /// Makes the rows that the tables must hold.
     init(_ facts: FactSet, _ fold: EntitlementFold) {
@@ -188,7 +188,7 @@ extension RowPicture {
         date.map { String($0.milliseconds) }
     }
 
-    /// Nil where there never was another owner, as in the table.
+    /// Nil if there never was another owner, as in the table.
     private static func spans(_ ownership: Ownership) -> String? {
         guard ownership.spans.count > 1 else { return nil }
         let spans = ownership.spans.map { "[\"\($0.userID)\",\(text($0.from) ?? "null")]" }

@@ -6,18 +6,18 @@ import Testing
 import Worker
 
 extension RunningPipeline {
-    /// Stops a worker between two statements of a transaction, as a machine that freezes does,
-    /// waits until PostgreSQL has ended that transaction by itself, and lets the worker go on.
+    /// Stops a worker between two statements of a transaction, like a machine that freezes, waits
+    /// until PostgreSQL has ended that transaction, and continues the worker.
     ///
     /// The worker's stage must have no other copy: a session is known by its stage alone.
     ///
-    /// - Returns: false where the worker was in no transaction within a while.
+    /// - Returns: false if the worker was in no transaction within a while.
     func freezeInTransaction(_ copy: WorkerCopy) async throws -> Bool {
         try await withDatabase { connection in
             let isFrozen = try await becomesTrue(within: .seconds(15), every: .milliseconds(1)) {
                 guard try await Self.isInTransaction(copy, connection) else { return false }
                 copy.process.signal(SIGSTOP)
-                // What it has sent before may end the transaction yet.
+                // A statement sent before may still end the transaction.
                 let hasEnded = try await becomesTrue(within: .milliseconds(100)) {
                     try await !Self.isInTransaction(copy, connection)
                 }

@@ -7,9 +7,9 @@ import Store
 
 extension RunningPipeline {
     /// Removes links, gives them to strangers and writes them again while everything runs; at the
-    /// end all of them stand as the traffic has them.
+    /// end all of them are as in the traffic.
     ///
-    /// - Returns: how often a link became different.
+    /// - Returns: how often a link changed.
     @discardableResult
     func changeLinks(seed: UInt64, until isOver: () -> Bool) async throws -> Int {
         var generator = SeededGenerator(seed: seed)

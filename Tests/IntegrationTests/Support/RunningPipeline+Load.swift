@@ -19,7 +19,7 @@ extension RunningPipeline {
     func publishSteadily(until isOver: () -> Bool) async throws {
         var rest = traffic.items[...]
         while !isOver() || !rest.isEmpty {
-            // A test that has failed no longer says when it is over.
+            // A failed test no longer says when it is over.
             try Task.checkCancellation()
             if rest.isEmpty {
                 rest = traffic.items[...]
@@ -36,8 +36,8 @@ extension RunningPipeline {
         }
     }
 
-    /// Some of them once more, as apps post what they have when somebody signs in: with a
-    /// correlation ID, so that their duplicates travel to the end.
+    /// Some of them once more, as apps post their purchases at a sign-in: with a correlation ID, so
+    /// that their duplicates travel to the end.
     func publishAgain(_ items: some Collection<DemoItem>) async throws {
         let published = published.count
         let records = items.enumerated().filter { $0.offset.isMultiple(of: 5) }.map { index, item in
@@ -52,15 +52,15 @@ extension RunningPipeline {
 }
 
 extension RunningPipeline {
-    /// Expects what has to hold however the workers were treated: the rows are the fold of all that
-    /// was published, the dead letters are the bad records, and every record is accounted for.
+    /// Expects what must be true in any case: the rows are the fold of all published bodies, the
+    /// dead letters are the bad records, and every record is accounted for.
     func expectNothingLost(
         _ reconciliation: Reconciliation,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let reference = try reference()
         var rows: [String] = []
-        // Links that became different last are followed up without a record of raw.
+        // Links that changed last are followed up without a record of raw.
         _ = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
             rows = try await withDatabase { try await RowPicture($0) }
                 .differences(from: reference.picture)

@@ -3,9 +3,9 @@ import Testing
 import Simulation
 
 extension RunningPipeline {
-    /// Runs `body` with a pipeline and ends it afterwards, however that ends.
+    /// Runs `body` with a pipeline and ends it afterwards in any case.
     ///
-    /// In the end no log may hold anything secret, whatever the test was about.
+    /// In the end no log may hold a secret, whatever the test was about.
     static func run(
         _ setup: PipelineSetup,
         _ traffic: DemoTraffic,
@@ -30,7 +30,7 @@ extension RunningPipeline {
         pipeline.removeFolder()
     }
 
-    /// `KEEP_TEST_LOGS=1` leaves settings and logs for somebody to look at.
+    /// `KEEP_TEST_LOGS=1` keeps settings and logs for a reader.
     func removeFolder() {
         if ProcessInfo.processInfo.environment["KEEP_TEST_LOGS"] != nil {
             print("logs kept in \(folder)")

@@ -33,7 +33,7 @@ final class RunningPipeline: Sendable {
         var itemsPublished = 0
     }
 
-    /// Makes everything that is there before the first worker starts.
+    /// Makes everything that exists before the first worker starts.
     init(_ setup: PipelineSetup, _ traffic: DemoTraffic) async throws {
         self.setup = setup
         self.traffic = traffic
@@ -54,7 +54,7 @@ final class RunningPipeline: Sendable {
             .appending(path: "pipeline-test-\(UUID().uuidString)").path
         // Takes larger records than the workers ever write.
         let large = ["message.max.bytes": "20000000", "queue.buffering.max.kbytes": "65536"]
-        // Sees that brokers are back before the workers do, and so how long these take.
+        // Notices that brokers are back before the workers do, and so measures their delay.
         let prompt = ["reconnect.backoff.max.ms": "500"]
         admin = try KafkaAdmin(configuration: cluster.client.merging(prompt) { $1 })
         producer = try KafkaProducer(configuration: cluster.client.merging(large) { $1 })
@@ -184,7 +184,7 @@ extension RunningPipeline {
         forget(copy)
     }
 
-    /// Tells a copy to finish, and fails where it does not end in good order.
+    /// Ends a copy by a signal, and fails if it does not end in order.
     func stop(_ copy: WorkerCopy) async throws {
         let end = try await copy.process.stop(grace: .seconds(60))
         #expect(end == .exited(code: 0), "\(copy.name): \(copy.log.lines.suffix(3))")
@@ -198,7 +198,7 @@ extension RunningPipeline {
 
     /// Stops every copy, all at once.
     ///
-    /// - Returns: those that did not end in good order, with their last words.
+    /// - Returns: those that did not end in order, with their last words.
     func endsOfAll() async throws -> [String] {
         let copies = copies
         copies.forEach { $0.process.terminate() }
@@ -288,7 +288,6 @@ extension RunningPipeline {
         )
     }
 
-    /// Waits until every change is published.
     func waitUntilPublished() async throws {
         let isOver = try await becomesTrue(within: .seconds(120), every: .milliseconds(100)) {
             try await withDatabase { connection in
@@ -304,7 +303,7 @@ extension RunningPipeline {
         try await PostgresConnection.lend(database, body)
     }
 
-    /// Ends all that is left, whatever state it is in.
+    /// Ends everything that is left, in any state.
     func close() async {
         for copy in copies {
             copy.process.kill()

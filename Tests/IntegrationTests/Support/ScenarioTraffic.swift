@@ -16,7 +16,7 @@ enum ScenarioTraffic {
             .map { try ApartScenario($1, number: $0 + 1) }
     }
 
-    /// The names of those that want workers of their own, because they are about other rules.
+    /// The names of those that need workers of their own, because they are about other rules.
     static let namesWithOtherRules: [String] = Scenario.names.filter { name in
         guard let scenario = try? Scenario.load(name) else { return false }
         return scenario.isVouchedForByOne && scenario.rules != OwnershipRules()
@@ -56,7 +56,7 @@ extension Scenario {
 }
 
 extension OwnershipRules {
-    /// The settings by which a `link-worker` works so.
+    /// The settings of a `link-worker` with these rules.
     var environment: [String: String] {
         [
             "LINKING_POLICY": policy.rawValue,

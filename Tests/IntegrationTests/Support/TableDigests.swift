@@ -2,7 +2,7 @@ import Postgres
 
 /// A digest of every row of every table, the history and the outbox among them.
 ///
-/// What deduplication remembers is left out, which may be forgotten at any moment, and the change
+/// Left out are the memory of deduplication, which may be forgotten at any moment, and the change
 /// feed's outbox and repetitions, which empty by themselves.
 struct TableDigests: Equatable, Sendable {
     private let digests: [String: String]
@@ -30,7 +30,7 @@ struct TableDigests: Equatable, Sendable {
         self.digests = digests
     }
 
-    /// The tables in which anything is different.
+    /// The tables that differ.
     func changedTables(since earlier: TableDigests) -> [String] {
         Set(digests.keys).union(earlier.digests.keys)
             .filter { digests[$0] != earlier.digests[$0] }

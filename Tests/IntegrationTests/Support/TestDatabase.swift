@@ -46,7 +46,7 @@ enum TestDatabase {
         let connection = try await PostgresConnection.connect(options)
         do {
             let migrations = try PostgresServer.migrations.migrations()
-            // Those that are applied already are only compared.
+            // Applied ones are only compared.
             _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count)))
                 .run(on: connection)
             _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)

@@ -54,7 +54,7 @@ struct WorkerCopy: Sendable {
         return line?.split(separator: " ").last.flatMap { Double($0) }
     }
 
-    /// The sum of all series whose line contains the words; 0 where none does.
+    /// The sum of all series whose line contains the words; 0 without one.
     func sum(_ words: String...) -> Double {
         let lines = get("/metrics")?.text.split(whereSeparator: \.isNewline) ?? []
         return lines.filter { line in
@@ -66,6 +66,6 @@ struct WorkerCopy: Sendable {
 
     var isReady: Bool { self.get("/readyz")?.isOK ?? false }
 
-    /// Whether the worker says that it is not ready, and not merely nothing.
+    /// Whether the worker answers that it is not ready.
     var isUnready: Bool { self.get("/readyz").map { !$0.isOK } ?? false }
 }

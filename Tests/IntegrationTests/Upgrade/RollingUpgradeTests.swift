@@ -8,7 +8,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    /// The programs of the version before, as deploy/rehearsal.sh builds them from the commit whose
+    /// The programs of the former version, as deploy/rehearsal.sh builds them from the commit whose
     /// schema is one migration behind, and those of today, by turns under load.
     @Suite(
         .timeLimit(.minutes(15)),
@@ -49,7 +49,7 @@ extension PipelineTests {
                     try await Self.getOn(pipeline, "the version before, on its own schema")
                     try await Self.migrate(pipeline, to: newest)
                     try await Self.getOn(pipeline, "the version before, on the newer schema")
-                    // Readers first: what they do not know yet would wait for them.
+                    // Readers first: records that they do not know yet would wait for them.
                     try await Self.roll(pipeline, Topology.stages.reversed(), BuiltWorkers.folder)
                     try await Self.getOn(pipeline, "the newer version")
                     try await Self.roll(pipeline, Topology.stages, previous)
@@ -69,7 +69,7 @@ extension PipelineTests {
             }
         }
 
-        /// As an operator does it, while everything runs.
+        /// As an operator does it, under load.
         private static func migrate(_ pipeline: RunningPipeline, to version: Int) async throws {
             let began = ContinuousClock.now
             let outcome = await pipeline.operate("migrate")
