@@ -1,16 +1,16 @@
--- Splits the tables of facts and of what follows from them into partitions by hash. Optional: for a
--- database that has outgrown one file for each table. The programs run on it as they are, because
--- names, columns, keys, rules, rights, views and functions stay what they were; which table goes by
--- which ID, and what it costs, stands in sizing.md.
+-- Splits the tables of facts and of their results into partitions by hash. Optional: for a database
+-- that has outgrown one file for each table. The programs run on it unchanged, because names,
+-- columns, keys, rules, rights, views and functions stay the same; sizing.md names the ID that each
+-- table is split by, and the cost.
 --
 --   psql --set ON_ERROR_STOP=1 --command 'SET partitions.count = 8' \
 --       --file deploy/postgres/partitions.sql
 --
 -- as the owner of the tables, after `pipeline migrate`; a database without rows is done in a second.
--- Where there are rows, stop link-worker and entitle-worker before: each table is copied in a
--- transaction of its own, which holds off who writes to it, and nobody who reads until the copy takes
--- its place. A table that is partitioned already is left as it is: what was broken off is run again.
--- It needs room for the largest table a second time.
+-- With rows, stop link-worker and entitle-worker before: each table is copied in a transaction of its
+-- own, which blocks writers, and readers only while the copy replaces the table. A table that is
+-- partitioned already is left as it is, so an interrupted run can be repeated. It needs room for a
+-- second copy of the largest table.
 
 CREATE OR REPLACE PROCEDURE pg_temp.partition_by_hash(table_name text, key_column text)
     LANGUAGE plpgsql AS
@@ -21,14 +21,14 @@ DECLARE
         coalesce(nullif(current_setting('partitions.count', true), ''), '8')::integer;
     copied CONSTANT text := table_name || '_partitioned';
     kind CONSTANT "char" := (SELECT relkind FROM pg_class WHERE oid = whole);
-    -- What the partitions are stored by: a partitioned table has no storage of its own.
+    -- Storage parameters of the partitions: a partitioned table has no storage of its own.
     options CONSTANT text := (
         SELECT concat_ws(', ', array_to_string(main.reloptions, ', '), (
             SELECT string_agg('toast.' || option, ', ') FROM unnest(toast.reloptions) AS option))
         FROM pg_class AS main LEFT JOIN pg_class AS toast ON toast.oid = main.reltoastrelid
         WHERE main.oid = whole);
-    -- Views and functions are bound to the table and not to its name: made again, they are bound to
-    -- the new one, and keep their rights.
+    -- Views and functions are bound to the table and not to its name: created again, they are bound
+    -- to the new one, and keep their rights.
     dependents CONSTANT text[] := ARRAY(
         SELECT pg_get_functiondef(objid) FROM pg_depend
         WHERE classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass
@@ -63,7 +63,7 @@ BEGIN
             'policies, an identity or rights on columns', table_name;
     END IF;
 
-    -- A snapshot from before the lock would leave out what was written in between.
+    -- A snapshot from before the lock would miss rows written in between.
     PERFORM require_read_committed();
     EXECUTE format('LOCK TABLE %s IN SHARE MODE', whole);
     EXECUTE format(
@@ -78,7 +78,7 @@ BEGIN
     EXECUTE format('INSERT INTO %I SELECT * FROM %s', copied, whole);
     GET DIAGNOSTICS rows_copied = ROW_COUNT;
 
-    -- The former table's step aside: an index is renamed without a lock that readers notice.
+    -- The former table's indexes are renamed first, without a lock that readers notice.
     FOR name, command IN
         SELECT file.relname, CASE
             WHEN k.oid IS NULL THEN format('CREATE INDEX %I ON %I %s', file.relname, copied,

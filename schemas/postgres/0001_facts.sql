@@ -3,8 +3,8 @@
 -- Dates are Apple's own UNIX milliseconds (columns "..._ms"), so that nothing is rounded; views
 -- show them as timestamptz. Payloads are json and never jsonb, which rewrites numbers and refuses
 -- some. Keys are compared byte by byte (COLLATE "C"): cheaper, and the same order as the workers'.
--- Indexes begin with the ID, which tells most rows apart by itself; environment and bundle ID are
--- part of every key all the same.
+-- Indexes begin with the ID, which alone distinguishes most rows; environment and bundle ID are part
+-- of every key nevertheless.
 
 CREATE FUNCTION timestamptz_from_ms(ms bigint) RETURNS timestamptz
     LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -12,14 +12,14 @@ CREATE FUNCTION timestamptz_from_ms(ms bigint) RETURNS timestamptz
 
 COMMENT ON FUNCTION timestamptz_from_ms IS 'Exact, unlike to_timestamp(ms / 1000.0).';
 
--- What people and services write into tables ends up in keys and indexes of others, which hold no
--- more than a few hundred bytes: what does not fit is refused where it comes in.
+-- Texts that people and services write into tables end up in keys and indexes of others, which hold
+-- at most a few hundred bytes: longer texts are refused on entry.
 CREATE FUNCTION is_identifier(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN octet_length(value) BETWEEN 1 AND 255
         -- Neither control characters nor those that turn a text around.
         AND value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]'
-        -- No blank at an end: it is not seen where the text is read.
+        -- No blank at an end: a reader cannot see it.
         AND value !~ '^[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]'
         AND value !~ '[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$';
 
@@ -46,7 +46,7 @@ BEGIN
 END
 $$;
 
--- What a JWS says and what a receipt says stand side by side and are made one when they are read.
+-- The statements of a JWS and of a receipt are stored side by side and merged on reading.
 CREATE TABLE transactions (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -56,21 +56,21 @@ CREATE TABLE transactions (
     signed_date_ms bigint NOT NULL,
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     trust text COLLATE "C" NOT NULL,
-    -- What never changes for a transaction ID.
+    -- Members that never change for a transaction ID.
     original_transaction_id text COLLATE "C" NOT NULL,
     product_id text COLLATE "C" NOT NULL,
     purchase_date_ms bigint NOT NULL,
     product_type text COLLATE "C",
     quantity integer,
-    -- What may.
+    -- Members that may change.
     expires_date_ms bigint,
     revocation_date_ms bigint,
     revocation_percentage integer,
     revocation_reason integer,
     revocation_type text COLLATE "C",
-    -- Of the receipt that brought the revocation, its signed date and content hash. A receipt lifts
+    -- The signed date and content hash of the receipt that brought the revocation. A receipt lifts
     -- no revocation, not even one that an older receipt brought: its own signed date says how new
-    -- that one is, and not the newest receipt's. Null where there is no revocation, and for a JWS,
+    -- that one is, and not the newest receipt's. Null without a revocation, and for a JWS,
     -- whose newest revision brings and lifts it.
     revoked_signed_date_ms bigint,
     revoked_content_hash bytea CHECK (length(revoked_content_hash) = 32),
@@ -78,10 +78,10 @@ CREATE TABLE transactions (
     -- As Apple writes it (PURCHASED, FAMILY_SHARED, ASSIGNED); null in a receipt.
     ownership_type text COLLATE "C",
     subscription_group_id text COLLATE "C",
-    -- Of a billed period, also where it has several transaction IDs.
+    -- One for each billed period, which may have several transaction IDs.
     web_order_line_item_id text COLLATE "C",
     transaction_reason text COLLATE "C",
-    -- Why several transactions represent the period; null where one is all of it.
+    -- Why several transactions represent the period; null if one represents all of it.
     additional_transaction_reason text COLLATE "C",
     -- Seats that a refund took back without revoking the transaction.
     revoked_seat_quantity integer,
@@ -94,13 +94,13 @@ CREATE TABLE transactions (
 
 COMMENT ON TABLE transactions IS
     'The newest signed revision of each transaction ID, in each track; its payload is in '
-    'revisions. Written by entitle-worker, kept for ever.';
+    'revisions. Written by entitle-worker, kept forever.';
 
--- A purchase is projected from its transactions, of a long one from those behind closed periods.
+-- A purchase is projected from its transactions, a long one from those after its closed periods.
 CREATE INDEX transactions_of_purchase_by_date
     ON transactions (original_transaction_id, environment, purchase_date_ms);
 
--- Renewal info names no app: it joins the purchases of its original transaction ID whose
+-- Renewal info names no app: it belongs to the purchases of its original transaction ID whose
 -- transactions the same trust vouched for.
 CREATE TABLE renewals (
     environment text COLLATE "C" NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE renewals (
 
 COMMENT ON TABLE renewals IS
     'The newest signed renewal info of each subscription; its payload is in revisions. Written by '
-    'entitle-worker, kept for ever.';
+    'entitle-worker, kept forever.';
 
 -- The newest renewal info no longer names an earlier grace.
 CREATE TABLE grace_periods (
@@ -130,7 +130,7 @@ CREATE TABLE grace_periods (
     original_transaction_id text COLLATE "C" NOT NULL,
     trust text COLLATE "C" NOT NULL,
     expires_date_ms bigint NOT NULL,
-    -- When the period that could not be renewed ended; null where Apple did not say.
+    -- When the period that could not be renewed ended; null if Apple did not say.
     renewal_date_ms bigint,
     UNIQUE NULLS NOT DISTINCT
         (original_transaction_id, environment, trust, expires_date_ms, renewal_date_ms)
@@ -138,7 +138,7 @@ CREATE TABLE grace_periods (
 
 COMMENT ON TABLE grace_periods IS
     'Every billing grace period that was ever granted. Rows are only ever added, by '
-    'entitle-worker, and kept for ever.';
+    'entitle-worker, and kept forever.';
 
 CREATE TABLE revisions (
     kind text COLLATE "C" NOT NULL
@@ -147,11 +147,11 @@ CREATE TABLE revisions (
     -- Empty for renewal info, which has none: a primary key holds no null.
     bundle_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
-    -- Empty for all but renewal info, where it is part of what is known under one ID.
+    -- Empty for all but renewal info, whose key it is part of.
     trust text COLLATE "C" NOT NULL,
     track text COLLATE "C" NOT NULL,
     content_hash bytea NOT NULL,
-    -- Of the first signature that carried this content.
+    -- The date of the first signature of this content.
     signed_date_ms bigint NOT NULL,
     payload json NOT NULL,
     notification_uuid text COLLATE "C",
@@ -165,7 +165,7 @@ CREATE TABLE revisions (
 
 COMMENT ON TABLE revisions IS
     'Every content ever seen, once per key, with the raw record that first brought it. Rows are '
-    'only ever added, by entitle-worker, and kept for ever: facts can be read from them again.';
+    'only ever added, by entitle-worker, and kept forever: facts can be read from them again.';
 
 CREATE TABLE notifications (
     environment text COLLATE "C" NOT NULL,
@@ -173,7 +173,7 @@ CREATE TABLE notifications (
     bundle_id text COLLATE "C",
     type text COLLATE "C" NOT NULL,
     subtype text COLLATE "C",
-    -- What type and subtype mean here; "unknown_..." needs an operator's attention.
+    -- The meaning of type and subtype; "unknown_..." needs an operator's attention.
     meaning text COLLATE "C" NOT NULL,
     signed_date_ms bigint,
     original_transaction_id text COLLATE "C",
@@ -187,10 +187,10 @@ CREATE TABLE notifications (
 
 COMMENT ON TABLE notifications IS
     'Every genuine notification, also those that carry no fact. History, never a source of rights. '
-    'Rows are only ever added, by entitle-worker, and kept for ever.';
+    'Rows are only ever added, by entitle-worker, and kept forever.';
 
--- What Apple says of a person's copy of an app, apart from any purchase. It grants nothing by
--- itself; its ID is what family members' and old purchases are linked by.
+-- Apple's statements about a person's copy of an app, apart from any purchase. It grants nothing by
+-- itself; its ID links the purchases of family members and old purchases.
 CREATE TABLE app_downloads (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -203,7 +203,7 @@ CREATE TABLE app_downloads (
     original_application_version text COLLATE "C",
     original_purchase_date_ms bigint,
     original_platform text COLLATE "C",
-    -- Null where the app was not ordered before its release.
+    -- Null if the app was not ordered before its release.
     preorder_date_ms bigint,
     application_version text COLLATE "C",
     PRIMARY KEY (app_transaction_id, environment, bundle_id)
@@ -211,4 +211,4 @@ CREATE TABLE app_downloads (
 
 COMMENT ON TABLE app_downloads IS
     'The newest app transaction of each account and app; all their contents are in revisions. '
-    'Written by entitle-worker, kept for ever.';
+    'Written by entitle-worker, kept forever.';

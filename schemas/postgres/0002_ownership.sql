@@ -1,6 +1,6 @@
 -- Who owns a purchase: a fold of its ownership facts, the links and the policy.
 
--- What each transaction says about whose its purchase is.
+-- The statements of each transaction about the owner of its purchase.
 CREATE TABLE ownership_facts (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -11,11 +11,11 @@ CREATE TABLE ownership_facts (
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     trust text COLLATE "C" NOT NULL,
     purchase_date_ms bigint NOT NULL,
-    -- From which follows where the period that was paid for ends.
+    -- These give the end of the paid period.
     product_type text COLLATE "C",
     expires_date_ms bigint,
     revocation_date_ms bigint,
-    -- Of the receipt that brought the revocation, as in transactions.
+    -- The receipt that brought the revocation, as in transactions.
     revoked_signed_date_ms bigint,
     revoked_content_hash bytea CHECK (length(revoked_content_hash) = 32),
     -- In lower case.
@@ -26,13 +26,13 @@ CREATE TABLE ownership_facts (
 
 COMMENT ON TABLE ownership_facts IS
     'What the newest revision of each transaction says about whose its purchase is. Written by '
-    'link-worker, kept for ever; never behind transactions.';
+    'link-worker, kept forever; never behind transactions.';
 
 -- A link that is written late has to find its purchases.
 CREATE INDEX ownership_facts_of_token ON ownership_facts (account_token)
     WHERE account_token IS NOT NULL;
 
--- The same of renewal info, which counts only where no transaction has a token.
+-- The same for renewal info, which counts only if no transaction has a token.
 CREATE TABLE ownership_renewals (
     environment text COLLATE "C" NOT NULL,
     original_transaction_id text COLLATE "C" NOT NULL,
@@ -46,13 +46,13 @@ CREATE TABLE ownership_renewals (
 
 COMMENT ON TABLE ownership_renewals IS
     'What the newest renewal info of each subscription says about whose its purchases are. Written '
-    'by link-worker, kept for ever.';
+    'by link-worker, kept forever.';
 
 CREATE INDEX ownership_renewals_of_token ON ownership_renewals (account_token)
     WHERE account_token IS NOT NULL;
 
--- Of several users beside one transaction the one in the earliest raw record, so that nobody takes
--- a purchase over by posting a copy of it.
+-- If several users are named for one transaction, the earliest raw record counts, so that nobody
+-- takes a purchase over by posting a copy of it.
 CREATE TABLE ownership_claims (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE ownership_claims (
 CREATE INDEX ownership_claims_of_user ON ownership_claims (user_id);
 
 COMMENT ON TABLE ownership_claims IS
-    'The user whom the ingestion service named beside a transaction, where '
-    'linking.trust_ingest_user is set. Written by link-worker, kept for ever.';
+    'The user that the ingestion service named beside a transaction, if '
+    'linking.trust_ingest_user is set. Written by link-worker, kept forever.';
 
 CREATE TABLE owners (
     environment text COLLATE "C" NOT NULL,
@@ -80,8 +80,8 @@ CREATE TABLE owners (
     -- The present owner; null for nobody.
     user_id text COLLATE "C",
     rule text COLLATE "C" NOT NULL,
-    -- [["user", null], ["next user", from_ms], ...] by ascending date; null where the present owner
-    -- is the only one there ever was.
+    -- [["user", null], ["next user", from_ms], ...] by ascending date; null if there never was
+    -- another owner.
     spans json,
     -- The present owner by the purchase's own links and tokens, for the purchases beside it.
     direct_user_id text COLLATE "C",
@@ -91,36 +91,36 @@ CREATE TABLE owners (
 
 COMMENT ON TABLE owners IS
     'Whose each purchase is, also of those that nobody owns yet. Written by link-worker, read by '
-    'entitle-worker when it projects, kept for ever.';
+    'entitle-worker when it projects, kept forever.';
 
--- Purchases of one Apple Account and app may name each other's owner: the first and the last by
--- name tell whether it is one.
+-- Purchases of one Apple Account and app may name each other's owner: if the first and the last by
+-- name are equal, there is one.
 CREATE INDEX owners_of_account
     ON owners (app_transaction_id, environment, bundle_id, direct_user_id)
     WHERE app_transaction_id IS NOT NULL;
 
--- How many purchases wait for a link is counted from here, and never from the whole table.
+-- Purchases that wait for a link are counted from this index, and never from the whole table.
 CREATE INDEX owners_unowned ON owners (original_transaction_id) WHERE user_id IS NULL;
 
--- Written in the transaction that changes the owner, and removed by nothing but the transaction
--- that projects the purchase from that very owner: no record that is repeated, refused or lost on
--- its way uses it up. Until it is removed, link-worker sends a link observation again and again.
+-- Written in the transaction that changes the owner, and removed only by the transaction that
+-- projects the purchase from that very owner: no repeated, refused or lost record removes it. Until
+-- then link-worker sends a link observation again and again.
 CREATE TABLE owner_changes (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
     original_transaction_id text COLLATE "C" NOT NULL,
-    -- Tells one change of an owner from the next.
+    -- Distinguishes one change of an owner from the next.
     change_id bigint GENERATED BY DEFAULT AS IDENTITY,
-    -- Since when the purchase waits for its projection.
+    -- The time since which the purchase waits for its projection.
     changed_at timestamptz NOT NULL DEFAULT now(),
-    -- From when on the outbox sends a link observation.
+    -- The time from which on the outbox sends a link observation.
     send_due_at timestamptz NOT NULL,
-    -- When it has sent one last, and how many of this change.
+    -- When it sent the last one, and how many for this change.
     sent_at timestamptz,
     sends integer NOT NULL DEFAULT 0,
     PRIMARY KEY (original_transaction_id, environment, bundle_id)
 ) WITH (
-    -- Rows come and go; the table stays as small as what waits.
+    -- Rows come and go; the table stays as small as the number of waiting purchases.
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
 );
 
@@ -131,9 +131,9 @@ COMMENT ON TABLE owner_changes IS
     'Purchases whose owner has changed and that have not been projected since. Written by '
     'link-worker, removed by entitle-worker.';
 
--- The rules by which others find owners beside the workers, such as `pipeline rebuild`.
+-- The workers' rules, for others that find owners beside them, such as `pipeline rebuild`.
 CREATE TABLE linking_rules (
-    -- There is one row at most.
+    -- At most one row.
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     policy text COLLATE "C" NOT NULL,
     tokens_are_user_ids boolean NOT NULL,
@@ -160,7 +160,7 @@ CREATE TABLE account_links (
         AND (environment = '' OR is_environment(environment))
         AND (bundle_id = '' OR is_identifier(bundle_id))
     ),
-    -- Some clients send the nil UUID where they have no token: it names nobody.
+    -- Some clients send the nil UUID instead of no token: it names nobody.
     CONSTRAINT account_links_of_tokens CHECK (
         kind <> 'account_token' OR key <> '00000000-0000-0000-0000-000000000000'
     )
@@ -186,8 +186,8 @@ $$;
 CREATE TRIGGER normalize BEFORE INSERT OR UPDATE ON account_links
     FOR EACH ROW EXECUTE FUNCTION account_links_normalize();
 
--- The notification only says that there is something here: a listener that missed it finds it by
--- looking.
+-- The notification only says that the table has rows: a listener that missed it finds them on the
+-- next look.
 CREATE TABLE account_link_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind text COLLATE "C" NOT NULL,
@@ -195,8 +195,8 @@ CREATE TABLE account_link_changes (
     bundle_id text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     changed_at timestamptz NOT NULL DEFAULT now(),
-    -- A purchase that PostgreSQL refuses to store with its new owner is looked at again later,
-    -- alone, and nothing else waits for it.
+    -- A purchase whose new owner PostgreSQL rejects is tried again later, alone, and nothing else
+    -- waits for it.
     due_at timestamptz NOT NULL DEFAULT now(),
     attempts integer NOT NULL DEFAULT 0
 );
@@ -236,8 +236,8 @@ CREATE TRIGGER updated AFTER UPDATE ON account_links
 CREATE TRIGGER deleted AFTER DELETE ON account_links REFERENCING OLD TABLE AS before
     FOR EACH STATEMENT EXECUTE FUNCTION account_links_changed();
 
--- Emptying account_links takes every link back, and link-worker has to be notified. The trigger
--- runs before it, while the rows are still there.
+-- Emptying account_links withdraws every link, and link-worker has to be notified. The trigger runs
+-- before it, while the rows still exist.
 CREATE FUNCTION account_links_emptied() RETURNS trigger
     LANGUAGE plpgsql AS
 $$
@@ -254,8 +254,8 @@ $$;
 CREATE TRIGGER emptied BEFORE TRUNCATE ON account_links
     FOR EACH STATEMENT EXECUTE FUNCTION account_links_emptied();
 
--- Has running workers find the owner of every purchase anew, by the links and by their settings as
--- they are: the same as if each had a link of its own that has changed.
+-- Makes running workers find the owner of every purchase again, by the present links and settings:
+-- as if each purchase had a link of its own that has changed.
 --
 -- Returns how many purchases there are.
 CREATE FUNCTION reapply_ownership_rules() RETURNS bigint
@@ -274,12 +274,12 @@ $$;
 
 -- Locks, always in the order of their numbers, so that two batches wait for each other instead of
 -- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,
--- which costs a wait and nothing else. Who changes owners locks accounts, then the ownership of
--- purchases; who projects locks the projection of purchases, then users. Neither waits for the other.
+-- which costs only a wait. A change of owners locks accounts, then the ownership of purchases; a
+-- projection locks the projection of purchases, then users. Neither waits for the other.
 
--- Raises IL001 unless the transaction is READ COMMITTED, in which each statement sees all that was
--- committed before it began. Every other level reads by a snapshot that may be older than a lock that
--- was waited for: a balance that was spent in between would be spent again.
+-- Raises IL001 unless the transaction is READ COMMITTED, in which each statement sees everything
+-- committed before it began. Every other level reads a snapshot that may be older than a lock it has
+-- waited for: a balance spent in between would be spent again.
 CREATE FUNCTION require_read_committed() RETURNS void
     LANGUAGE plpgsql AS
 $$
@@ -294,8 +294,7 @@ BEGIN
 END
 $$;
 
--- Takes the locks of these names. One statement, which has sorted them all before it requests the
--- first.
+-- Takes the locks of these names. One statement, which sorts them all before it requests the first.
 CREATE FUNCTION lock_in_order(names text[]) RETURNS void
     LANGUAGE plpgsql AS
 $$
@@ -309,7 +308,7 @@ BEGIN
 END
 $$;
 
--- Takes the lock of that name beside others who share it.
+-- Takes the lock of that name, shared with others.
 CREATE FUNCTION lock_shared(name text) RETURNS void
     LANGUAGE plpgsql AS
 $$
@@ -333,8 +332,7 @@ BEGIN
 END
 $$;
 
--- Who owns a purchase and the renewal infos that join it: these name no app, so neither does the
--- lock.
+-- The ownership of a purchase with its renewal infos: these name no app, so neither does the lock.
 CREATE FUNCTION lock_ownership(
     environments text[], original_transaction_ids text[]
 ) RETURNS void
@@ -350,10 +348,9 @@ $$;
 
 -- Waits until every transaction that now shares the advisory lock of that name has ended.
 --
--- Asking for the lock itself would do the same, but what is asked for and not given yet stands
--- before all who come later: one process that stands still while it shares the lock would keep
--- everybody from sharing it. Here nobody waits but the caller, who need not wait either for those
--- that come later: they see what was committed before this was called.
+-- Requesting the lock itself would do the same, but a waiting request blocks all later ones: one
+-- process that stands still while it shares the lock would keep everybody from sharing it. Here only
+-- the caller waits, and not for later transactions: they see what was committed before this call.
 CREATE FUNCTION wait_for_sharers(name text) RETURNS void
     LANGUAGE plpgsql AS
 $$

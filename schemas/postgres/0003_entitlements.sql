@@ -1,5 +1,5 @@
--- What follows from the facts: who may use what and when, what consumables credit, and what people
--- granted beside it.
+-- The results of the facts: who may use what and when, and the credits of consumables; beside them
+-- the grants by people.
 
 CREATE TABLE catalog_versions (
     version integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -11,7 +11,7 @@ CREATE TABLE catalog_versions (
 
 COMMENT ON TABLE catalog_versions IS
     'Product catalogs as they were applied; the last one holds. Written by `pipeline catalog '
-    'apply`, kept for ever.';
+    'apply`, kept forever.';
 
 CREATE FUNCTION catalog_changed() RETURNS trigger
     LANGUAGE plpgsql AS
@@ -26,11 +26,11 @@ CREATE TRIGGER applied AFTER INSERT ON catalog_versions
     FOR EACH ROW EXECUTE FUNCTION catalog_changed();
 
 CREATE TABLE catalog_projection (
-    -- There is one row.
+    -- One row.
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     -- 0 before the first catalog.
     version integer NOT NULL DEFAULT 0,
-    -- The version that is being worked through, and the last purchase that was looked at.
+    -- The version that is being applied, and the last purchase that was projected.
     target integer,
     after_original_transaction_id text COLLATE "C" NOT NULL DEFAULT '',
     after_environment text COLLATE "C" NOT NULL DEFAULT ''
@@ -48,7 +48,7 @@ CREATE TABLE entitlements (
     original_transaction_id text COLLATE "C" NOT NULL,
     entitlement_key text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
-    -- Start included, end excluded; no end is for ever, and never one that is infinite.
+    -- Start included, end excluded; no end means forever, and 'infinity' is never stored.
     periods tstzmultirange NOT NULL CHECK (
         NOT isempty(periods) AND isfinite(lower(periods)) AND isfinite(upper(periods))),
     PRIMARY KEY (original_transaction_id, environment, bundle_id, entitlement_key, user_id)
@@ -96,8 +96,8 @@ COMMENT ON TABLE stacked_purchases IS
 CREATE INDEX stacked_purchases_of_purchase
     ON stacked_purchases (original_transaction_id, environment, bundle_id);
 
--- One transaction may credit several products: itself, and its Advanced Commerce items that the
--- catalog names as consumables. Each has an entry of its own, which is taken back alone.
+-- One transaction may credit several products: its own, and its Advanced Commerce items that the
+-- catalog names as consumables. Each has an entry of its own, which is refunded alone.
 CREATE TABLE ledger (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
@@ -107,25 +107,25 @@ CREATE TABLE ledger (
     product_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
-    -- What a refund took back of it; less again after the refund's reversal.
+    -- The refunded part; less again after the refund's reversal.
     taken_back bigint NOT NULL DEFAULT 0 CHECK (taken_back BETWEEN 0 AND amount),
     purchase_date_ms bigint NOT NULL,
     revocation_date_ms bigint,
-    -- Begins with the purchase, by which credits are found: one index serves both, and no other can
-    -- be taken for it by a plan that is made while the table is empty.
+    -- Begins with the purchase, by which credits are found: one index serves both, and a plan made
+    -- while the table is empty cannot choose another.
     PRIMARY KEY (
         original_transaction_id, environment, bundle_id, transaction_id, product_id, currency)
 ) WITH (fillfactor = 90);
 
 COMMENT ON TABLE ledger IS
-    'What each consumable''s transaction credits, once for ever whatever is replayed. Written by '
+    'The credits of each consumable''s transaction, once whatever is replayed. Written by '
     'entitle-worker, kept while it follows from the facts.';
 
 CREATE INDEX ledger_of_user ON ledger (user_id, currency);
 
 CREATE TABLE ledger_debits (
     user_id text COLLATE "C" NOT NULL,
-    -- The caller's name for this spending, so that it may ask twice and spend once.
+    -- The caller's name for this debit, so that a repeated request spends once.
     reference text COLLATE "C" NOT NULL CHECK (reference <> ''),
     environment text COLLATE "C" NOT NULL,
     currency text COLLATE "C" NOT NULL,
@@ -140,17 +140,17 @@ CREATE TABLE ledger_debits (
 
 COMMENT ON TABLE ledger_debits IS
     'What users spent of their balances. Written by the app''s own servers through ledger_debit, '
-    'kept for ever.';
+    'kept forever.';
 
--- Facts of another source than Apple's: they are in no table that Apple's word fills, so that
--- neither is ever taken for the other. An environment of their own, as all that grants.
+-- Facts of another source than Apple: they have tables of their own, so that neither is ever
+-- mistaken for the other. Each has an environment, like everything that grants.
 CREATE TABLE grants (
     grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     environment text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL CHECK (user_id <> ''),
     entitlement_key text COLLATE "C" NOT NULL CHECK (entitlement_key <> ''),
-    -- Start included, end excluded; no end is for ever. Cut short when the grant is revoked. An end
-    -- 'infinity' would be one more word for none, which readers of the feed take for a date.
+    -- Start included, end excluded; no end means forever. Cut short when the grant is revoked. An
+    -- end 'infinity' would say the same, but readers of the feed would take it for a date.
     periods tstzmultirange NOT NULL
         CHECK (isfinite(lower(periods)) AND isfinite(upper(periods))),
     granted_at timestamptz NOT NULL DEFAULT now(),
@@ -166,13 +166,13 @@ CREATE TABLE grants (
 
 COMMENT ON TABLE grants IS
     'What people granted, beside what was bought. Written through grant_entitlement and '
-    'revoke_grant, kept for ever.';
+    'revoke_grant, kept forever.';
 
 CREATE INDEX grants_of_user ON grants (user_id, entitlement_key);
 
--- The locks of those who project, in the order of their numbers as those of accounts and ownership.
+-- The locks of projections, in the order of their numbers, like those of accounts and ownership.
 
--- What a purchase and the renewal infos that join it grant.
+-- The entitlements of a purchase with its renewal infos.
 CREATE FUNCTION lock_projection(
     environments text[], original_transaction_ids text[]
 ) RETURNS void
@@ -195,9 +195,8 @@ BEGIN
 END
 $$;
 
--- Whether a user may use something at an instant, by today's knowledge of that instant. Bought or
--- granted: for the user it is the same. Raises UE001 for an unknown environment, as every function
--- that takes one.
+-- Whether a user may use something at an instant, by today's knowledge of that instant, bought or
+-- granted. Raises UE001 for an unknown environment, like every function that takes one.
 CREATE FUNCTION has_entitlement(
     user_id text,
     entitlement_key text,
@@ -223,8 +222,8 @@ BEGIN ATOMIC
     );
 END;
 
--- What holds now in one environment, with the span of time that now lies in; no end is for ever.
--- Either a purchase stands behind it or a grant.
+-- The present entitlements in one environment, each with its present period; no end means forever.
+-- Each is either bought or granted.
 CREATE FUNCTION active_entitlements_in(environment text)
 RETURNS TABLE (
     user_id text,
@@ -257,8 +256,8 @@ CREATE VIEW active_entitlements AS
 COMMENT ON VIEW active_entitlements IS
     'Production only; active_entitlements_in(environment) answers for the others.';
 
--- All that a user holds, in every environment, now and ever: bought and granted. Where a record of
--- the feed or an answer could not carry all of it, it stands here.
+-- All entitlements of a user, in every environment, past and present, bought and granted; also those
+-- that a record of the feed or an answer was too small for.
 CREATE FUNCTION held_entitlements(user_id text)
 RETURNS TABLE (
     environment text,
@@ -279,8 +278,8 @@ BEGIN ATOMIC
     WHERE held.user_id = held_entitlements.user_id AND NOT isempty(held.periods);
 END;
 
--- For support: every entitlement, now and ever, beside what Apple says of its purchase. The newest
--- transaction is the one bought last; renewal info is what the same trust vouched for.
+-- For support: every entitlement, past and present, beside Apple's statements about its purchase. The
+-- newest transaction is the one bought last; renewal info is what the same trust vouched for.
 CREATE VIEW entitlement_details AS
     SELECT
         held.user_id, held.entitlement_key, held.environment, held.bundle_id,
@@ -312,7 +311,7 @@ CREATE VIEW entitlement_details AS
         ON owner.environment = held.environment AND owner.bundle_id = held.bundle_id
         AND owner.original_transaction_id = held.original_transaction_id;
 
--- A user's balance; below zero only where something was refunded that had been spent.
+-- A user's balance; below zero only after a refund of a spent credit.
 CREATE FUNCTION ledger_balance(
     user_id text, currency text, environment text DEFAULT 'Production'
 ) RETURNS bigint
@@ -349,10 +348,10 @@ CREATE VIEW ledger_balances AS
 COMMENT ON VIEW ledger_balances IS
     'Production only; ledger_balance(user, currency, environment) answers for the others.';
 
--- Spends, for the app's own servers, and returns the balance that is left.
+-- Spends, for the app's own servers, and returns the remaining balance.
 --
--- The same reference again changes nothing and returns the balance as it is. Raises LE001 where the
--- balance does not suffice, LE002 where the reference stands for another debit already, and IL001 in
+-- The same reference again changes nothing and returns the present balance. Raises LE001 if the
+-- balance does not suffice, LE002 if the reference already stands for another debit, and IL001 in
 -- a transaction that is not READ COMMITTED.
 CREATE FUNCTION ledger_debit(
     user_id text,
@@ -402,9 +401,8 @@ BEGIN
 END
 $$;
 
--- How a user's balance came about, by today's knowledge: what each purchase credited, what refunds
--- took back of it, what the app spent, and the balance after each. Other environments than
--- Production are shown too.
+-- The history of a user's balance, by today's knowledge: the credit of each purchase, its refunds,
+-- the app's debits, and the balance after each. Other environments than Production are shown too.
 CREATE VIEW ledger_history AS
     SELECT
         user_id, environment, currency, happened_at, kind, amount, reference, product_id,

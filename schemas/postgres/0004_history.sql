@@ -7,14 +7,14 @@ CREATE TABLE user_versions (
 
 COMMENT ON TABLE user_versions IS
     'The last version given out to a user''s changes. Written under the user''s lock by all who '
-    'write changes, kept for ever.';
+    'write changes, kept forever.';
 
 CREATE TABLE changes (
     user_id text COLLATE "C" NOT NULL,
     -- Grows by one for each user and never skips.
     version bigint NOT NULL CHECK (version > 0),
     environment text COLLATE "C" NOT NULL,
-    -- No purchase stands behind a change by a grant.
+    -- Null for a change by a grant, which has no purchase.
     bundle_id text COLLATE "C",
     original_transaction_id text COLLATE "C",
     grant_id bigint,
@@ -30,7 +30,7 @@ CREATE TABLE changes (
     source_topic text COLLATE "C",
     source_partition integer,
     source_offset bigint,
-    -- Taken under the user's lock, so it is never before that of an earlier version.
+    -- Read under the user's lock, so it is never before that of an earlier version.
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (user_id, version),
     CONSTRAINT changes_of_grant_or_purchase CHECK (
@@ -42,7 +42,7 @@ CREATE TABLE changes (
 
 COMMENT ON TABLE changes IS
     'What a user could use before and after, and why it became different. Rows are only ever '
-    'added, by entitle-worker and by the functions of grants, and kept for ever.';
+    'added, by entitle-worker and by the functions of grants, and kept forever.';
 
 CREATE TABLE unpublished_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -54,8 +54,8 @@ COMMENT ON TABLE unpublished_changes IS
     'The outbox: changes that are committed and not published yet. Written by a trigger of '
     'changes, removed by entitle-worker when the broker has acknowledged what they stand for.';
 
--- Appending to the history also queues for publishing: in the same transaction and in the versions'
--- order, because the next version of a user waits for this one's commit.
+-- Appending to the history also queues for publishing, in the same transaction and in the order of
+-- the versions, because the next version of a user waits for this one's commit.
 CREATE FUNCTION publish_changes() RETURNS trigger
     LANGUAGE plpgsql AS
 $$
@@ -69,18 +69,17 @@ $$;
 CREATE TRIGGER published AFTER INSERT ON changes REFERENCING NEW TABLE AS after
     FOR EACH STATEMENT EXECUTE FUNCTION publish_changes();
 
--- It hands a record over only while so much of its lease is left that the record is delivered or
--- given up before another copy may begin. What a copy had handed over when it was killed may be
--- served after what the next one publishes, and entitlements.current would end in an older version
--- of a user than the newest. So it is known what was handed over, and the newest states of the
--- users concerned are published again.
+-- The holder sends a record only if the rest of its lease suffices to deliver it or give it up before
+-- another copy may begin. The last requests of a killed copy may be served after those of the next
+-- one, and entitlements.current would end in an older version of a user than the newest. So sent
+-- changes are recorded, and the newest states of the users concerned are published again.
 CREATE TABLE feed_lease (
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
     holder text NOT NULL,
     until timestamptz NOT NULL,
-    -- The ID in the outbox of the last change in work; 0 where all is acknowledged.
+    -- The outbox ID of the last change in flight; 0 if all are acknowledged.
     handed_over_through bigint NOT NULL DEFAULT 0,
-    -- Up to which ID changes were handed over of which nothing is known since.
+    -- Changes up to this ID were sent, and it is not known whether they arrived.
     suspect_through bigint NOT NULL DEFAULT 0
 );
 
@@ -96,7 +95,7 @@ COMMENT ON TABLE feed_repetitions IS
     'Users whose newest state goes into the outbox once more, and when. Written and removed by '
     'entitle-worker.';
 
--- Those that are due are found without reading the table whole.
+-- Finds due ones without a scan of the whole table.
 CREATE INDEX feed_repetitions_due ON feed_repetitions (due);
 
 -- Gives a grant's change the next version of its user, who is locked.
@@ -120,7 +119,7 @@ BEGIN
 END
 $$;
 
--- Lets a user use something from now on, until an instant or, for null and for 'infinity', for ever.
+-- Lets a user use something from now on, until an instant; forever for null and for 'infinity'.
 --
 -- Returns the grant's number, by which it is revoked.
 CREATE FUNCTION grant_entitlement(
@@ -155,9 +154,9 @@ BEGIN
 END
 $$;
 
--- Ends a grant now; what was used until then stays in the history.
+-- Ends a grant now; its past stays in the history.
 --
--- Returns false where there is no such grant, or where it was revoked before.
+-- Returns false if there is no such grant, or if it was revoked before.
 CREATE FUNCTION revoke_grant(grant_id bigint, reason text, revoked_by text) RETURNS boolean
     LANGUAGE plpgsql AS
 $$
@@ -189,8 +188,7 @@ BEGIN
 END
 $$;
 
--- What was known of a user at an instant: every entitlement with the periods that were taken to
--- hold.
+-- The knowledge about a user at an instant: every entitlement with its periods as known then.
 CREATE FUNCTION entitlements_as_known(
     user_id text, known_at timestamptz, environment text DEFAULT 'Production'
 ) RETURNS TABLE (
@@ -221,9 +219,9 @@ BEGIN ATOMIC
         AND NOT isempty(newest.new_periods);
 END;
 
--- Whether a user could use something at an instant, by what was known at another.
+-- Whether a user could use something at an instant, by the knowledge of another instant.
 --
--- has_entitlement answers the same by what is known now.
+-- has_entitlement answers the same by present knowledge.
 CREATE FUNCTION had_entitlement(
     user_id text,
     entitlement_key text,

@@ -1,18 +1,18 @@
--- What deduplication remembers. It may be emptied at any moment: what is forgotten goes on once
--- more, and the facts, whose horizon has no end, take nothing from it twice. So the tables are
--- UNLOGGED: half the cost, and empty after a crash of the server or on a promoted replica.
+-- The memory of deduplication. It may be emptied at any moment: a forgotten record is forwarded once
+-- more, and the facts, which are kept forever, count nothing twice. So the tables are UNLOGGED: half
+-- the cost, and empty after a crash of the server or on a promoted replica.
 
 CREATE UNLOGGED TABLE dedupe_revisions (
     kind text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL,
-    -- Empty where the kind has none.
+    -- Empty if the kind has none.
     bundle_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
     trust text COLLATE "C" NOT NULL,
     track text COLLATE "C" NOT NULL,
     signed_date_ms bigint NOT NULL,
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
-    -- What never changes for a transaction ID, to tell a conflict by.
+    -- Members that never change for a transaction ID, to detect a conflict.
     original_transaction_id text COLLATE "C",
     product_id text COLLATE "C",
     purchase_date_ms bigint,
@@ -38,8 +38,8 @@ COMMENT ON TABLE dedupe_notifications IS
     'The UUIDs of notifications that went on. Written by dedupe-worker, kept for dedupe.retention '
     'after they were marked.';
 
--- Forgets what was marked before the instant, in some pages of the tables: pruning goes through
--- them in small steps, each without a lock that anybody would notice.
+-- Forgets IDs that were marked before the instant, in some pages of the tables: pruning goes through
+-- them in small steps, none of which holds a lock for long.
 --
 -- Returns whether there are pages beyond these.
 CREATE FUNCTION dedupe_prune(before timestamptz, first_page bigint, page_count bigint)

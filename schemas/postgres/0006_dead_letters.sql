@@ -1,11 +1,11 @@
--- What can be searched of the dead-letter topic, and who did what about a dead letter.
+-- The searchable parts of the dead-letter topic, and the actions of people on dead letters.
 --
--- The topic stays the truth of the letters: dead_letters and what is counted of it may be emptied
--- and is built again from there. The actions are written here alone, and for ever.
+-- The topic holds the letters: dead_letters and its counts may be emptied and are built again from
+-- there. The actions are stored here alone, and forever.
 
 CREATE TABLE dead_letters (
     id text COLLATE "C" PRIMARY KEY,
-    -- Where the copy that counts lies in the dead-letter topic: the first that is as its link says.
+    -- The position of the copy that counts in the dead-letter topic: the first that matches its link.
     letter_partition integer NOT NULL,
     letter_offset bigint NOT NULL,
     copies bigint NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE dead_letters (
     raw_topic text COLLATE "C",
     raw_partition integer,
     raw_offset bigint,
-    -- What the original says of itself; nobody vouches for it.
+    -- The original's statements about itself, unverified.
     transaction_id text COLLATE "C",
     original_transaction_id text COLLATE "C",
     bundle_id text COLLATE "C",
@@ -35,7 +35,7 @@ CREATE TABLE dead_letters (
     leaf_sha256 text COLLATE "C",
     intermediate_sha256 text COLLATE "C",
     root_sha256 text COLLATE "C",
-    -- Who wrote the original, where its headers say so.
+    -- The original's producer, if its headers name it.
     producer text COLLATE "C",
     verifier_version text NOT NULL,
     config_sha256 text COLLATE "C" NOT NULL,
@@ -45,15 +45,15 @@ CREATE TABLE dead_letters (
     replay_of text COLLATE "C",
     chain_sha256 text COLLATE "C",
     chain_previous text COLLATE "C",
-    -- The digest of everything that copies have in common, as their links cover it.
+    -- The digest of everything that copies have in common and their links cover.
     contents_sha256 text COLLATE "C" NOT NULL,
-    -- Why the letter is not to be believed; null if it is as its link says.
+    -- Why the letter is not to be trusted; null if it matches its link.
     doubt text,
-    -- Whether copies that are as their links say contradict each other.
+    -- Whether copies that match their links contradict each other.
     is_disputed boolean NOT NULL,
-    -- Of reason, certificates, bundle ID, source topic and producer.
+    -- By reason, certificates, bundle ID, source topic and producer.
     group_id text COLLATE "C" NOT NULL,
-    -- As dead_letter_states has it; here too, so that a list of one state is read from an index.
+    -- Copied from dead_letter_states, so that a list of one state is read from an index.
     state text COLLATE "C" NOT NULL CHECK (
         state IN ('open', 'replayed', 'resolved', 'suppressed')
     )
@@ -63,8 +63,8 @@ COMMENT ON TABLE dead_letters IS
     'One row for each dead letter, of the copy that counts, without value, key or token. Written by '
     '`dead-letter index`; may be emptied and built again from the topic.';
 
--- What is counted in dead_letter_hours needs no index of its own: the counts say in which hours and
--- groups the letters of any reason, state, worker and so on lie, and the index of groups finds them.
+-- The columns counted in dead_letter_hours need no index of their own: the counts name the hours and
+-- groups with letters of a reason, state, worker and so on, and the index of groups finds them.
 CREATE INDEX dead_letters_failed_at ON dead_letters (failed_at, id);
 CREATE INDEX dead_letters_group ON dead_letters (group_id, failed_at);
 CREATE INDEX dead_letters_product ON dead_letters (product_id, failed_at)
@@ -79,7 +79,7 @@ CREATE INDEX dead_letters_raw ON dead_letters (raw_topic, raw_partition, raw_off
 CREATE INDEX dead_letters_position ON dead_letters (letter_partition, letter_offset);
 CREATE INDEX dead_letters_replay_of ON dead_letters (replay_of) WHERE replay_of IS NOT NULL;
 
--- Nobody reads it but who writes it, in one go, so it needs neither log nor index.
+-- Only the transaction that writes it reads it, so it needs neither log nor index.
 CREATE UNLOGGED TABLE dead_letters_rebuilt (LIKE dead_letters);
 
 COMMENT ON TABLE dead_letters_rebuilt IS
@@ -89,7 +89,7 @@ COMMENT ON TABLE dead_letters_rebuilt IS
 CREATE TABLE dead_letter_progress (
     topic text COLLATE "C" NOT NULL,
     partition integer NOT NULL,
-    -- Every record below it is indexed, or is counted as no dead letter.
+    -- Every record below it is indexed, or counted as no dead letter.
     next_offset bigint NOT NULL,
     foreign_records bigint NOT NULL DEFAULT 0,
     at timestamptz NOT NULL DEFAULT now(),
@@ -120,7 +120,7 @@ CREATE TABLE dead_letter_hours (
     class text COLLATE "C" NOT NULL,
     stage text COLLATE "C" NOT NULL,
     worker text COLLATE "C" NOT NULL,
-    -- Empty where the original names none.
+    -- Empty if the original names none.
     environment text COLLATE "C" NOT NULL,
     state text COLLATE "C" NOT NULL,
     letters bigint NOT NULL,
@@ -214,7 +214,7 @@ CREATE TRIGGER changed AFTER UPDATE ON dead_letters
     FOR EACH STATEMENT EXECUTE FUNCTION count_changed_dead_letters();
 CREATE TRIGGER removed AFTER DELETE ON dead_letters REFERENCING OLD TABLE AS removed
     FOR EACH STATEMENT EXECUTE FUNCTION count_removed_dead_letters();
--- Who empties the table has it indexed again from the topic's beginning.
+-- After the table is emptied, the topic is indexed again from its beginning.
 CREATE TRIGGER emptied AFTER TRUNCATE ON dead_letters
     FOR EACH STATEMENT EXECUTE FUNCTION forget_dead_letter_counts();
 
@@ -244,7 +244,7 @@ CREATE TABLE dead_letter_actions (
 
 COMMENT ON TABLE dead_letter_actions IS
     'Who did what about dead letters, when and why. Rows are only ever added, by `dead-letter`, '
-    'and kept for ever; a rebuild does not touch them.';
+    'and kept forever; a rebuild does not touch them.';
 
 CREATE INDEX dead_letter_actions_letter ON dead_letter_actions (dead_letter_id, number)
     WHERE dead_letter_id IS NOT NULL;
@@ -270,7 +270,7 @@ CREATE TABLE dead_letter_states (
     id text COLLATE "C" PRIMARY KEY,
     state text COLLATE "C" NOT NULL,
     since timestamptz NOT NULL,
-    -- The replay that sent it last, and what became of it; null where that is not known (yet).
+    -- The replay that sent it last, and its outcome; null if unknown (yet).
     replay bigint,
     outcome text COLLATE "C" CHECK (outcome IN ('accepted', 'refused')),
     who text COLLATE "C" NOT NULL
@@ -282,9 +282,9 @@ COMMENT ON TABLE dead_letter_states IS
 
 CREATE INDEX dead_letter_states_state ON dead_letter_states (state, since);
 
--- What is known late of a replay does not take back what somebody has decided since.
+-- A late outcome of a replay does not override a decision made since.
 --
--- Who indexes shares the lock: a letter that is indexed for the first time in the same moment gets
+-- The indexer shares the lock: a letter that is indexed for the first time at the same moment gets
 -- its state either there, from the committed states, or here.
 CREATE FUNCTION apply_dead_letter_actions() RETURNS trigger
     LANGUAGE plpgsql AS

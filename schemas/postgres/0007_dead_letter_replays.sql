@@ -1,16 +1,16 @@
--- Dead letters that were sent again: who, when and why, which ones, and what became of each.
+-- Dead letters that were sent again: who, when and why, which ones, and the outcome of each.
 
 CREATE TABLE dead_letter_replays (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     who text COLLATE "C" NOT NULL CHECK (octet_length(who) BETWEEN 1 AND 255),
     why text NOT NULL CHECK (octet_length(why) BETWEEN 1 AND 2000),
     begun_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- As a person reads it.
+    -- In words.
     filter text NOT NULL,
     count bigint NOT NULL CHECK (count > 0),
-    -- Records per second at most.
+    -- Maximum records per second.
     rate bigint NOT NULL CHECK (rate > 0),
-    -- It stops where a larger share of the last ones is refused again.
+    -- It stops if a larger share of the last ones is refused again.
     failing_share_max double precision NOT NULL CHECK (failing_share_max BETWEEN 0 AND 1),
     state text COLLATE "C" NOT NULL DEFAULT 'prepared' CHECK (
         state IN ('prepared', 'running', 'stopped', 'completed', 'interrupted')
@@ -22,13 +22,13 @@ CREATE TABLE dead_letter_replays (
 
 COMMENT ON TABLE dead_letter_replays IS
     'What auditors sent again. Written by dead-letter replay before the first record leaves, kept '
-    'for ever. A running one whose session lock nobody holds was interrupted.';
+    'forever. A running one whose session lock nobody holds was interrupted.';
 
 CREATE TABLE dead_letter_replay_records (
     replay bigint NOT NULL REFERENCES dead_letter_replays,
     ordinal bigint NOT NULL,
     dead_letter_id text COLLATE "C" NOT NULL,
-    -- Where the dead letter lay when the replay was prepared.
+    -- The position of the dead letter when the replay was prepared.
     letter_partition integer NOT NULL,
     letter_offset bigint NOT NULL,
     transaction_id text COLLATE "C",
@@ -39,10 +39,10 @@ CREATE TABLE dead_letter_replay_records (
     sent_topic text COLLATE "C",
     sent_partition integer,
     sent_offset bigint,
-    -- NULL while it is not decided.
+    -- NULL until it is decided.
     outcome text COLLATE "C" CHECK (outcome IN ('accepted', 'refused', 'unsent', 'unknown')),
     outcome_reason text NOT NULL DEFAULT '',
-    -- The dead letter that it became when it was refused again.
+    -- The new dead letter if it was refused again.
     refused_as text COLLATE "C",
     outcome_at timestamptz,
     PRIMARY KEY (replay, ordinal),
@@ -54,9 +54,9 @@ CREATE TABLE dead_letter_replay_records (
 
 COMMENT ON TABLE dead_letter_replay_records IS
     'Each dead letter of a replay, where it was sent and what became of it. Written by dead-letter '
-    'replay, kept for ever.';
+    'replay, kept forever.';
 
--- A letter is held by one replay at a time, until it is known what became of it.
+-- A letter is held by one replay at a time, until its outcome is known.
 CREATE UNIQUE INDEX dead_letter_replay_records_held
     ON dead_letter_replay_records (dead_letter_id) WHERE outcome IS NULL;
 CREATE INDEX dead_letter_replay_records_letter

@@ -1,5 +1,5 @@
--- What a company owes its users: to say what is stored about them, and to forget whose purchases
--- these are.
+-- A company's duties to its users: to report what is stored about them, and to forget the owners of
+-- purchases.
 
 CREATE TABLE forgotten_users (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -18,15 +18,15 @@ CREATE TABLE forgotten_users (
 CREATE INDEX forgotten_users_of_user ON forgotten_users (user_sha256);
 
 COMMENT ON TABLE forgotten_users IS
-    'Users whose links and claims were removed: by whom, when and why. Written by forget_user, kept '
-    'for ever.';
+    'Users whose links and claims were removed, with requester, time and reason. Written by '
+    'forget_user, kept forever.';
 
--- Removes what says whose purchases these are: the user's links, the ingestion service's claims,
--- and, where account tokens are user IDs, the token in the facts. The purchases pass to whom the
--- other rules give them, or to nobody, as soon as link-worker has looked at them again.
+-- Removes the data that names the owner: the user's links, the ingestion service's claims, and, if
+-- account tokens are user IDs, the token in the facts. The purchases pass to the owner by the other
+-- rules, or to nobody, as soon as link-worker has reviewed them.
 --
--- What is kept is the accounting: the facts of the purchases, the ledger, the history. What Apple
--- sends afterwards may name the user again.
+-- The accounting is kept: the facts of the purchases, the ledger, the history. Later records from
+-- Apple may name the user again.
 CREATE FUNCTION forget_user(user_id text, forgotten_by text, reason text)
     RETURNS forgotten_users
     LANGUAGE plpgsql AS

@@ -1,14 +1,14 @@
--- Tables that only grow: what was taken out of the history and where it lies, and when autovacuum
--- looks at each table. Which table is kept for how long stands in README.md beside this file.
+-- Tables that only grow: the archives of the history with their files, and the autovacuum settings
+-- of each table. README.md beside this file says how long each table is kept.
 
 CREATE TABLE history_archives (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- revisions, changes or notifications.
     table_name text COLLATE "C" NOT NULL,
-    -- What was superseded, or for notifications recorded, before this instant was taken out.
+    -- Rows superseded (notifications: recorded) before this instant were archived.
     archived_before timestamptz NOT NULL,
     begun_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Null while it runs, and where it was broken off; then another archive holds the rest.
+    -- Null while it runs, and if it was interrupted; then another archive holds the rest.
     finished_at timestamptz,
     -- How many rows its file holds.
     row_count bigint,
@@ -19,10 +19,10 @@ CREATE TABLE history_archives (
 
 COMMENT ON TABLE history_archives IS
     'What was taken out of the history, up to when, and in which file it lies. Written by '
-    '`pipeline history`, kept for ever.';
+    '`pipeline history`, kept forever.';
 
--- Whether the history of entitlements is whole from an instant on; raises HA001 where it is not, so
--- that no answer about that time is taken for the truth.
+-- Whether the history of entitlements is complete from an instant on; raises HA001 if it is not, so
+-- that no incomplete answer about that time is given.
 CREATE FUNCTION require_history(known_at timestamptz) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE AS
 $$
@@ -39,8 +39,8 @@ BEGIN
 END
 $$;
 
--- What was known of a user at an instant: every entitlement with the periods that were taken to
--- hold. Raises HA001 for an instant whose history is archived.
+-- The knowledge about a user at an instant: every entitlement with its periods as known then.
+-- Raises HA001 for an instant whose history is archived.
 CREATE OR REPLACE FUNCTION entitlements_as_known(
     user_id text, known_at timestamptz, environment text DEFAULT 'Production'
 ) RETURNS TABLE (
@@ -74,7 +74,7 @@ END;
 COMMENT ON TABLE revisions IS
     'Every content ever seen, once per key, with the raw record that first brought it. Written '
     'by entitle-worker: facts can be read from them again. `pipeline history archive` takes '
-    'out what was superseded long ago; the newest of each key is kept for ever.';
+    'out what was superseded long ago; the newest of each key is kept forever.';
 COMMENT ON TABLE notifications IS
     'Every genuine notification, also those that carry no fact. History, never a source of rights. '
     'Written by entitle-worker; `pipeline history archive` takes out old ones.';
@@ -83,11 +83,11 @@ COMMENT ON TABLE changes IS
     'entitle-worker and by the functions of grants; `pipeline history archive` takes out what was '
     'superseded long ago, and never the newest of an entitlement.';
 
--- Autovacuum's own thresholds are shares of a table: a fifth of a billion rows may be dead before
--- it comes, and an index grows by as much, or be new before it marks the pages that a scan of an
--- index alone may rely on. A fiftieth at most, so that what vacuum has to do at once stays small.
+-- Autovacuum's own thresholds are shares of a table: a fifth of a billion rows may be dead before it
+-- runs, and an index grows by as much, or be new before it marks the pages that index-only scans rely
+-- on. A fiftieth at most keeps each run small.
 
--- Rows are added, and taken out only by `pipeline history`.
+-- Rows are added, and removed only by `pipeline history`.
 ALTER TABLE revisions SET (
     autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_analyze_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.02,
@@ -151,7 +151,7 @@ ALTER TABLE dedupe_notifications SET (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.05);
 
--- Rows come and go: the table stays as small as what waits, however many went through it.
+-- Rows come and go: the table stays as small as the waiting rows, however many have passed.
 ALTER TABLE account_link_changes SET (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 ALTER TABLE feed_repetitions SET (

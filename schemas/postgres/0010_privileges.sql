@@ -1,6 +1,6 @@
--- Who may do what is granted by `pipeline grants`, role by role. Here stands what makes narrow rights
--- enough: functions that write for their caller run with their owner's rights, and no function looks
--- a name up in a schema of the caller's choice.
+-- `pipeline grants` grants rights, role by role. This file makes narrow rights suffice: functions that
+-- write for their caller run with their owner's rights, and no function looks a name up in a schema
+-- of the caller's choice.
 --
 -- Functions with an SQL body are bound to what they name when they are made (PostgreSQL's manual,
 -- CREATE FUNCTION, sql_body); those of PL/pgSQL look names up at each call. A table of pg_temp would
@@ -22,7 +22,7 @@ ALTER FUNCTION require_environment SET search_path FROM CURRENT;
 ALTER FUNCTION require_read_committed SET search_path FROM CURRENT;
 ALTER FUNCTION wait_for_sharers SET search_path FROM CURRENT;
 
--- Triggers: who may write the one table need not write what follows from it.
+-- Triggers: a writer of one table needs no right to write the tables that follow from it.
 ALTER FUNCTION account_links_changed SECURITY DEFINER SET search_path FROM CURRENT;
 ALTER FUNCTION account_links_emptied SECURITY DEFINER SET search_path FROM CURRENT;
 ALTER FUNCTION apply_dead_letter_actions SECURITY DEFINER SET search_path FROM CURRENT;
@@ -32,8 +32,8 @@ ALTER FUNCTION count_removed_dead_letters SECURITY DEFINER SET search_path FROM 
 ALTER FUNCTION forget_dead_letter_counts SECURITY DEFINER SET search_path FROM CURRENT;
 ALTER FUNCTION publish_changes SECURITY DEFINER SET search_path FROM CURRENT;
 
--- What people and services call: their rights end at the function. It is nobody's to call until it is
--- granted; require_history only compares an instant.
+-- Functions that people and services call: their rights end at the function. Nobody may call one until
+-- it is granted; require_history only compares an instant.
 ALTER FUNCTION forget_user SECURITY DEFINER SET search_path FROM CURRENT;
 ALTER FUNCTION grant_entitlement SECURITY DEFINER SET search_path FROM CURRENT;
 ALTER FUNCTION ledger_debit SECURITY DEFINER SET search_path FROM CURRENT;
