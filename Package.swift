@@ -61,7 +61,7 @@ let package = Package(
         systemLibrary("CGMP", pkgConfig: "gmp", debian: "libgmp-dev"),
         systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
 
-        // Of the C library itself, what the toolchain's module leaves out.
+        // Functions of the C library that the toolchain's module leaves out.
         .systemLibrary(name: "CMalloc"),
 
         // The only importers of the C modules.
@@ -70,10 +70,10 @@ let package = Package(
         library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
 
-        // Of the C library: threads, and a lock to wait for.
+        // From the C library: threads, and a lock to wait for.
         library("Threads"),
 
-        // Of the C library: environment, files, clock, in the place of Foundation. With that and the
+        // From the C library: environment, files, clock, instead of Foundation. With that and the
         // regular expressions each worker would hold 3 MiB more in memory.
         library("Platform"),
 
@@ -82,7 +82,7 @@ let package = Package(
         library("AppStore", ["JSON", "OpenSSL"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
 
-        // What travels on our topics.
+        // The records of our topics.
         library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
 
         // The pipeline.

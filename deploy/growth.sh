@@ -7,7 +7,7 @@
 # third, by more than 1 % and 64 KiB (GrowthJudge of the tests, which run before). The first third is
 # for growing in. Tables whose rows come and go are as large as what autovacuum has left at that
 # instant, so that one high sample says nothing: hence medians, 5 %, and a size that was usual in the
-# first third is none that they grew to. 1 %, so that an hour finds growth of 1 % in ten minutes in
+# first third is no growth. 1 %, so that an hour finds growth of 1 % in ten minutes in
 # a table above 7 MB. Let the machine do nothing else: with less load there is less to leave.
 #
 #   deploy/growth.sh [MINUTES]     60 unless given; 8 at least, and the less, the less it finds

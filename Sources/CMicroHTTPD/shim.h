@@ -34,7 +34,7 @@ static inline struct MHD_Daemon *cmicrohttpd_start(
         MHD_OPTION_END);
 }
 
-/// The descriptor of a connection's socket, -1 when there is none; the library keeps it.
+/// The descriptor of a connection's socket, -1 without one; the library keeps it.
 static inline int cmicrohttpd_socket(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =

@@ -158,7 +158,7 @@ class DroppedReversal(Reference):
 
 
 class ForgottenDate(Reference):
-    """The same content signed anew is dropped, and its date with it."""
+    """The same content signed again is dropped, and its date with it."""
 
     def events(self, scenario):
         newest = {}

@@ -43,7 +43,7 @@ CATALOG = {
 
 
 class History:
-    """One random history; `random` is seeded by whoever asks for it."""
+    """One random history; `random` is seeded by the caller."""
 
     def __init__(self, random):
         self.random = random

@@ -54,7 +54,7 @@ class Owners:
         return self.followed([one for one in named if one[0]], purchase)
 
     def in_order(self, purchase):
-        """By purchase date and never by signed date: a backfill signs old transactions anew."""
+        """By purchase date and never by signed date: a backfill signs old transactions again."""
         return purchase.transactions
 
     def indirect(self, purchase, purchases, direct):

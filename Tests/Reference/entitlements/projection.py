@@ -285,7 +285,7 @@ class Projection:
     # -- the ledger
 
     def balances(self, owned):
-        """(user, environment, currency) -> balance; a credit of nothing is none."""
+        """(user, environment, currency) -> balance; a zero credit does not exist."""
         balances = {}
         for purchase, spans in self.bought(owned):
             for one in purchase.transactions:
