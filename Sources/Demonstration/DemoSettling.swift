@@ -41,7 +41,7 @@ package struct DemoSettling: Sendable {
         )
     }
 
-    /// The stages whose workers do not go on.
+    /// The stages whose workers make no progress.
     package struct Standstill: Error {
         let lasted: Duration
         let waiting: [(stage: StageDescription, count: Int64)]

@@ -35,7 +35,7 @@ package struct HTTPRequest: Sendable {
 
     package let body: [UInt8]
 
-    /// From where the connection comes; nil where the system does not say.
+    /// From where the connection comes; nil if the system does not say.
     package let peer: IPAddress?
 
     /// The arguments of the query string; the last of a name wins.

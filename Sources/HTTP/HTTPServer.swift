@@ -164,7 +164,7 @@ final class HTTPService: Sendable {
         }
     }
 
-    /// The answer to a request that is read whole; nil where the connection rests until a task
+    /// The answer to a request that is read whole; nil if the connection rests until a task
     /// has it.
     func respond(
         _ connection: borrowing HTTPConnection,

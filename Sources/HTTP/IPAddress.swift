@@ -14,7 +14,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes)
     }
 
-    /// The other end of a connection; nil where the system does not say.
+    /// The other end of a connection; nil if the system does not say.
     init?(ofPeer descriptor: Int32) {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -67,7 +67,7 @@ struct Decimal {
         return isNegative ? -value : value
     }
 
-    /// The number, or the integer below it; nil where 64 bits do not hold that, or where a fraction
+    /// The number, or the integer below it; nil if 64 bits do not hold that, or if a fraction
     /// may not be rounded.
     func int64(roundsDown: Bool) -> Int64? {
         let hasFraction = digitsCount > max(0, pointPlace)

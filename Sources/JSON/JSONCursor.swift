@@ -90,7 +90,7 @@ extension JSONCursor {
 
     /// As `JSONValue.int64`; nil also where no digit stands.
     ///
-    /// Of a number that goes on, with a fraction or more digits, only the beginning is passed:
+    /// For a number with a fraction or more digits only the beginning is passed:
     /// behind it no member stands, so that nothing more is passed.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0

@@ -52,7 +52,7 @@ extension JSONValue {
     }
 }
 
-/// Where one member of an object stands in its document's bytes.
+/// The position of one member of an object in its document's bytes.
 ///
 /// Plain numbers, so that iterating over many members retains no reference for each.
 package struct JSONMemberSpan: Sendable {

@@ -7,7 +7,7 @@ package struct JSONValue: Sendable {
 
     package var kind: JSONKind { node.kind }
 
-    /// Where the value stands in the document's bytes, quotes and brackets included.
+    /// The value's range in the document's bytes, quotes and brackets included.
     package var range: Range<Int> { Int(node.start)..<Int(node.end) }
 
     /// The value exactly as it was written.
@@ -76,7 +76,7 @@ extension JSONValue {
         decimal?.int64(roundsDown: true)
     }
 
-    /// The nearest double; nil where the number is too large for one.
+    /// The nearest double; nil if the number is too large for one.
     package var double: Double? {
         guard kind == .number else { return nil }
         let value = Double(String(decoding: rawBytes, as: UTF8.self))
@@ -122,7 +122,7 @@ extension JSONValue {
         return storage.decodedContent(at: index)
     }
 
-    /// The range of a string's content in the document's bytes; nil where the string has escapes.
+    /// The range of a string's content in the document's bytes; nil if the string has escapes.
     package var plainStringRange: Range<Int>? {
         kind == .string && !node.hasEscapes ? node.content : nil
     }

@@ -233,7 +233,7 @@ private struct OpenContainers {
     private var areObjects: UInt64 = 0
     private var depth = 0
 
-    /// Whether the innermost one is an object; nil where none is open.
+    /// Whether the innermost one is an object; nil if none is open.
     var isObject: Bool? {
         depth == 0 ? nil : areObjects & 1 == 1
     }

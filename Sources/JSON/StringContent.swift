@@ -108,7 +108,7 @@ enum UnicodeEscape {
     /// The bytes of one escape.
     static let length = 6
 
-    /// The UTF-16 code unit that the escape at a position names; nil where the escape is
+    /// The UTF-16 code unit that the escape at a position names; nil if the escape is
     /// incomplete.
     static func unit(in input: Span<UInt8>, at position: Int) -> UInt16? {
         guard position + length <= input.count, input[position] == UInt8(ascii: "\\"),

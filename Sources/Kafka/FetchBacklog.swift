@@ -1,4 +1,4 @@
-/// Knows when librdkafka has stopped fetching because it holds enough, and when it should go on.
+/// Tracks when librdkafka stops fetching because it holds enough, and when it should continue.
 ///
 /// Before release 2.2, which has `fetch.queue.backoff.ms`, librdkafka looks only once a second
 /// whether its queue has room again, unless something else wakes the broker's thread. A consumer
@@ -21,7 +21,7 @@ struct FetchBacklog {
     ///
     /// - Parameter queued: the records that librdkafka still holds; their bytes are taken to be
     ///   like those of the records before.
-    /// - Returns: whether fetching had stopped, and has room to go on.
+    /// - Returns: whether fetching had stopped, and has room to continue.
     mutating func took(records: Int, bytes: Int, leaving queued: Int) -> Bool {
         recordsTaken += records
         bytesTaken += bytes

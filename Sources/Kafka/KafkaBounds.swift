@@ -16,7 +16,7 @@ package enum KafkaBounds {
         min(max(number, offsets.lowerBound), offsets.upperBound)
     }
 
-    /// The time of a record; nil where it has none, as no producer may write one before 1970.
+    /// The time of a record; nil if it has none, as no producer may write one before 1970.
     static func time(_ milliseconds: Int64) -> Int64? {
         milliseconds < times.lowerBound ? nil : min(milliseconds, times.upperBound)
     }

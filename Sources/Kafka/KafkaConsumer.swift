@@ -60,7 +60,7 @@ package actor KafkaConsumer {
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
 
-    /// Whether librdkafka is too old to be told how soon it looks again for room in its queue.
+    /// Whether librdkafka is too old for a setting of how soon it checks its queue for room again.
     private static let mustPrompt = rd_kafka_version() < 0x0202_0000
 
     private static let properties = [
@@ -211,7 +211,7 @@ package enum RebalanceEvent: Sendable, Equatable {
 /// The end of a partition's log as a consumer of committed records has reached it.
 package struct PartitionEnd: Sendable, Equatable {
     package let partition: TopicPartition
-    /// The offset at which reading goes on: what lies below it and was not returned, holds no
+    /// The offset at which reading continues: what lies below it and was not returned, holds no
     /// record.
     package let offset: Int64
 

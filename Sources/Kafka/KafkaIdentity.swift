@@ -25,7 +25,7 @@ package struct KafkaIdentity: Hashable, Sendable {
         }
     }
 
-    /// Puts another identity in the place of one, for the whole process: clients that have it sign
+    /// Replaces one identity by another, for the whole process: clients that have it sign
     /// in with the new user name and password from their next connection on, and those that are
     /// made of the former properties get the new ones.
     ///

@@ -32,7 +32,7 @@ package final class ConsumerRecord: Sendable {
     package let topicPartition: TopicPartition
     /// Within `KafkaBounds.offsets`.
     package let offset: Int64
-    /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`; nil where the record has no
+    /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`; nil if the record has no
     /// timestamp, or one before 1970.
     package let timestampMilliseconds: Int64?
     package let key: [UInt8]?

@@ -158,7 +158,7 @@ actor KafkaRequests {
         _ = try? offsets(ends, until: .now + .milliseconds(500))
     }
 
-    /// From what the last metadata said; nil where it said nothing.
+    /// From what the last metadata said; nil if it said nothing.
     func clusterID() -> String? {
         guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else {
             return nil

@@ -59,13 +59,13 @@ package struct ASN1Reader: Sendable {
         return Element(tag: isKnown ? Tag(rawValue: tag) : nil, content: content)
     }
 
-    /// The content of the next element; nil where it is of another tag.
+    /// The content of the next element; nil if it is of another tag.
     package mutating func next(_ tag: Tag) -> Range<Int>? {
         guard let element = next(), element.tag == tag else { return nil }
         return element.content
     }
 
-    /// The next element as an integer; nil where it is not one or has more than 64 bits.
+    /// The next element as an integer; nil if it is not one or has more than 64 bits.
     package mutating func nextInt64() -> Int64? {
         guard let content = next(.integer), (1...8).contains(content.count) else { return nil }
         var value: Int64 = bytes[content.lowerBound] >= 0x80 ? -1 : 0

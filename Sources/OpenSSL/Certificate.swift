@@ -15,7 +15,7 @@ package final class Certificate: Sendable {
     package let validity: ClosedRange<Int64>
     /// Basic constraints are present, and their CA flag is set.
     package let isCA: Bool
-    /// How many intermediates may follow; nil where nothing limits them.
+    /// How many intermediates may follow; nil if nothing limits them.
     package let pathLengthMax: Int?
     /// Nil where the extension is absent, which restricts nothing.
     package let keyUsage: KeyUsage?
@@ -86,7 +86,7 @@ package final class Certificate: Sendable {
         }
     }
 
-    /// The key for ES256; nil where the certificate has another kind.
+    /// The key for ES256; nil if the certificate has another kind.
     package var p256Key: P256PublicKey? {
         guard keyKind == .p256 else { return nil }
         return withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }

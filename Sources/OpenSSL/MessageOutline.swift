@@ -57,7 +57,7 @@ struct BERScan {
         return scan.offset == bytes.count ? .certificates(scan.certificates) : .trailingBytes
     }
 
-    /// Where an element stands in a ContentInfo of SignedData (RFC 2315 §7, §9.1).
+    /// The position of an element in a ContentInfo of SignedData (RFC 2315 §7, §9.1).
     private enum Role {
         case message
         case explicitContent

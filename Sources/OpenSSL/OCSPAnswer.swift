@@ -13,7 +13,7 @@ package struct OCSPAnswer: Hashable, Sendable {
     package let status: Status
     /// When the status was known to be correct, in seconds since 1970.
     package let thisUpdate: Int64
-    /// When a newer answer will be available; nil where the responder does not say.
+    /// When a newer answer will be available; nil if the responder does not say.
     package let nextUpdate: Int64?
 
     /// How far the clocks of this machine and of the responder may be apart, in seconds.

@@ -23,7 +23,7 @@ package struct Scrypt: Hashable, Sendable {
         self.parallelization = parallelization
     }
 
-    /// Derives `count` bytes; nil where the memory is not to be had.
+    /// Derives `count` bytes; nil if the memory is not to be had.
     ///
     /// Blocks for as long as it computes: call it on a thread of its own.
     package func derive(_ password: [UInt8], salt: [UInt8], count: Int) -> [UInt8]? {

@@ -13,7 +13,7 @@ package enum FileSystem {
         return access(path, R_OK) == 0
     }
 
-    /// The names in a folder, in no order, without `.` and `..`; nil where it cannot be read.
+    /// The names in a folder, in no order, without `.` and `..`; nil if it cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }
@@ -29,7 +29,7 @@ package enum FileSystem {
         return errno == 0 ? names : nil
     }
 
-    /// The type bits of `st_mode` (inode(7)); nil where nothing is there.
+    /// The type bits of `st_mode` (inode(7)); nil if nothing is there.
     private static func kind(_ path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil

@@ -15,7 +15,7 @@ package final class InputFile: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The process's own, which stays open; nil where it has none.
+    /// The process's own, which stays open; nil if it has none.
     package static var standardInput: InputFile? { InputFile(owning: dup(STDIN_FILENO)) }
 
     package var isFolder: Bool {
@@ -40,7 +40,7 @@ package final class InputFile: Sendable {
         return bytes
     }
 
-    /// All that is left; nil where that is more than `countMax`.
+    /// All that is left; nil if that is more than `countMax`.
     package func readWhole(atMost countMax: Int) throws(InputFileError) -> [UInt8]? {
         var whole: [UInt8] = []
         while true {

@@ -31,7 +31,7 @@ package enum ProcessEnvironment {
         return variables
     }
 
-    /// The file that this process runs, with symbolic links resolved; nil where the kernel does not
+    /// The file that this process runs, with symbolic links resolved; nil if the kernel does not
     /// say (proc(5)).
     package static var executable: String? {
         guard let path = realpath("/proc/self/exe", nil) else { return nil }

@@ -62,7 +62,7 @@ actor ConnectionPool {
         }
     }
 
-    /// A connection by the newest login in the place of one that has another; nil where it has the
+    /// A connection by the newest login that replaces one with another; nil if it has the
     /// newest, or where that does not work (yet): the former one goes on as long as it may.
     private func replacement(of connection: PostgresConnection) async -> PostgresConnection? {
         guard options.newestLogin != nil, loginCheckedAt + Self.loginInterval <= .now else {

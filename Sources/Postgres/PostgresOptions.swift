@@ -131,7 +131,7 @@ struct ConnectionString {
         return authority.count { $0 == at } > 1 || rest[authority.endIndex...].contains(at)
     }
 
-    /// Every parameter of libpq by its name, with its value or nil; nil where it cannot be read.
+    /// Every parameter of libpq by its name, with its value or nil; nil if it cannot be read.
     private static func parse(_ text: String) -> [String: String?]? {
         guard let parsed = unsafe PQconninfoParse(text, nil) else { return nil }
         defer { unsafe PQconninfoFree(parsed) }

@@ -129,7 +129,7 @@ package struct PostgresRow: Sendable {
 /// Reads one field of a result in PostgreSQL's binary format.
 ///
 /// The bytes come from the server and libpq has checked the lengths of fields; what stands inside
-/// of a field is believed in its format, but never read beyond the field's end.
+/// of a field is trusted in its format, but never read beyond the field's end.
 @safe
 struct BinaryField {
     private let bytes: UnsafeRawBufferPointer

@@ -41,7 +41,7 @@ package struct PostgresType: Hashable, Sendable {
         return arrayType
     }
 
-    /// The array type over this one, or nil where the wrapper has no use for it.
+    /// The array type over this one, or nil if the wrapper has no use for it.
     var arrayType: PostgresType? {
         Self.arrayOIDs[oid].map(PostgresType.init(oid:))
     }

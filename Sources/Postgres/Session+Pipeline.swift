@@ -142,7 +142,7 @@ extension Session {
         throw lost("a statement had no answer", after: failure)
     }
 
-    /// The next result, waiting for it; nil where libpq says that the step is complete.
+    /// The next result, waiting for it; nil if libpq says that the step is complete.
     ///
     /// Sends queued bytes while it waits. Otherwise a server that stops reading until its own
     /// output is read would wait for us as we wait for it.

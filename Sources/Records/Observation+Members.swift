@@ -166,7 +166,7 @@ package struct ObservationSource: Hashable, Sendable {
 ///
 /// A message for readers of the topic; the truth is the `owners` table.
 package struct ObservedOwner: Hashable, Sendable {
-    /// Nil if nobody is linked yet.
+    /// Nil without a link yet.
     package var userID: Identifier?
     /// The raw value of an `OwnershipRule`: the one that decided, or why none did.
     package var rule: String

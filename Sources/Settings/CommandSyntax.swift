@@ -188,7 +188,7 @@ package struct CommandArguments: Equatable, Sendable {
         options[option] != nil
     }
 
-    /// The argument of an option, nil where it was not given.
+    /// The argument of an option, nil if it was not given.
     package func value(_ option: String) -> String? {
         options[option]?.last
     }

@@ -10,7 +10,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `host:port`; an IPv6 address stands in brackets.
+    /// Reads `host:port`; an IPv6 address is in brackets.
     package init?(_ text: some StringProtocol) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var host = text[..<colon]

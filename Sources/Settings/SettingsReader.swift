@@ -144,7 +144,7 @@ struct SettingsReader {
 
 /// One thing that is wrong with the settings, and what was expected instead.
 package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The setting's dotted name, or what stands in its place.
+    /// The setting's dotted name, or its substitute.
     package let setting: String
 
     /// Where it was written: `environment KAFKA_BOOTSTRAP`, `file settings.json`; nil when nowhere.

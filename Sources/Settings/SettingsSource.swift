@@ -140,7 +140,7 @@ package enum FileBytes {
     /// The bound that keeps a wrong path (a device, a data file) from filling the memory.
     static let bytesMax = 4 << 20
 
-    /// The first line that is not empty, which may be no line at all; nil where the file cannot be
+    /// The first line that is not empty, which may be no line at all; nil if the file cannot be
     /// read, or holds no UTF-8.
     static func firstLine(_ path: String) -> String? {
         guard let bytes = read(path), let text = String(validating: bytes, as: UTF8.self) else {
@@ -149,7 +149,7 @@ package enum FileBytes {
         return String(text.split(whereSeparator: \.isNewline).first ?? "")
     }
 
-    /// The file's bytes; nil where it cannot be read or is larger than `bytesMax`.
+    /// The file's bytes; nil if it cannot be read or is larger than `bytesMax`.
     package static func read(_ path: String) -> [UInt8]? {
         guard FileSystem.isReadableFile(path), let file = InputFile(path: path) else { return nil }
         return try? file.readWhole(atMost: bytesMax)

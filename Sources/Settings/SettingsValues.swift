@@ -5,7 +5,7 @@ package struct SettingsValues: Sendable {
         let read: SettingDeclaration.Read
         /// Where the value comes from; nil for the default.
         let origin: String?
-        /// The file that holds the secret; nil where it stands elsewhere.
+        /// The file that holds the secret; nil if it stands elsewhere.
         var secretFile: String?
     }
 

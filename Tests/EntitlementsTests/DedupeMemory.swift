@@ -7,7 +7,7 @@ struct DedupeMemory {
     private var known: [PartKey: [PartRevision]] = [:]
     private var notifications: Set<PartKey> = []
 
-    /// Decides on an observation, remembers it, and returns whether it goes on.
+    /// Decides on an observation, remembers it, and returns whether it is forwarded.
     mutating func passes(_ observation: Observation) -> Bool {
         decide(observation).goesOn
     }

@@ -26,7 +26,7 @@ struct OCSPTests {
         try OCSPAnswer(der: der, about: chain[0], issuedBy: chain[1], at: time)
     }
 
-    /// The code with which an answer is not taken; nil where it is.
+    /// The code with which an answer is not taken; nil if it is.
     private static func code(
         _ der: [UInt8],
         _ chain: [Certificate],

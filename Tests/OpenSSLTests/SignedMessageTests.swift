@@ -16,7 +16,7 @@ struct SignedMessageTests {
         }
     }
 
-    /// ContentInfo around what stands in SignedData after the content.
+    /// ContentInfo around the part of SignedData after the content.
     private static func message(_ rest: [[UInt8]]) -> [UInt8] {
         let signedData = DER.sequence([DER.integer(1), DER.set([]), DER.sequence([])] + rest)
         return DER.sequence([

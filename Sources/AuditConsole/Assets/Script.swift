@@ -28,7 +28,7 @@ enum Script {
             }
           };
 
-          // A page that shows what goes on is asked for again, unless somebody works in it.
+          // A page with live data is requested again, unless somebody works in it.
           const refresh = async () => {
             const live = document.querySelector("[data-refresh]");
             if (!live || document.hidden || live.contains(document.activeElement)

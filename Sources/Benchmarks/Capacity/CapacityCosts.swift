@@ -23,7 +23,7 @@ package struct CapacityCosts: Sendable {
         self.walBytes = walBytes
     }
 
-    /// Reads the first measurement of a report; nil where it lacks a cost, such as the broker's,
+    /// Reads the first measurement of a report; nil if it lacks a cost, such as the broker's,
     /// which is measured with `--broker-pid`.
     package init?(report: [UInt8]) {
         guard let root = try? JSONDocument(parsing: report).root,

@@ -59,7 +59,7 @@ struct PipelineBenchmark {
         }
     }
 
-    /// The records lie there before the first worker goes on, so that publishing costs nothing.
+    /// The records are there before the first worker continues, so that publishing costs nothing.
     private func fullLoad(
         _ indices: Range<Int>,
         _ record: (Int, String) throws -> ProducerRecord

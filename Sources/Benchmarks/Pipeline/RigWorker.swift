@@ -17,7 +17,7 @@ struct RigWorker: Sendable {
         logs: URL
     ) throws -> [StageDescription: [RigWorker]] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        // Properties of librdkafka go on to the workers, so that they can be tuned by measuring.
+        // librdkafka properties are passed to the workers, so that they can be tuned by measuring.
         let properties = ProcessInfo.processInfo.environment
             .filter { name, _ in name.hasPrefix("RDKAFKA_") }
         let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }

@@ -33,7 +33,7 @@ enum StoredFacts {
         )
     }
 
-    /// When the contents of IDs from one on were committed, in UNIX microseconds; nil where the
+    /// When the contents of IDs from one on were committed, in UNIX microseconds; nil if the
     /// server does not keep that.
     static func commits(
         from id: String,

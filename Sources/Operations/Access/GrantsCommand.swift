@@ -77,7 +77,7 @@ extension ToolCommand {
         let schema = settings[DatabaseSettings.schema]
         guard isApplying else {
             let script = DatabaseRole.script(DatabaseRole.all, schema: schema, prefix: prefix)
-            // As one transaction, so that nobody is without rights in between.
+            // One transaction, so that nobody lacks rights in between.
             console.print(
                 text: "-- PostgreSQL, as the owner of the schema\nBEGIN;\n\(script)\nCOMMIT;\n"
             )

@@ -27,7 +27,7 @@ struct CatalogFile {
         }
     }
 
-    /// The products of `completing` stand in the place of those of the same IDs.
+    /// The products of `completing` replace those of the same IDs.
     init(_ file: CatalogFile, completedBy completing: CatalogFile) {
         catalog = file.catalog.completed(by: completing.catalog)
         bytes = catalog.json

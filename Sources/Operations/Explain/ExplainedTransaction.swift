@@ -140,7 +140,7 @@ extension LedgerCredit {
 }
 
 extension ContentSource {
-    /// `DID_RENEW/BILLING_RECOVERY`; nil where no notification brought it.
+    /// `DID_RENEW/BILLING_RECOVERY`; nil if no notification brought it.
     private var notification: String? {
         notificationType.map { type in
             notificationSubtype.map { "\(type)/\($0)" } ?? type

@@ -67,7 +67,7 @@ package struct HistoryArchive {
         return count
     }
 
-    /// - Returns: the archive's number, nil where no row was old enough, and how many rows it has.
+    /// - Returns: the archive's number, nil if no row was old enough, and how many rows it has.
     private func move(
         to file: ArchiveFile,
         _ report: (Int64) -> Void

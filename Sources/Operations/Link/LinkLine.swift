@@ -14,7 +14,7 @@ enum LinkLine {
         let expected: String
     }
 
-    /// Reads one line; nil where it holds no link.
+    /// Reads one line; nil if it holds no link.
     ///
     /// - Parameter isUserRequired: false for links that are to be removed.
     static func parse(

@@ -16,7 +16,7 @@ package struct TopicDeployment: Sendable {
     /// Creates what is missing, compares what exists, and changes settings only where asked to.
     ///
     /// Copies are never changed. Partitions are only added, to the topics that stages read, and
-    /// where asked to: a purchase's history then goes on in another one, which costs its readable
+    /// where asked to: a purchase's history then continues in another one, which costs its readable
     /// order in the log and no correctness.
     package func run(
         isAltering: Bool,

@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// A throw-away certificate authority in the place of Apple's.
+/// A throw-away certificate authority instead of Apple's.
 ///
 /// The header segment is made once, as it is the same for every body of one leaf.
 package struct CertificateAuthority: Sendable {

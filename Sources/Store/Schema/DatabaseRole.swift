@@ -213,7 +213,7 @@ extension DatabaseRole {
         return begin + roles.map { $0.script(schema, name: prefix + $0.name) }.joined()
     }
 
-    /// Runs that script as one transaction, so that nobody is without rights in between.
+    /// Runs that script as one transaction, so that nobody lacks rights in between.
     package static func grant(
         _ roles: [DatabaseRole],
         schema: String,

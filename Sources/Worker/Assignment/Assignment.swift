@@ -68,7 +68,7 @@ struct Assignment: Sendable {
         some.allSatisfy { partitions[$0]?.isQuiet ?? true }
     }
 
-    /// Changes what is known of a partition; nil where it is not assigned.
+    /// Changes what is known of a partition; nil if it is not assigned.
     mutating func update<T>(
         _ partition: TopicPartition,
         _ change: (inout PartitionState) -> T

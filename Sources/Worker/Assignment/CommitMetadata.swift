@@ -8,7 +8,7 @@ package import OpenSSL
 /// order. Words that this version does not know are kept and written again.
 package struct CommitMetadata: Hashable, Sendable {
     package var tally: StageTally
-    /// The hash of the settings that have last accepted a record; nil where none have, or where
+    /// The hash of the settings that have last accepted a record; nil if none have, or if
     /// the stage does not depend on them.
     package var acceptedSettings: String?
     /// The head of the partition's chain of dead letters, its newest digest; nil before the first.
@@ -33,7 +33,7 @@ package struct CommitMetadata: Hashable, Sendable {
         self.others = others
     }
 
-    /// Reads what a commit carried; nil where it is not such a text, or of another version.
+    /// Reads what a commit carried; nil if it is not such a text, or of another version.
     ///
     /// A program that may commit for the group may write any text. One with a word of ours that is
     /// out of bounds is not read: the counts then begin again, which is logged.

@@ -100,7 +100,7 @@ struct PartitionState: Sendable {
 
     /// Adds a record to a batch in flight; returns how many offsets before it held none.
     ///
-    /// - Parameter writtenAt: UNIX milliseconds; nil where the record has no timestamp.
+    /// - Parameter writtenAt: UNIX milliseconds; nil if the record has no timestamp.
     mutating func add(_ offset: Int64, batch: Int, writtenAt: Int64? = nil) -> Int64 {
         let expected = next ?? offset
         next = offset + 1

@@ -48,7 +48,7 @@ package struct StageTally: Hashable, Sendable {
 struct TallyIncrement: Equatable, Sendable {
     private(set) var counts: [Disposition: Int64] = [:]
     private(set) var forwarded: Int64 = 0
-    /// The digest of the last of its dead letters; nil where it has none.
+    /// The digest of the last of its dead letters; nil if it has none.
     var chainHead: SHA256Digest?
 
     var total: Int64 { counts.values.reduce(0, +) }
@@ -68,11 +68,11 @@ struct TallyIncrement: Equatable, Sendable {
 enum TallyStart: Equatable, Sendable {
     /// Nobody has committed yet: it begins with offset 0.
     case first
-    /// It goes on where the last owner committed.
+    /// It continues at the last owner's commit.
     case resumed(StageTally)
     /// The commit carries no tally, so a new one begins there: conservation before that offset can
     /// no longer be shown.
     case begunAnew(at: Int64, metadata: String)
-    /// It goes on, but its counts and the committed offset do not match.
+    /// It continues, but its counts and the committed offset do not match.
     case inconsistent(StageTally, offset: Int64)
 }

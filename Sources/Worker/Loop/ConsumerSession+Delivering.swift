@@ -38,7 +38,7 @@ extension ConsumerSession {
     }
 
     /// Where the limit of a topic is unknown, sends the largest output of a record alone and before
-    /// the others: where the broker refuses it, nothing of the record has gone on.
+    /// the others: if the broker refuses it, nothing of the record was forwarded.
     private func tryLargest(_ processed: inout ProcessedBatch) async {
         for (owner, index) in processed.untried(loop.limits) {
             let output = processed.verdicts[owner].outputs[index]
@@ -173,7 +173,7 @@ extension ConsumerSession {
 }
 
 extension ProcessedBatch {
-    /// Whether a dead letter stands in the output's place.
+    /// Whether a dead letter replaces the output.
     fileprivate func isReplaced(_ output: Output) -> Bool {
         guard case .forward = output.kind else { return false }
         return verdicts[output.owner].isRefused

@@ -44,7 +44,7 @@ extension ConsumerSession {
         )
     }
 
-    /// A record that was held has got a verdict: its partition goes on.
+    /// A held record has got a verdict: its partition continues.
     private func endHolds(by processed: ProcessedBatch) {
         let held = polling.withLock { $0.holds }
         guard !held.isEmpty else { return }

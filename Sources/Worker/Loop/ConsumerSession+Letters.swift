@@ -89,7 +89,7 @@ extension ConsumerSession {
     }
 
     /// Sends letters; returns those from the first on that was not acknowledged: what follows it
-    /// is written again behind it, so that every chain stands in the topic in its order.
+    /// is written again behind it, so that every chain is in the topic in its order.
     private func deliver(
         _ letters: [Letter],
         of processed: inout ProcessedBatch

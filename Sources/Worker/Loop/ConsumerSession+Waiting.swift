@@ -68,7 +68,7 @@ extension Assignment {
 
 extension PartitionState {
     /// - Parameters:
-    ///   - ends: nil where the brokers have reported none.
+    ///   - ends: nil if the brokers have reported none.
     ///   - now: UNIX milliseconds.
     mutating func waiting(
         before ends: Watermarks?,

@@ -23,7 +23,7 @@ package final class OutputLimits: Sendable {
         var asksAgainAt = ContinuousClock.now
     }
 
-    /// The configurations of the topics; nil where no broker has answered.
+    /// The configurations of the topics; nil if no broker has answered.
     package typealias Source = @Sendable () async -> [String: [String: TopicSetting]]?
 
     /// Between two questions, so that a flood of large records is no flood of questions.
@@ -138,7 +138,7 @@ package final class OutputLimits: Sendable {
 }
 
 extension Verdict {
-    /// A record of which an output is larger than its topic accepts: none of its outputs goes on.
+    /// A record with an output larger than its topic accepts: none of its outputs is sent.
     static func tooLarge(for topic: String) -> Verdict {
         .deadLettered(
             Refusal(

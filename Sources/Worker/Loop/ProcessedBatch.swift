@@ -52,7 +52,7 @@ struct ProcessedBatch: Sendable {
 
     /// All but the dead letters, which are written after them.
     ///
-    /// - Parameter outcomes: nil where no record is answered.
+    /// - Parameter outcomes: nil if no record is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
         outputs.reserveCapacity(verdicts.count)
@@ -68,7 +68,7 @@ struct ProcessedBatch: Sendable {
         return outputs
     }
 
-    /// Nil where no request waits for the record, or where it goes on.
+    /// Nil if no request waits for the record, or if it is forwarded.
     func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
         guard let outcomes,
             let outcome = verdicts[owner].outcome ?? Outcome(endOf: verdicts[owner]),

@@ -30,12 +30,12 @@ package struct WorkerConfiguration: Sendable {
     /// statement may, while no other record of this worker is processed.
     package var holdDelayMax = Duration.seconds(120)
     package var shutdownBudget = Duration.seconds(20)
-    /// Whether a static member that is told to stop gives up its place in the group.
+    /// Whether a static member leaves the group on a stop.
     package var leavesOnStop = false
 
     /// How long one poll waits for the first record.
     package var pollWait = Duration.milliseconds(100)
-    /// After this long without room for records the partitions are paused, so that polling goes on.
+    /// After this long without room for records the partitions are paused, and polling continues.
     package var pauseAfter = Duration.seconds(1)
     /// How long batches in flight of revoked partitions may take before they are abandoned.
     package var revocationBudget = Duration.seconds(10)

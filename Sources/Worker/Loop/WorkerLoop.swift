@@ -37,7 +37,7 @@ package final class WorkerLoop: Sendable {
 
     /// Makes the producer; no connection is waited for.
     ///
-    /// - Parameter limits: those that the stage looks at too; nil where it looks at none.
+    /// - Parameter limits: those that the stage looks at too; nil if it looks at none.
     package init(
         _ active: ActiveStage,
         configuration: WorkerConfiguration,
@@ -172,7 +172,7 @@ package final class WorkerLoop: Sendable {
         session.withLock { $0 }?.settingsChanged()
     }
 
-    /// Puts what a reload has brought in the place of the former; false where there is nothing.
+    /// Applies the result of a reload; false without one.
     ///
     /// For the processing task, between two batches.
     func applyReload() -> Bool {

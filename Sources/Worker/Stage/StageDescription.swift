@@ -7,7 +7,7 @@ package struct StageDescription: Sendable {
     package let inputTopic: String
     /// Whether what it reads are observations, and not bodies that any client may have posted.
     package let readsObservations: Bool
-    /// Where records go on to; nil for the last stage.
+    /// The topic of forwarded records; nil for the last stage.
     package let outputTopic: String?
     /// Further topics that the stage writes, without dead letters and outcomes.
     package let otherTopics: [String]

@@ -11,7 +11,7 @@ package struct Verdict: Sendable {
     /// that it was refused; the loop sends it.
     package var outcome: Outcome?
     /// When the body that the record comes from was written to the first topic, for the metrics;
-    /// nil where the record itself is the body, or does not say.
+    /// nil if the record itself is the body, or does not say.
     package var bodyWrittenAt: Timestamp?
     /// The record's evidence about the settings, for a stage with a breaker.
     package var evidence: Breaker.Evidence?
@@ -53,7 +53,7 @@ package struct Verdict: Sendable {
         heldBy = error
     }
 
-    /// The record has to wait, and its partition with it, while all others go on.
+    /// The record has to wait, and its partition with it, while all others continue.
     ///
     /// - Parameter error: what an operator has to do; its description holds nothing secret.
     package static func held(by error: any Error) -> Verdict {
@@ -119,7 +119,7 @@ extension Verdict {
 }
 
 extension Observation {
-    /// When its body was written to the first topic; nil where it has none.
+    /// When its body was written to the first topic; nil if it has none.
     package var bodyWrittenAt: Timestamp? { source?.timestamp }
 }
 

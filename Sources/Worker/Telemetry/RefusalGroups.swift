@@ -8,7 +8,7 @@ struct RefusalGroups: Sendable {
     /// The common properties of similar dead letters.
     struct Group: Hashable, Sendable {
         let reason: RefusalReason
-        /// SHA-256 of the leaf certificate, hexadecimal; nil where there was none.
+        /// SHA-256 of the leaf certificate, hexadecimal; nil if there was none.
         let certificate: String?
         let bundleID: String?
         let topic: String
@@ -28,7 +28,7 @@ struct RefusalGroups: Sendable {
     private static let window = Duration.seconds(60)
     /// From this many letters within a minute on a group is worth a line.
     static let growthMin = 100
-    /// Hostile traffic may make any number of groups: what is beyond this many is not told apart.
+    /// Hostile traffic may make any number of groups: those beyond this many are not distinguished.
     private static let groupsMax = 10_000
 
     private var start: ContinuousClock.Instant?

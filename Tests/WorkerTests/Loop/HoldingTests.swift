@@ -39,7 +39,7 @@ struct HoldingTests {
         try await eventually(within: .seconds(20)) {
             try await rig.committed(4).mapValues(\.offset) == [0: 3, 1: 3, 2: 1, 3: 3]
         }
-        // What comes later goes on in the other partitions alone.
+        // Later records continue in the other partitions alone.
         for partition in Int32(0)..<4 {
             try await rig.publish([[4]], partition: partition)
         }

@@ -110,7 +110,7 @@ struct LoopBreakerTests {
         try await worker.stop()
         #expect(try await rig.tally(1) == StageTally(began: 0))
 
-        // Others start armed, and go on without having accepted any.
+        // Others start armed, and continue without having accepted any.
         try await rig.publish([[1]], partition: 1)
         let breaker = Breaker(settings: "b", bounds: .init(distinctMax: 5, window: .seconds(2)))
         let other = try rig.worker(stage(rig), breaker: breaker)

@@ -29,7 +29,7 @@ struct LoopWaitingTests {
                 && worker.lag == 0
         }
         #expect(worker.value("entitlements_record_age_seconds_count") == 2)
-        // They go on to the next stage, where their way may end.
+        // They are forwarded to the next stage, which may end their way.
         #expect(worker.value("entitlements_body_age_seconds_count") == 0)
         try await worker.stop()
     }

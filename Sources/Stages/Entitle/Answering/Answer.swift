@@ -8,7 +8,7 @@ import Worker
 struct Answer {
     /// Nil if unknown.
     let userID: Identifier?
-    /// In the record's environment; nil where the record is not the last of its body.
+    /// In the record's environment; nil if the record is not the last of its body.
     let held: [HeldEntitlement]?
     /// Whether this very record brought its content before, so that it is read again and is no
     /// duplicate.
