@@ -64,11 +64,23 @@ let package = Package(
         // Functions of the C library that the toolchain's module leaves out.
         .systemLibrary(name: "CMalloc"),
 
+        // The commit that is built; `deploy/container/build.sh` names it.
+        .target(
+            name: "CRelease",
+            cSettings: [
+                .define(
+                    "COMMIT",
+                    to: "\"\(Context.environment["ENTITLEMENTS_COMMIT"] ?? "unknown")\""
+                )
+            ]
+        ),
+
         // The only importers of the C modules.
         library("Kafka", ["CRDKafka", "Platform", "Threads"], settings: wrapper),
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
+        library("Release", ["CRelease"], settings: wrapper),
 
         // From the C library: threads, and a lock to wait for.
         library("Threads"),
@@ -79,26 +91,26 @@ let package = Package(
 
         // Pure: no clock, no I/O, no environment.
         library("JSON"),
-        library("AppStore", ["JSON", "OpenSSL"], exclude: ["VERIFICATION.md"]),
+        library("AppStore", ["JSON", "OpenSSL", "Release"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
 
         // The records of our topics.
         library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
 
         // The pipeline.
-        library("Settings", ["JSON", "Platform"]),
+        library("Settings", ["JSON", "Platform", "Release"]),
         library(
             "Worker",
             [
                 "AppStore", "CMalloc", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
-                "Settings",
+                "Release", "Settings",
             ]
         ),
         library(
             "Store",
             [
                 "AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings",
+                "Release", "Settings",
             ]
         ),
         library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
@@ -226,7 +238,7 @@ let package = Package(
             ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
         ),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
-        tests("SettingsTests", ["JSON", "Settings"]),
+        tests("SettingsTests", ["JSON", "Release", "Settings"]),
         tests(
             "AppStoreTests",
             [
@@ -246,7 +258,7 @@ let package = Package(
         tests(
             "WorkerTests",
             [
-                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Settings",
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings",
                 "TestSupport", "Worker",
             ]
         ),

@@ -38,6 +38,9 @@ package enum BenchCommand {
             case "--help", "-h":
                 console.print(text: usage)
                 return ExitCode.success
+            case "--version":
+                console.print(text: CommandOption.versionLine("bench"))
+                return ExitCode.success
             default:
                 throw UsageError(
                     "expected a command: verify, dedupe, entitle, pipeline, compare, dead-letters "

@@ -45,7 +45,7 @@ package enum DemoTool {
                     "The same seed makes the same customers and purchases; 1 unless given."
                 ),
                 CommandOption("keep", "Leave everything running until Ctrl-C, to look around."),
-                ToolSettings.jsonOption,
+                ToolSettings.jsonOption, .version,
             ]
         ),
         run: { arguments, context in

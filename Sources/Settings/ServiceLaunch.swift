@@ -1,10 +1,12 @@
+import Release
+
 /// How a service begins: with its settings, or with something to say and an exit code.
 package enum ServiceLaunch: Sendable {
     /// With the settings, and where they can be read again.
     case run(SettingsValues, SettingsSource)
     case finish(CommandOutcome)
 
-    /// Reads the command line (`--config FILE`, `--check`, `--help`) and the settings.
+    /// Reads the command line (`--config FILE`, `--check`, `--version`, `--help`) and the settings.
     ///
     /// - Parameters:
     ///   - program: the executable's name.
@@ -27,6 +29,10 @@ package enum ServiceLaunch: Sendable {
                 let help =
                     syntax.help + "\nSettings, in the environment or the file:\n" + schema.help
                 return .finish(CommandOutcome(exitCode: ExitCode.success, output: help))
+            }
+            if parsed.isSet(CommandOption.version.long) {
+                let line = CommandOption.versionLine(program)
+                return .finish(CommandOutcome(exitCode: ExitCode.success, output: line))
             }
             let source = SettingsSource(
                 schema: schema,
@@ -61,7 +67,7 @@ package enum ServiceLaunch: Sendable {
 
     private static let options = [
         CommandOption("config", short: "c", argument: "FILE", "A JSON file of settings."),
-        CommandOption.check,
+        CommandOption.check, CommandOption.version,
     ]
 }
 
@@ -71,6 +77,21 @@ extension CommandOption {
         "check",
         "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
     )
+}
+
+extension CommandOption {
+    /// The option that every executable answers before it reads a setting.
+    package static let version = CommandOption("version", "Print version, commit and schema.")
+
+    /// The answer to it: `pipeline 1.3.0, commit 0123456789ab, schema 10`.
+    package static func versionLine(_ program: String) -> String {
+        "\(program) \(Release.version), commit \(Release.commit), schema \(Release.schema)\n"
+    }
+
+    /// Whether a tool's arguments ask for its version.
+    package static func isVersionWanted(_ arguments: [String]) -> Bool {
+        arguments == ["--\(version.long)"]
+    }
 }
 
 /// The output and exit code of a command, for `main` to perform.

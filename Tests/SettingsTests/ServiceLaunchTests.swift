@@ -1,3 +1,4 @@
+import Release
 import Settings
 import Testing
 
@@ -59,6 +60,13 @@ import Testing
         #expect(outcome.exitCode == 0)
         #expect(outcome.output.contains("batch.records_max = 9"))
         #expect(!outcome.output.contains("postgres://"))
+    }
+
+    @Test func `the version needs no settings`() throws {
+        let outcome = try outcome(launch(["--version"], environment: [:]))
+        #expect(outcome.exitCode == 0)
+        #expect(outcome.output.hasPrefix("verify-worker \(Release.version), commit "))
+        #expect(outcome.output.hasSuffix(", schema \(Release.schema)\n"))
     }
 
     @Test func `help needs no settings`() throws {

@@ -10,6 +10,7 @@ import Testing
         "CLibPQ": "Sources/Postgres/",
         "CMicroHTTPD": "Sources/HTTP/",
         "CMalloc": "Sources/Worker/",
+        "CRelease": "Sources/Release/",
     ]
     static let pureTargets = ["Sources/JSON/", "Sources/AppStore/", "Sources/Entitlements/"]
     static let sources = (try? SourceTree.swiftFiles(below: ["Sources"])) ?? []

@@ -1,4 +1,5 @@
 import Foundation
+import Release
 import TestSupport
 import Testing
 import Worker
@@ -93,6 +94,13 @@ import Worker
             }
         }
         #expect(counter.value == 8000)
+    }
+
+    @Test func `a metric names version and commit of the build`() {
+        let registry = MetricsRegistry(labels: ["stage": "verify"])
+        ProcessMetrics.declare(in: registry)
+        let labels = #"version="\#(Release.version)",commit="\#(Release.commit)""#
+        #expect(text(registry).contains("entitlements_build_info{stage=\"verify\",\(labels)} 1\n"))
     }
 
     @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Builds the image with Debian's buildah, which needs no daemon: deploy/container/build.sh [TAG]
 #
-# TAG is entitlement-pipeline:latest if not given. Where the registry of the base images cannot be
+# TAG is entitlement-pipeline: with the version if not given. Where the registry of the base images cannot be
 # reached, or with OFFLINE_BASES=yes, both bases are made by debootstrap of the same Debian releases and
 # this machine's Swift. Needs root. STORE is the folder of buildah's storage, .build/image if not given.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-tag=${1:-entitlement-pipeline:latest}
+version=$(sed -n 's/.* static let version = "\(.*\)"/\1/p' Sources/Release/Release.swift)
+tag=${1:-entitlement-pipeline:$version}
+commit=$(git -c safe.directory="$PWD" describe --always --dirty --exclude='*' --abbrev=40 || echo unknown)
 store=$(realpath --canonicalize-missing "${STORE:-.build/image}")
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
@@ -62,5 +64,5 @@ if [ "${OFFLINE_BASES:-}" = yes ] || ! buildah pull --quiet "$(base RUN_BASE)" >
 fi
 buildah build --isolation chroot --layers --format oci \
     --file deploy/container/Containerfile --ignorefile deploy/container/Containerfile.dockerignore \
-    --tag "$tag" "${arguments[@]}" .
+    --build-arg COMMIT="$commit" --tag "$tag" "${arguments[@]}" .
 buildah images "$tag"

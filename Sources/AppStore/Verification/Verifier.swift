@@ -1,5 +1,6 @@
 import JSON
 import OpenSSL
+import Release
 
 /// Decides whether Apple signed a body for one of the configured apps, and returns its contents.
 ///
@@ -8,7 +9,7 @@ import OpenSSL
 /// the chains verified so far: each thread has its own verifier with the same configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
-    package static let version = "1.2.0"
+    package static let version = Release.version
 
     package let configuration: VerifierConfiguration
     var chains: VerifiedChainCache

@@ -40,6 +40,10 @@ package enum DeadLetterTool {
             console.print(text: help(commands))
             return ExitCode.success
         }
+        if CommandOption.isVersionWanted(arguments) {
+            console.print(text: CommandOption.versionLine(name))
+            return ExitCode.success
+        }
         guard let command = commands.first(where: { $0.name == first }) else {
             console.note("\(name): there is no command \"\(first)\"\n\(tryHelp())")
             return ExitCode.usage
@@ -126,7 +130,8 @@ package enum DeadLetterTool {
             + "topic and its index.\n\nCommands:\n" + lines.joined()
             + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX,\n"
             + "DATABASE_URL, and RDKAFKA_* for librdkafka's own. Without a database, list, count\n"
-            + "and show read the topic. '\(name) COMMAND --help' shows the options.\n\n"
+            + "and show read the topic. '\(name) COMMAND --help' shows the options,\n"
+            + "'\(name) --version' the version.\n\n"
             + "Exit codes: 0 done, 1 the answer is no or nothing was found, 64 wrong command\n"
             + "line, 69 Kafka or PostgreSQL does not answer, 70 a fault of this program, 78 wrong\n"
             + "settings or schema, 130 interrupted."

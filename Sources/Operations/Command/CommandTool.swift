@@ -45,6 +45,10 @@ package struct CommandTool: Sendable {
     /// - Returns: the exit code.
     package func run(_ arguments: [String], in context: CommandContext) async -> Int32 {
         let console = context.console
+        guard !CommandOption.isVersionWanted(arguments) else {
+            console.print(text: CommandOption.versionLine(name))
+            return ExitCode.success
+        }
         guard let command = command(of: arguments) else {
             return explain(arguments, on: console)
         }
@@ -102,7 +106,8 @@ package struct CommandTool: Sendable {
     private var overview: String {
         let lines =
             ["Usage: \(name) COMMAND [OPTION]…", ""] + introduction + ["", "Commands:"]
-            + summaries(of: commands) + ["", "'\(name) COMMAND --help' shows its options."]
+            + summaries(of: commands)
+            + ["", "'\(name) COMMAND --help' shows its options, '\(name) --version' the version."]
         return lines.joined(separator: "\n")
     }
 

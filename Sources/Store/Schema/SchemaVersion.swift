@@ -1,9 +1,10 @@
 package import Postgres
+import Release
 
 /// The schema version that the programs of this package read and write.
 package enum SchemaVersion {
     /// The number of the last migration in `schemas/postgres`.
-    package static let required: Int64 = 10
+    package static let required = Int64(Release.schema)
 
     /// The version of the database; 0 if it was never migrated.
     ///

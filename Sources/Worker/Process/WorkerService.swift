@@ -1,5 +1,6 @@
 package import HTTP
 import Kafka
+import Release
 package import Settings
 
 /// A worker, built and not yet running: its loop, and the server of its health and metrics.
@@ -67,7 +68,14 @@ package final class WorkerService: Sendable {
 
     /// Runs until `stop()`.
     package func run() async throws {
-        log.info("worker started", ["http.port": .int(server.port)])
+        log.info(
+            "worker started",
+            [
+                "release.version": .string(Release.version),
+                "release.commit": .string(Release.commit),
+                "http.port": .int(server.port),
+            ]
+        )
         if let warning {
             log.warning("Kafka may refuse these settings", ["kafka.reason": .string(warning)])
         }

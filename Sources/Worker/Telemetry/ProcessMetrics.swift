@@ -1,7 +1,8 @@
 import Glibc
 import Platform
+import Release
 
-/// CPU and memory of this process, asked of the kernel at each exposition.
+/// The build, and CPU and memory of this process, asked of the kernel at each exposition.
 package enum ProcessMetrics {
     package static func declare(in registry: MetricsRegistry) {
         registry.measured(
@@ -12,6 +13,12 @@ package enum ProcessMetrics {
             let usage = usage()
             return seconds(usage.ru_utime) + seconds(usage.ru_stime)
         }
+        let build = registry.gauge(
+            "build_info",
+            "1, with the version and the commit of this program as labels.",
+            labels: ["version", "commit"]
+        )
+        build[Release.version, Release.commit].set(1)
         let start = Double(WallClock.milliseconds) / 1_000
         registry.measured(
             "process_start_time_seconds",

@@ -1,0 +1,16 @@
+internal import CRelease
+
+/// The release that all programs of the package belong to.
+package enum Release {
+    /// The version of the programs, of the verifier's rules, of the image and of the manifests.
+    ///
+    /// `deploy/CHANGES.md` lists by version what breaks.
+    package static let version = "1.3.0"
+
+    /// The number of the last migration in `schemas/postgres`.
+    package static let schema = 10
+
+    /// The commit that was built, as the variable `ENTITLEMENTS_COMMIT` named it to
+    /// `swift build`; `unknown` without it.
+    package static let commit = unsafe String(cString: release_commit())
+}
