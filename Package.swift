@@ -186,8 +186,9 @@ let package = Package(
         library(
             "Demonstration",
             [
-                "AppStore", "DeadLetters", "JSON", "Kafka", "Operations", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "AuditConsole", "DeadLetters", "JSON", "Kafka", "OpenSSL",
+                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
+                "Topology", "Worker",
             ]
         ),
         library(
@@ -301,8 +302,8 @@ let package = Package(
         tests(
             "DemonstrationTests",
             [
-                "AppStore", "Demonstration", "JSON", "Operations", "Settings", "Simulation",
-                "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Demonstration", "JSON", "Operations", "Release", "Settings",
+                "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(

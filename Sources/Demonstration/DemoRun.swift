@@ -8,6 +8,7 @@ import Records
 import Postgres
 import Settings
 import Simulation
+import Topology
 import Worker
 
 /// One demo from its beginning to its end.
@@ -16,7 +17,7 @@ actor DemoRun {
     private let context: CommandContext
     private let folder: DemoFolder
     private let servers: DemoServers
-    private var fleet: WorkerFleet?
+    private var programs: DemoPrograms?
     private var progress: ProgressLine
 
     private static let rootFile = "root.pem"
@@ -56,9 +57,9 @@ actor DemoRun {
 
     /// In a task of its own: a cancelled one could wait for nothing.
     private func stop() async {
-        let (fleet, servers, folder) = (fleet, servers, folder)
+        let (programs, servers, folder) = (programs, servers, folder)
         let left = await Task {
-            _ = await fleet?.stop()
+            _ = await programs?.stop()
             return await servers.stop()
         }.value
         folder.remove()
@@ -80,17 +81,17 @@ actor DemoRun {
         if options.isKeeping {
             let result = try await result(traffic, duration, failedWorkers: [])
             show(result)
-            await keep()
+            try await keep(result)
             return exitCode(result)
         }
         progress.show("stopping the workers")
-        let failed = await fleet?.stop() ?? []
-        fleet = nil
-        let result = try await result(traffic, duration, failedWorkers: failed.map(\.program))
+        let failed = await programs?.stop() ?? []
+        programs = nil
+        let result = try await result(traffic, duration, failedWorkers: failed)
         progress.clear()
         show(result)
         context.console.note(
-            "Everything is stopped and removed; with --keep it goes on, to look around."
+            "Everything is stopped and removed; with --keep it goes on, with the auditors' console."
         )
         return exitCode(result)
     }
@@ -126,13 +127,17 @@ actor DemoRun {
         try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)
         try folder.write(await settings(traffic.apps).json, to: Self.settingsFile)
         progress.show("starting the four workers")
-        fleet = try WorkerFleet(
-            executables: context.executables,
-            settings: folder.path(of: Self.settingsFile),
+        let workers = Topology.stages.map(\.program)
+        programs = try DemoPrograms(
+            in: context.executables,
+            requiring: workers + (options.isKeeping ? [DemoAuditing.program] : []),
             folder: folder,
             environment: context.environment,
             inheriting: options.inheritedPrefixes
         )
+        for worker in workers {
+            try programs?.start(worker, ["--config", folder.path(of: Self.settingsFile)])
+        }
         progress.finish("running on \(await servers.description)")
         return traffic
     }
@@ -163,7 +168,7 @@ actor DemoRun {
                 try Task.checkCancellation()
                 await publishing.add(item)
                 while publishing.mustWait {
-                    try fleet?.requireRunning()
+                    try programs?.requireRunning()
                     publishing.note(try await AccountReader(admin, settings).read())
                     if publishing.mustWait {
                         try await Task.sleep(for: DemoSettling.pause)
@@ -190,7 +195,7 @@ actor DemoRun {
         var wait = DemoSettling(bodyCount: bodyCount)
         do {
             while true {
-                try fleet?.requireRunning()
+                try programs?.requireRunning()
                 let reconciliation = try await AccountReader(admin, settings).read()
                 progress.show("settling", DemoSettling.state(of: reconciliation))
                 guard try !wait.isOver(reconciliation, at: .now) else { break }
@@ -199,7 +204,7 @@ actor DemoRun {
         } catch {
             await admin.close()
             guard let standstill = error as? DemoSettling.Standstill else { throw error }
-            throw standstill.told { fleet?.lastWords(of: $0) ?? [] }
+            throw standstill.told { programs?.lastWords(of: $0.program) ?? [] }
         }
         await admin.close()
         progress.finish("settled all of them")
@@ -263,14 +268,22 @@ actor DemoRun {
         }
     }
 
-    /// Tells how to look around, and waits for Ctrl-C.
-    private func keep() async {
+    /// Starts what auditors use, prints how to look around, and waits for Ctrl-C.
+    private func keep(_ result: DemoResult) async throws {
         let settings = folder.path(of: Self.settingsFile)
         let console = context.console
+        let auditing = try DemoAuditing(
+            settings: settings,
+            folder: folder,
+            groupPrefix: servers.topicPrefix
+        )
+        let url = try await start(auditing, result.letters.counts.values.reduce(0, +))
         console.note(
             """
 
-            Everything is running until Ctrl-C. In another terminal:
+            Everything is running until Ctrl-C. The auditors' console is at
+              \(url), user \(DemoAuditing.userName), password \(auditing.password)
+            In another terminal:
               \(context.executables)/pipeline status --config \(settings)
               \(context.executables)/pipeline reconcile --config \(settings)
               \(context.executables)/dead-letter list --config \(settings)
@@ -280,5 +293,28 @@ actor DemoRun {
         )
         await Interruption.wait()
         console.note("stopping")
+    }
+
+    /// Starts the index and the console, and waits until both can be used.
+    ///
+    /// - Returns: the console's URL.
+    private func start(_ auditing: DemoAuditing, _ letterCount: Int) async throws -> String {
+        progress.show("starting the index and the console")
+        for (name, arguments) in auditing.commandLines {
+            try programs?.start(DemoAuditing.program, arguments, as: name)
+        }
+        let end = ContinuousClock.now + DemoAuditing.startMax
+        while ContinuousClock.now < end {
+            try programs?.requireRunning()
+            if let url = programs.flatMap({ auditing.url(in: $0, indexing: letterCount) }) {
+                progress.clear()
+                return url
+            }
+            try await Task.sleep(for: DemoSettling.pause)
+        }
+        throw CommandError(
+            ExitCode.unavailable,
+            "the index and the console were not ready within \(DemoAuditing.startMax)"
+        )
     }
 }

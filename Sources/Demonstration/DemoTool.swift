@@ -44,7 +44,11 @@ package enum DemoTool {
                     argument: "N",
                     "The same seed makes the same customers and purchases; 1 unless given."
                 ),
-                CommandOption("keep", "Leave everything running until Ctrl-C, to look around."),
+                CommandOption(
+                    "keep",
+                    "Leave everything running until Ctrl-C, to look around, and start the index "
+                        + "of dead letters and the auditors' console too."
+                ),
                 ToolSettings.jsonOption, .version,
             ]
         ),

@@ -3,9 +3,12 @@ import Foundation
 import JSON
 import Simulation
 import Operations
+import Release
 import TestSupport
 import Testing
 import Settings
+import Topology
+import Worker
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DemoTests {
@@ -80,6 +83,88 @@ struct DemoTests {
         let end = try await process.waitForEnd(deadline: .seconds(60))
         #expect(end == .exited(code: 130))
         #expect(notes.notes.contains("stopping what was started"))
+    }
+
+    @Test func `a kept demo has an index and a console, which end with it`() async throws {
+        let notes = ConsoleTranscript()
+        let console = notes.console()
+        let process = try ChildProcess(
+            executable: "\(Self.executables)/demo",
+            arguments: ["--count=300", "--keep"],
+            environment: ["PATH": "/usr/bin:/bin", "TMPDIR": try temporaryFolder()],
+            standardError: .lines { console.note($0) }
+        )
+        await eventually(within: .seconds(240)) { notes.notes.contains("In another terminal") }
+        let line = /http:\/\/127\.0\.0\.1:(\d+), user (\w+), password (\w+)/
+        let match = try #require(notes.notes.firstMatch(of: line), "\(notes.notes)")
+        let client = ConsoleClient(port: try #require(UInt16(match.1)))
+        try await client.signIn(String(match.2), String(match.3))
+        let overview = try await client.get("/")
+        #expect(overview.status == 200)
+        let settings = try #require(notes.notes.firstMatch(of: /--config (\S+)/)).1
+        let list = try await output("dead-letter", ["count", "--config", String(settings)])
+        #expect(overview.body.contains("signature_invalid") && list.contains("signature_invalid"))
+        process.signal(SIGINT)
+        #expect(try await process.waitForEnd(deadline: .seconds(60)) == .exited(code: 0))
+        await #expect(throws: (any Error).self) { try await client.get("/") }
+    }
+
+    private func output(_ program: String, _ arguments: [String]) async throws -> String {
+        let file = try temporaryFolder() + "/output"
+        let process = try ChildProcess(
+            executable: "\(Self.executables)/\(program)",
+            arguments: arguments,
+            environment: ["PATH": "/usr/bin:/bin"],
+            standardOutput: .file(path: file)
+        )
+        try await process.waitForEnd(deadline: .seconds(60))
+        return try String(contentsOfFile: file, encoding: .utf8)
+    }
+
+    /// The programs of a build, with a script instead of `dead-letter`, or without it if nil.
+    private func programs(deadLetter script: String?) throws -> String {
+        let folder = try temporaryFolder()
+        for stage in Topology.stages {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/\(stage.program)",
+                withDestinationPath: "\(Self.executables)/\(stage.program)"
+            )
+        }
+        if let script {
+            let made = FileManager.default.createFile(
+                atPath: "\(folder)/dead-letter",
+                contents: Data(script.utf8),
+                attributes: [.posixPermissions: 0o755]
+            )
+            try #require(made)
+        }
+        return folder
+    }
+
+    @Test func `a kept demo whose console ends stops everything and prints why`() async throws {
+        let folder = try programs(deadLetter: "#!/bin/sh\necho no port\n")
+        #expect(await demo(["--keep"], executables: folder) == 70)
+        #expect(transcript.notes.contains("has ended (exit code 0):\n  no port"))
+        #expect(!transcript.notes.contains("not removed"))
+    }
+
+    @Test func `a kept demo begins only where dead-letter has been built`() async throws {
+        #expect(await demo(["--keep"], executables: try programs(deadLetter: nil)) == 69)
+        #expect(transcript.notes.contains("dead-letter not found"))
+    }
+
+    @Test(arguments: [
+        "verify-worker", "dedupe-worker", "link-worker", "entitle-worker", "pipeline",
+        "dead-letter", "demo", "bench",
+    ])
+    func `an executable prints version, commit and schema without a setting`(program: String)
+        async throws
+    {
+        let build = "commit \(Release.commit), schema \(Release.schema)"
+        #expect(
+            try await output(program, ["--version"])
+                == "\(program) \(Release.version), \(build)\n"
+        )
     }
 
     private func temporaryFolder() throws -> String {

@@ -20,10 +20,11 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     /// Hashes a password with a new salt; nil if memory is lacking.
     ///
     /// Blocks for about half a second.
-    static func make(
-        _ password: String,
-        strength: Scrypt? = PasswordHash.strength
-    ) -> PasswordHash? {
+    package static func make(_ password: String) -> PasswordHash? {
+        make(password, strength: strength)
+    }
+
+    static func make(_ password: String, strength: Scrypt?) -> PasswordHash? {
         let salt = RandomBytes.make(saltBytes)
         guard let strength,
             let hash = strength.derive(Array(password.utf8), salt: salt, count: hashBytes)

@@ -1,0 +1,59 @@
+import AuditConsole
+import OpenSSL
+import Settings
+
+/// The index of dead letters and the auditors' console of a demo that is kept.
+struct DemoAuditing: Sendable {
+    static let program = "dead-letter"
+    static let userName = "demo"
+    static let startMax = Duration.seconds(60)
+
+    /// The password of the user, whose role is operator.
+    let password: String
+    let settings: String
+    let folder: DemoFolder
+    /// The index's consumer group.
+    let group: String
+
+    private static let indexName = "dead-letter-index"
+    private static let consoleName = "console"
+    private static let usersFile = "console-users"
+    /// Before the URL in the console's log.
+    private static let announcement = "the console is at "
+
+    init(settings: String, folder: DemoFolder, groupPrefix: String) throws(CommandError) {
+        self.settings = settings
+        self.folder = folder
+        group = groupPrefix + Self.indexName
+        password = String(SHA256.digest(RandomBytes.make(32)).hex.prefix(20))
+        guard let hash = PasswordHash.make(password) else {
+            throw CommandError(ExitCode.unavailable, "too little memory for the console's password")
+        }
+        try folder.write("\(Self.userName):operator:\(hash)\n".utf8, to: Self.usersFile)
+    }
+
+    /// The arguments of `program` for each of the two, and the name of its log.
+    var commandLines: [(name: String, arguments: [String])] {
+        [
+            (Self.indexName, ["index", "--config", settings, "--group", group]),
+            (
+                Self.consoleName,
+                [
+                    "serve", "--config", settings, "--port=0", "--password-file",
+                    folder.path(of: Self.usersFile),
+                ]
+            ),
+        ]
+    }
+
+    /// The console's URL once it listens and the index holds that many letters; nil before.
+    func url(in programs: DemoPrograms, indexing letterCount: Int) -> String? {
+        let indexed = programs.lastWords(of: Self.indexName, count: .max).reduce(0) { sum, line in
+            sum + (line.firstMatch(of: /^indexed (\d+) records/).flatMap { Int($0.1) } ?? 0)
+        }
+        guard indexed >= letterCount else { return nil }
+        return programs.lastWords(of: Self.consoleName, count: .max)
+            .first { $0.hasPrefix(Self.announcement) }
+            .map { String($0.dropFirst(Self.announcement.count)) }
+    }
+}

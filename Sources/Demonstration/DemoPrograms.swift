@@ -1,0 +1,112 @@
+import Foundation
+import Operations
+import Settings
+import Simulation
+
+/// The programs of a demo, each a process of its own as in production.
+struct DemoPrograms: Sendable {
+    private struct Member {
+        let name: String
+        let process: ChildProcess
+    }
+
+    /// The variables that a program inherits from this process, beside those that lead to Kafka and
+    /// PostgreSQL; no other one may change the demo's settings.
+    private static let inherited: Set = ["HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"]
+    private static let stopGrace = Duration.seconds(30)
+
+    private let executables: String
+    private let folder: DemoFolder
+    private let environment: [String: String]
+    private var members: [Member] = []
+
+    /// - Parameters:
+    ///   - executables: the folder that holds the programs.
+    ///   - names: the programs that must be there.
+    ///   - inheriting: what names of further variables that the programs may see begin with.
+    init(
+        in executables: String,
+        requiring names: [String],
+        folder: DemoFolder,
+        environment: [String: String],
+        inheriting prefixes: [String]
+    ) throws(CommandError) {
+        let missing = names.filter { name in
+            !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)")
+        }
+        guard missing.isEmpty else {
+            throw CommandError(
+                ExitCode.unavailable,
+                "\(missing.joined(separator: ", ")) not found in \(executables): build all of the "
+                    + "package with 'swift build'"
+            )
+        }
+        self.executables = executables
+        self.folder = folder
+        self.environment = environment.filter { name, _ in
+            Self.inherited.contains(name) || prefixes.contains(where: name.hasPrefix)
+        }
+    }
+
+    /// Starts a program.
+    ///
+    /// - Parameter name: of its log and in messages; the program's own if not given.
+    mutating func start(_ program: String, _ arguments: [String], as name: String? = nil) throws {
+        let name = name ?? program
+        let log = ChildProcess.Output.file(path: folder.path(of: Self.log(of: name)))
+        let process = try ChildProcess(
+            executable: "\(executables)/\(program)",
+            arguments: arguments,
+            environment: environment,
+            standardOutput: log,
+            standardError: log
+        )
+        members.append(Member(name: name, process: process))
+    }
+
+    private static func log(of name: String) -> String {
+        "\(name).log"
+    }
+
+    /// Fails when a program has ended, with its last words.
+    func requireRunning() throws(CommandError) {
+        guard let ended = members.first(where: { !$0.process.isRunning }) else { return }
+        throw CommandError(
+            ExitCode.software,
+            "\(ended.name) has ended (\(ended.process.howItEnded)):\n"
+                + lastWords(of: ended.name).map { "  \($0)" }.joined(separator: "\n")
+        )
+    }
+
+    /// The last lines of a program's log.
+    func lastWords(of name: String, count: Int = 5) -> [String] {
+        folder.lastLines(of: Self.log(of: name), count: count)
+    }
+
+    /// Tells all to finish and waits for them.
+    ///
+    /// - Returns: the programs that did not end as they should.
+    func stop() async -> [String] {
+        for member in members {
+            member.process.terminate()
+        }
+        var failed: [String] = []
+        for member in members {
+            let end = try? await member.process.stop(grace: Self.stopGrace)
+            if end != .exited(code: 0) {
+                failed.append(member.name)
+            }
+        }
+        return failed
+    }
+}
+
+extension ChildProcess {
+    fileprivate var howItEnded: String {
+        switch end {
+        case .exited(let code)?: "exit code \(code)"
+        case .signalled(let number)?: "signal \(number)"
+        case nil: "still running"
+        }
+    }
+}
