@@ -100,7 +100,7 @@ package struct CertificateBuilder: Sendable {
             all.append(Extension(oid: "2.5.29.19", isCritical: true, value: value))
         }
         if let keyUsage {
-            // Of the bits in use here the last is the seventh, so one byte holds them.
+            // The last bit in use here is the seventh, so one byte holds all of them.
             let bits = UInt8(truncatingIfNeeded: keyUsage.rawValue)
             let value = DER.bitString([bits], unusedBits: UInt8(bits.trailingZeroBitCount & 7))
             all.append(Extension(oid: "2.5.29.15", isCritical: true, value: value))

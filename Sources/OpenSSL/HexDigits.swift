@@ -11,8 +11,8 @@ package enum HexDigits {
                 as: UInt64.self
             )
         )
-        // Of the characters meant, letters alone have bit 6; nine more than its lower half is
-        // what a letter stands for.
+        // Among hexadecimal digits only letters have bit 6. A letter's value is nine more than its
+        // lower half.
         let letters = (text >> 6) & ones
         let nibbles = (text & lowerHalves) &+ letters &* 9
         guard nibbles & ~lowerHalves == 0, characters(of: nibbles) == text | (letters << 5) else {

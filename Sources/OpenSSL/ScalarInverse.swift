@@ -2,7 +2,7 @@ internal import CGMP
 
 /// Inverses modulo a number of 256 bits, found by GMP in a tenth of the time that OpenSSL takes.
 ///
-/// Of public numbers alone: nothing here runs in constant time. Not for use by two threads at once.
+/// For public numbers only: it does not run in constant time. Not for use by two threads at once.
 @safe
 final class ScalarInverse {
     private let modulus = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)

@@ -4,7 +4,7 @@ import Glibc
 package enum ProcessEnvironment {
     /// The environment variables, as they are now (environ(7)).
     ///
-    /// Of a name given twice the first counts, as for getenv(3); what is no UTF-8 is repaired.
+    /// The first of two entries with one name counts, as for getenv(3); invalid UTF-8 is repaired.
     package static var variables: [String: String] {
         var pairs: [String] = []
         var entry = environ

@@ -45,7 +45,7 @@ package enum RecordHeader {
 extension [KafkaHeader] {
     /// The publisher's name in the record; nil if absent.
     ///
-    /// Of any length and content, and unverified.
+    /// It is unverified, and may have any length and content.
     package var producerName: String? {
         let named = first {
             RecordHeader.producer.contains($0.nameBytes) && $0.value?.isEmpty == false

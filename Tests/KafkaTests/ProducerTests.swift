@@ -127,7 +127,7 @@ struct ProducerTests {
         let second = await producer.enqueue(Array(repeating: record, count: 30))
         #expect(await first.report().isComplete)
         #expect(await second.report().isComplete)
-        // Of more than two seconds.
+        // The whole took more than two seconds.
         #expect(try BrokerThreads.processorTime() - before < .milliseconds(300))
         await producer.close(deadline: .seconds(5))
     }

@@ -169,7 +169,7 @@ import Worker
         let cluster = try await KafkaCluster(kind)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 4)
-        // Of four outputs one is lost, two are written twice, and one belongs to what comes next.
+        // One of four outputs is lost, two are written twice, and one belongs to the next records.
         try await write(cluster, "verified", madeOf: "0/0/0", "0/0/1", "0/2/0")
         try await write(cluster, "verified", madeOf: "0/0/0", "0/0/1", "0/4/0")
         let counts: [Disposition: Int64] = [.forwarded: 3, .ignored: 1]

@@ -78,7 +78,7 @@ import Testing
 
         let found = try await rig.archived(Self.anna, "--archives", elsewhere)
         #expect(found == ["revisions": 1, "changes": 2])
-        // Of a database that was lost, and a file that is no archive.
+        // The database does not know these archives, and one file is not an archive.
         _ = try await rig.worker.client.query("DELETE FROM history_archives")
         try "[]\n".write(toFile: elsewhere + "/note", atomically: true, encoding: .utf8)
         let unknown = try await rig.archived(Self.anna, "--archives", elsewhere)

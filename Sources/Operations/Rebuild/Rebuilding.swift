@@ -7,9 +7,8 @@ import Postgres
 
 /// Goes through all purchases in the order of their IDs, then through what belongs to none.
 ///
-/// Of a purchase with a transaction that is lost and cannot be restored here, owner and rows are
-/// compared and not replaced: what follows from the facts that are left would take away what was
-/// paid for.
+/// If a transaction of a purchase is lost and cannot be restored here, its owner and rows are
+/// compared and not replaced: the remaining facts would take away access that was paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool

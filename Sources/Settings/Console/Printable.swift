@@ -21,7 +21,7 @@ package enum Printable {
 
     /// Text of several lines: all but their breaks is treated as by `line`.
     package static func lines(_ text: String) -> String {
-        // Of scalars: "\r\n" is one character.
+        // Splits scalars, because "\r\n" is one character.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line(String($0)) }.joined(separator: "\n")
     }

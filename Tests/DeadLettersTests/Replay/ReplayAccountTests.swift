@@ -115,7 +115,7 @@ struct ReplayAccountTests {
         ])
         let foreign = try Self.letter("link", "unique/0/3", transaction: "t3", raw: "raw/0/5")
         #expect(account.decision(by: foreign, replayOf: nil) == nil)
-        // Of the same stage, but not sent: a former refusal.
+        // The same stage refused it formerly, and it was not sent.
         let former = try Self.letter("dedupe", "verified/0/2", transaction: "t2", raw: "raw/0/5")
         #expect(account.decision(by: former, replayOf: nil) == nil)
         let refused = try Self.letter("entitle", "linked/0/4", transaction: "t2", raw: "raw/0/5")

@@ -89,7 +89,7 @@ extension PipelineTests {
             #expect(machine.findings.isEmpty)
             let services = workers + auditing
             for name in services.map(\.unit) + ["entitlements-migrate"] {
-                // Of 10; a process without any restriction has 9.2.
+                // The scale ends at 10; a process without any restriction has 9.2.
                 let exposure = machine.exposures["\(name).service"] ?? .infinity
                 #expect(exposure <= 2.0, "\(name)")
             }
