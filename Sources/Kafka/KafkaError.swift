@@ -193,7 +193,7 @@ extension KafkaError.Code {
 
     /// Whether the same call may succeed later.
     ///
-    /// What is unknown may: an unforeseen error is no reason to give up a record.
+    /// An unknown error is retriable: an unforeseen error is no reason to give up a record.
     var isRetriable: Bool {
         switch self {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument,

@@ -79,7 +79,7 @@ actor ProducerThread {
 
     /// Sends and serves what is left until nothing is, or the deadline has come.
     ///
-    /// What remains then is reported as purged. Runs after `serve(_:)`.
+    /// Records that remain at the deadline are reported as purged. Runs after `serve(_:)`.
     func drain(_ client: ClientHandle, deadline: Duration) -> Bool {
         let milliseconds = deadline.millisecondsClamped
         let code = unsafe rd_kafka_flush(client.pointer, milliseconds)

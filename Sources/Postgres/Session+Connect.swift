@@ -10,7 +10,7 @@ extension Session {
     ) throws(PostgresError) -> Session {
         let readable = try ConnectionString(options.connectionString)
         let silence = Keepalives(silenceMax: options.silenceMax)
-        // What comes before `dbname` the connection string may say otherwise.
+        // The connection string may override the keywords before `dbname`.
         var keywords = [
             "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
             "dbname", "fallback_application_name", "client_encoding",

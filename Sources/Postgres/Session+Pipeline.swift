@@ -10,8 +10,8 @@ extension Session {
 
     /// Runs the statements in order, in one round trip however many they are.
     ///
-    /// What is new to this connection is prepared on the way. Outside of a transaction they are one
-    /// by themselves: the first failure undoes them all, and is thrown.
+    /// Statements that are new to this connection are prepared on the way. Outside of a transaction
+    /// they form one: the first failure undoes all of them, and is thrown.
     func run(
         _ statements: [PostgresStatement],
         until deadline: ContinuousClock.Instant

@@ -15,7 +15,7 @@ enum SessionSettings {
         "IntervalStyle": "postgres",
         "TimeZone": "UTC",
         "default_transaction_isolation": "read committed",
-        // What is answered to be committed is committed, also after a power cut.
+        // A commit that was acknowledged survives a power cut.
         "synchronous_commit": "on",
         // A batch's statements take milliseconds: compiling them takes longer, at each execution.
         "jit": "off",

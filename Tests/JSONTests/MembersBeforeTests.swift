@@ -12,7 +12,7 @@ struct MembersBeforeTests {
         #"{"a":",\"rest\":","b":2"#, #"{"a":{"b":1,"rest":2},"c":[1,"rest"]"#,
     ])
     func `its members are those of the whole object`(_ begun: String) throws {
-        // What lies behind is not looked at: it need not be JSON.
+        // The text behind them is not read, and need not be JSON.
         let document = try Self.members(begun + #","rest":[1,"#)
         let whole = try JSONDocument(parsing: Array((begun + "}").utf8))
         #expect(

@@ -18,7 +18,7 @@ struct RebalanceTests {
         try await second.consumer.subscribe([topic])
         async let joined = second.run { $0.assigned.count == 2 }
         #expect(try await first.run { $0.revoked.count == 2 })
-        // What was in hand of the revoked partitions can still be committed.
+        // Records in hand of the revoked partitions can still be committed.
         let revoked = await first.revoked
         let partition = try #require(revoked.first)
         // Kafka's coordinator takes it also while somebody joins; the mock's refuses it then, and

@@ -190,7 +190,7 @@ import Testing
         #expect(await run("link", "add", "--from", path) == 65)
         #expect(transcript.notes.contains("\(path):2: expected an ID"))
         #expect(await run("link", "add", "account_token", "{9F0C}", "anna") == 64)
-        // What came into the table otherwise can be removed.
+        // A row that came into the table in another way can be removed.
         #expect(await run("link", "remove", "account_token", "{9F0C}") == 0)
     }
 

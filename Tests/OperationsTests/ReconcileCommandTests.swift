@@ -211,7 +211,7 @@ import Worker
                     + "there: 1 lost"
             )
         )
-        // What this program cannot read could be the lost one.
+        // A record that this program cannot read could be the lost one.
         let later = Array(#"{"schemaVersion":2,"payloads":{}}"#.utf8)
         try await write(cluster, "unique", [(later, [])])
         #expect(await reconcile(cluster, "--exact") == 65)

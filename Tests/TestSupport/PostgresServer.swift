@@ -46,7 +46,7 @@ package actor PostgresServer {
         let connection = try await PostgresConnection.connect(options)
         _ = try await Migrator(Self.migrations.migrations()).run(on: connection)
         let name = try await connection.query("SELECT current_database()")[0].text(0)
-        // Who copies a database must be alone in it.
+        // A database is only copied while nobody else is connected to it.
         await connection.close()
         return name
     }

@@ -73,7 +73,7 @@ extension FactReview {
     ) async throws -> [Int: TransactionFact] {
         var facts: [Int: TransactionFact] = [:]
         var faults: [Int: FactFinding.Fault] = [:]
-        // What link-worker has seen, and entitle-worker not yet, has no content.
+        // A transaction that link-worker has seen and entitle-worker has not yet has no content.
         let asked = rows.indices.filter { !rows[$0].isMissing || newest[$0] != nil }
         let questions = asked.map { index in
             let row = rows[index]

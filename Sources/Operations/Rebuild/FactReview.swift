@@ -7,9 +7,9 @@ import Store
 /// Compares the facts of some purchases with the contents that they were read from, and writes
 /// them as these say; in a transaction of the caller's, who holds the locks and may roll it back.
 ///
-/// What decides is what `verify-worker` decides by (`SignedFacts`). `revisions` does not tell all:
-/// its dates are those of first signatures, so that the newest content is the one that a row names,
-/// unless another was first signed later; and who vouched for a transaction stands in its row.
+/// It decides by the function of `verify-worker` (`SignedFacts`). `revisions` is not enough: its
+/// dates are those of first signatures, so the newest content is the one that a row names, unless
+/// another was first signed later; and a transaction's trust stands only in its row.
 struct FactReview {
     let connection: PostgresConnection
     let contents: RecordedContents

@@ -57,7 +57,7 @@ package struct FeedVersions {
             }
             raised += try await connection.transaction { transaction in
                 _ = try await transaction.run(Locks.users, some.map(\.userID))
-                // Those that are begun are not behind.
+                // A user whose versions begin here is not behind.
                 let begun = try await transaction.run(FeedRecovery.begin, some).affectedCount
                 return begun + (try await transaction.run(FeedRecovery.raise, some).affectedCount)
             }

@@ -29,7 +29,8 @@ struct StatusWatch: Sendable {
 
     /// Runs until interrupted, or until as many reports as wanted are shown.
     ///
-    /// What Kafka does not answer is shown and asked again; throws only what no waiting mends.
+    /// A question that Kafka does not answer is shown and asked again; it throws only errors that
+    /// no waiting mends.
     func run() async throws -> Int32 {
         do {
             try await Interruption.cancelling { try await watch() }
@@ -43,7 +44,7 @@ struct StatusWatch: Sendable {
         var former: StatusReport?
         var count = 0
         if console.isOutputTerminal, !isJSON {
-            // What was on the terminal is in its history, not below the report.
+            // The terminal keeps its former contents in its history, not below the report.
             console.redraw([])
         }
         while true {

@@ -3,9 +3,9 @@ import Platform
 
 /// Where a command writes: results to standard output, everything else to standard error.
 ///
-/// What is written may hold what strangers wrote. It is made printable here, whatever the caller
-/// did: no control character reaches a terminal but those of this file, and no text breaks a line
-/// that is one. Raw bytes go to a terminal only where an option asks for them.
+/// Output may hold text of strangers. It is made printable here, whatever the caller did: only this
+/// file's control characters reach a terminal, and no text breaks its line. Raw bytes go to a
+/// terminal only where an option asks for them.
 ///
 /// Values instead of global functions, so that tests read what a newcomer would.
 package struct Console: Sendable {
@@ -82,7 +82,7 @@ package struct Console: Sendable {
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only
     /// where `isOutputTerminal`.
     ///
-    /// What does not fit the terminal's size of this moment is cut off, so that nothing scrolls.
+    /// Lines are cut to the terminal's current size, so that nothing scrolls.
     package func redraw(_ lines: [String]) {
         let (columns, rows) = outputSize() ?? (100, 24)
         // Home; each line to its end, and all that is below (ECMA-48, CUP, EL and ED).

@@ -137,7 +137,7 @@ extension Assignment {
         var state = PartitionState(epoch: lastEpoch)
         state.beginAnew(at: offset)
         state.acceptedSettings = former?.acceptedSettings
-        // What was dead-lettered of the former log stays what it was.
+        // Dead letters of the former log stay in the chain.
         state.chainHead = former?.chainHead
         return state
     }

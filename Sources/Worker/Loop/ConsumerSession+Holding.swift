@@ -83,7 +83,7 @@ extension ConsumerSession {
         let assigned = assignment.withLock { $0.partitions.mapValues(\.phase) }
         let now = ContinuousClock.now
         let (paused, due) = polling.withLock { polling in
-            // What the group has taken away is held by another worker, if at all.
+            // If the group has revoked a partition, only its next worker may hold it.
             polling.holds = polling.holds.filter { assigned[$0.key] != nil }
             let held = polling.holds.filter { assigned[$0.key] == .held }
             let paused = held.filter { !$0.value.isPaused }.map(\.key)

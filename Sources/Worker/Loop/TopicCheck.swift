@@ -67,7 +67,7 @@ extension WorkerLoop {
     func checkTopics() async {
         let check = TopicCheck(configuration)
         let made = await madeClient { () throws(KafkaError) in
-            // Those of the producer that concern the connection are good for any client.
+            // The producer's properties of the connection fit any client.
             try KafkaAdmin(configuration: configuration.producerProperties)
         }
         guard let admin = made else { return }

@@ -34,7 +34,7 @@ final class WorkerMetrics: Sendable {
             "Records dead-lettered, by reason and its class.",
             labels: ["reason", "class"]
         )
-        // What begins at 1 has not risen: an alert would pass over the first of its kind.
+        // A counter that begins at 1 has not risen: an alert would miss the first of its kind.
         for reason in RefusalReason.allCases {
             deadLetters[reason.rawValue, reason.deadLetterClass.rawValue].increment(by: 0)
         }

@@ -5,7 +5,7 @@ package import Settings
 
 /// A worker, built and not yet running: its loop, and the server of its health and metrics.
 ///
-/// What `main` runs and what tests run is the same.
+/// `main` and the tests run the same service.
 package final class WorkerService: Sendable {
     package let health: Health
     package let metrics: MetricsRegistry

@@ -51,7 +51,7 @@ struct LoopWaitingTests {
         let waiting = state.waiting(before: Watermarks(low: 0, high: 2), at: seen)
         #expect(waiting.records == 1)
         #expect(waiting.oldest == idle)
-        // What is held stays as old as it is, also where nothing of it is in flight.
+        // A held record keeps its age, even while no record is in flight.
         #expect(state.waiting(before: Watermarks(low: 0, high: 9), at: 4 * hour).oldest == idle)
     }
 
