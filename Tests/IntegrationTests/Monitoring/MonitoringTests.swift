@@ -89,6 +89,7 @@ extension PipelineTests {
         private static let labels: Set<String> = [
             "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity",
             "condition", "state", "sign", "source", "leaf", "status", "kind", "meaning", "work",
+            "version", "commit",
         ]
 
         private static func checkExposition(_ rig: MonitoringRig) throws {
