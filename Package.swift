@@ -124,7 +124,8 @@ let package = Package(
         library(
             "Holdings",
             [
-                "AppStore", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Worker",
+                "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings",
+                "Store", "Worker",
             ],
             path: "Sources/Stages/Holdings"
         ),

@@ -125,6 +125,9 @@ struct ClosedPeriodsTests {
             if let known = transactions.last, Int.random(in: 0..<3, using: &random) == 0 {
                 again(known, in: &transaction, using: &random)
             }
+            transaction.quantity = Int32.random(in: 1...3, using: &random)
+            transaction.revokedSeatQuantity = Bool.random(using: &random) ? 1 : nil
+            transaction.ownershipType = Bool.random(using: &random) ? .assigned : nil
             transaction.isUpgraded = Int.random(in: 0..<4, using: &random) == 0
             if Int.random(in: 0..<4, using: &random) == 0 {
                 transaction.startIfFirst = day(start - 1)

@@ -16,6 +16,23 @@ struct EntitlementChangeTests {
         #expect(EntitlementChange.changes(from: [], to: []).isEmpty)
     }
 
+    @Test func `another number of seats is a change of the same periods`() {
+        let old = EntitlementRow(key: "pro", userID: "anna", periods: Self.period)
+        var new = old
+        new.terms.seats = 5
+        #expect(
+            EntitlementChange.changes(from: [old], to: [new]) == [
+                EntitlementChange(
+                    key: "pro",
+                    userID: "anna",
+                    old: Self.period,
+                    new: Self.period,
+                    newTerms: EntitlementTerms(seats: 5)
+                )
+            ]
+        )
+    }
+
     @Test func `rows that come, go and differ are changes`() {
         let old = [
             EntitlementRow(key: "pro", userID: "anna", periods: Self.period),

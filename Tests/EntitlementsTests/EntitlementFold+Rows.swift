@@ -17,6 +17,19 @@ extension EntitlementFold {
         return periods
     }
 
+    func terms() -> HeldTerms {
+        var terms: HeldTerms = [:]
+        for (purchase, projected) in projected {
+            let isProduction = purchase.environment == .production
+            let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
+            for row in projected.rows {
+                let (key, original) = ("\(prefix)\(row.key)", purchase.originalTransactionID)
+                terms[row.userID, default: [:]][Identifier(key), default: [:]][original] = row.terms
+            }
+        }
+        return terms
+    }
+
     /// By user, then by currency; that of another environment than Production begins with its name.
     func balances() -> [Identifier: [Identifier: Int64]] {
         var balances: [Identifier: [Identifier: Int64]] = [:]

@@ -111,9 +111,18 @@ struct RandomHistory {
         if Bool.random(using: &random) {
             fact.appTransactionID = "\(Int.random(in: 1...2, using: &random))"
         }
+        if Bool.random(using: &random) {
+            fact.ownershipType = [.purchased, .purchased, .familyShared, .assigned]
+                .randomElement(using: &random)
+        }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            fact.revokedSeatQuantity = Int32.random(in: 0...2, using: &random)
+        }
         fact.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
         if fact.track == .receipt {
+            fact.ownershipType = nil
             fact.additionalTransactionReason = nil
+            fact.revokedSeatQuantity = nil
             fact.appAccountToken = nil
             fact.appTransactionID = nil
         }

@@ -55,6 +55,7 @@ extension Scenario {
             }
             let fold = EntitlementFold(facts, links: links, rules: rules, catalog: catalog)
             #expect(fold.periodsByUserAndKey() == entitlements, "\(name)")
+            #expect(fold.terms() == terms, "\(name)")
             #expect(fold.balances() == balances, "\(name)")
         }
     }

@@ -88,6 +88,9 @@ extension Scenario {
         let rows = fold.periodsByUserAndKey()
         #expect(rows == entitlements, "\(name)")
         #expect(fold.balances() == balances, "\(name)")
+        if let terms {
+            #expect(fold.terms() == terms, "\(name)")
+        }
         for (user, keys) in entitlements {
             for (key, expected) in keys {
                 let held = rows[user]?[key] ?? PeriodSet()

@@ -34,9 +34,9 @@ struct TransactionFactTests {
     @Test(arguments: [
         (#""revokedSeatQuantity":3,"multiSeatInfo":{"revokedSeatQuantity":2}"#, 3),
         (#""multiSeatInfo":{"revokedSeatQuantity":2}"#, 2),
-        (#""multiSeatInfo":{"revokedSeatQuantity":"2"}"#, nil),
-        (#""multiSeatInfo":{"revokedSeatQuantity":2147483648}"#, nil),
-        (#""multiSeatInfo":{}"#, nil),
+        (#""multiSeatInfo":{"revokedSeatQuantity":"2"}"#, 0),
+        (#""multiSeatInfo":{"revokedSeatQuantity":2147483648}"#, 0),
+        (#""multiSeatInfo":{}"#, 0),
         (#""multiSeatInfo":[]"#, nil),
         (#""quantity":5"#, nil),
     ])

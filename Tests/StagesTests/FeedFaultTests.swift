@@ -41,7 +41,8 @@ import Worker
                 entitlement_key, grant_id, old_periods,
                 CASE WHEN user_id = '\(Self.bad)' AND 1 / (version - version) = 0
                     THEN NULL ELSE new_periods END AS new_periods,
-                cause, cause_id, catalog_version, source_topic, source_partition, source_offset,
+                ownership_type, seats, additional_transaction_reason, cause, cause_id,
+                catalog_version, source_topic, source_partition, source_offset,
                 changed_at
             FROM all_changes
             """

@@ -101,6 +101,33 @@ import Testing
         #expect(sandbox.map { $0.text(0) } == ["carl"])
     }
 
+    @Test func `functions and views show ownership type, seats and reason`() async throws {
+        try await grant([PostgresPeriod(startMilliseconds: 3000, endMilliseconds: nil)])
+        try await connection.execute(
+            script: """
+                UPDATE entitlements SET ownership_type = 'PURCHASED', seats = 12,
+                    additional_transaction_reason = 'SEAT_ADDITION';
+                SELECT grant_entitlement('anna', 'premium', NULL, 'sorry', 'support');
+                """
+        )
+        for relation in ["active_entitlements", "held_entitlements('anna')"] {
+            let rows = try await connection.query(
+                """
+                SELECT ownership_type, seats, additional_transaction_reason FROM \(relation)
+                ORDER BY grant_id NULLS FIRST
+                """
+            )
+            #expect(rows.map { $0.optionalText(0) } == ["PURCHASED", nil], "\(relation)")
+            #expect(rows.map { $0.optionalInt8(1) } == [12, nil], "\(relation)")
+            #expect(rows.map { $0.optionalText(2) } == ["SEAT_ADDITION", nil], "\(relation)")
+        }
+        let details = try await connection.query(
+            "SELECT ownership_type, seats FROM entitlement_details"
+        )
+        #expect(details[0].text(0) == "PURCHASED")
+        #expect(details[0].int8(1) == 12)
+    }
+
     @Test func `an empty set of periods makes no row`() async throws {
         let error = await #expect(throws: PostgresError.self) { try await grant([]) }
         #expect(error?.isRecordFault == true)

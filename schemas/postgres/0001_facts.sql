@@ -83,7 +83,8 @@ CREATE TABLE transactions (
     transaction_reason text COLLATE "C",
     -- Why several transactions represent the period; null if one represents all of it.
     additional_transaction_reason text COLLATE "C",
-    -- Seats that a refund took back without revoking the transaction.
+    -- Seats that a refund took back without revoking the transaction: 0 for a multiseat purchase of
+    -- which none were, null for any other.
     revoked_seat_quantity integer,
     account_token text COLLATE "C",
     app_transaction_id text COLLATE "C",

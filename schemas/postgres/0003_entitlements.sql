@@ -51,12 +51,21 @@ CREATE TABLE entitlements (
     -- Start included, end excluded; no end means forever, and 'infinity' is never stored.
     periods tstzmultirange NOT NULL CHECK (
         NOT isempty(periods) AND isfinite(lower(periods)) AND isfinite(upper(periods))),
+    -- How the newest transaction of the purchase is owned, as Apple writes it; null where only a
+    -- receipt lists it.
+    ownership_type text COLLATE "C",
+    -- The seats that are paid for in the newest period of the purchase, as soon as Apple has signed
+    -- it. Null where the row does not follow from that period, where Apple names no seats, and for
+    -- members (ASSIGNED, FAMILY_SHARED), whose transactions repeat the purchaser's.
+    seats bigint CHECK (seats >= 0),
+    -- Why several transactions represent that period; null where one is all of it.
+    additional_transaction_reason text COLLATE "C",
     PRIMARY KEY (original_transaction_id, environment, bundle_id, entitlement_key, user_id)
 ) WITH (fillfactor = 80);
 
 COMMENT ON TABLE entitlements IS
     'The projection: per purchase, entitlement key and user the spans of time in which it holds, '
-    'past ones too. Written by entitle-worker, kept while it follows from the facts.';
+    'past ones too, and how it is held. Written by entitle-worker, kept while it follows from the facts.';
 
 CREATE INDEX entitlements_of_user ON entitlements (user_id, entitlement_key);
 
@@ -232,18 +241,23 @@ RETURNS TABLE (
     original_transaction_id text,
     grant_id bigint,
     active_since timestamptz,
-    active_until timestamptz
+    active_until timestamptz,
+    ownership_type text,
+    seats bigint,
+    additional_transaction_reason text
 )
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT held.user_id, held.entitlement_key, held.bundle_id, held.original_transaction_id,
-        NULL::bigint, lower(span), upper(span)
+        NULL::bigint, lower(span), upper(span), held.ownership_type, held.seats,
+        held.additional_transaction_reason
     FROM entitlements AS held
     CROSS JOIN LATERAL unnest(held.periods) AS span
     WHERE require_environment(active_entitlements_in.environment)
         AND held.environment = active_entitlements_in.environment AND span @> now()
     UNION ALL
-    SELECT held.user_id, held.entitlement_key, NULL, NULL, held.grant_id, lower(span), upper(span)
+    SELECT held.user_id, held.entitlement_key, NULL, NULL, held.grant_id, lower(span), upper(span),
+        NULL, NULL, NULL
     FROM grants AS held
     CROSS JOIN LATERAL unnest(held.periods) AS span
     WHERE require_environment(active_entitlements_in.environment)
@@ -265,15 +279,20 @@ RETURNS TABLE (
     original_transaction_id text,
     grant_id bigint,
     entitlement_key text,
-    periods tstzmultirange
+    periods tstzmultirange,
+    ownership_type text,
+    seats bigint,
+    additional_transaction_reason text
 )
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT held.environment, held.bundle_id, held.original_transaction_id, NULL::bigint,
-        held.entitlement_key, held.periods
+        held.entitlement_key, held.periods, held.ownership_type, held.seats,
+        held.additional_transaction_reason
     FROM entitlements AS held WHERE held.user_id = held_entitlements.user_id
     UNION ALL
-    SELECT held.environment, NULL, NULL, held.grant_id, held.entitlement_key, held.periods
+    SELECT held.environment, NULL, NULL, held.grant_id, held.entitlement_key, held.periods, NULL,
+        NULL, NULL
     FROM grants AS held
     WHERE held.user_id = held_entitlements.user_id AND NOT isempty(held.periods);
 END;
@@ -289,7 +308,7 @@ CREATE VIEW entitlement_details AS
         timestamptz_from_ms(newest.purchase_date_ms) AS purchased_at,
         timestamptz_from_ms(newest.expires_date_ms) AS expires_at,
         timestamptz_from_ms(newest.revocation_date_ms) AS revoked_at,
-        newest.is_upgraded, newest.ownership_type,
+        newest.is_upgraded, held.ownership_type, held.seats, held.additional_transaction_reason,
         renewal.auto_renew_status = 1 AS is_auto_renewing,
         renewal.auto_renew_product_id, renewal.is_in_billing_retry, renewal.expiration_intent,
         timestamptz_from_ms(renewal.grace_period_expires_date_ms) AS grace_expires_at,

@@ -21,6 +21,10 @@ CREATE TABLE changes (
     entitlement_key text COLLATE "C" NOT NULL,
     old_periods tstzmultirange NOT NULL,
     new_periods tstzmultirange NOT NULL,
+    -- How it is held from then on, as in entitlements; null for a grant and where it is gone.
+    ownership_type text COLLATE "C",
+    seats bigint,
+    additional_transaction_reason text COLLATE "C",
     cause text COLLATE "C" NOT NULL CHECK (
         cause IN ('transaction', 'renewal', 'notification', 'link', 'catalog', 'rebuild', 'grant')
     ),

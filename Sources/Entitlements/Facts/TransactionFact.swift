@@ -186,7 +186,8 @@ extension TransactionFact {
         set { change { $0.additionalTransactionReason = newValue } }
     }
 
-    /// The seats that a refund removed without revoking the transaction, as signed.
+    /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
+    /// without such a refund, nil for any other purchase.
     package var revokedSeatQuantity: Int32? {
         @inlinable get { storage.members.revokedSeatQuantity }
         set { change { $0.revokedSeatQuantity = newValue } }
@@ -315,10 +316,12 @@ extension TransactionPayload {
         webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.identifier }
     }
 
-    /// Apple documents the field both in the transaction and in its seat information.
+    /// Apple documents the field both in the transaction and in its seat information, which each
+    /// multiseat purchase has.
     fileprivate var seatsRevoked: Int32? {
-        revokedSeatQuantity
-            ?? multiSeat?["revokedSeatQuantity"]?.int64.flatMap { Int32(exactly: $0) }
+        if let revokedSeatQuantity { return revokedSeatQuantity }
+        guard let multiSeat else { return nil }
+        return multiSeat["revokedSeatQuantity"]?.int64.flatMap { Int32(exactly: $0) } ?? 0
     }
 }
 

@@ -8,12 +8,37 @@ package struct EntitlementChange: Hashable, Sendable {
     package var old: PeriodSet
     /// Empty if there is no row any more.
     package var new: PeriodSet
+    package var oldTerms: EntitlementTerms
+    package var newTerms: EntitlementTerms
 
-    package init(key: Identifier, userID: Identifier, old: PeriodSet, new: PeriodSet) {
+    package init(
+        key: Identifier,
+        userID: Identifier,
+        old: PeriodSet,
+        new: PeriodSet,
+        oldTerms: EntitlementTerms = EntitlementTerms(),
+        newTerms: EntitlementTerms = EntitlementTerms()
+    ) {
         self.key = key
         self.userID = userID
         self.old = old
         self.new = new
+        self.oldTerms = oldTerms
+        self.newTerms = newTerms
+    }
+
+    /// - Parameters:
+    ///   - old: nil if there was no row.
+    ///   - new: nil if the row is gone.
+    private init(of holder: EntitlementRow.Holder, _ old: EntitlementRow?, _ new: EntitlementRow?) {
+        self.init(
+            key: holder.key,
+            userID: holder.userID,
+            old: old?.periods ?? PeriodSet(),
+            new: new?.periods ?? PeriodSet(),
+            oldTerms: old?.terms ?? EntitlementTerms(),
+            newTerms: new?.terms ?? EntitlementTerms()
+        )
     }
 
     /// The changes from the old rows of a purchase to the new ones; by key, then by user.
@@ -26,28 +51,13 @@ package struct EntitlementChange: Hashable, Sendable {
         }
         var changes: [EntitlementChange] = []
         for row in new {
-            let before = old.first { $0.key == row.key && $0.userID == row.userID }
-            if before?.periods != row.periods {
-                changes.append(
-                    EntitlementChange(
-                        key: row.key,
-                        userID: row.userID,
-                        old: before?.periods ?? PeriodSet(),
-                        new: row.periods
-                    )
-                )
+            let before = old.first { $0.holder == row.holder }
+            if before != row {
+                changes.append(EntitlementChange(of: row.holder, before, row))
             }
         }
-        for row in old where !new.contains(where: { $0.key == row.key && $0.userID == row.userID })
-        {
-            changes.append(
-                EntitlementChange(
-                    key: row.key,
-                    userID: row.userID,
-                    old: row.periods,
-                    new: PeriodSet()
-                )
-            )
+        for row in old where !new.contains(where: { $0.holder == row.holder }) {
+            changes.append(EntitlementChange(of: row.holder, row, nil))
         }
         return changes.sorted { ($0.key, $0.userID) < ($1.key, $1.userID) }
     }

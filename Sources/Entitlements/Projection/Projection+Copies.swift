@@ -77,7 +77,7 @@ extension Projection {
 
 extension MergedTransaction {
     /// Compares whole seconds, as receipts have no finer dates.
-    fileprivate func isBoughtAtOnce(with other: MergedTransaction) -> Bool {
+    func isBoughtAtOnce(with other: MergedTransaction) -> Bool {
         purchaseDate.wholeSeconds == other.purchaseDate.wholeSeconds
     }
 
@@ -112,6 +112,9 @@ extension MergedTransaction {
         revocation = Revocation.joined(revocation, copy.revocation)
         isUpgraded = isUpgraded || copy.isUpgraded
         quantity = max(quantity, copy.quantity)
+        if let revoked = copy.revokedSeatQuantity {
+            revokedSeatQuantity = max(revokedSeatQuantity ?? 0, revoked)
+        }
         items = CommerceItem.joined(items, copy.items)
     }
 

@@ -27,10 +27,9 @@ package struct Projection: Sendable {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
         let bought = bought(facts.transactions)
         let contributions = contributions(of: bought, facts, key, ownership, stacks)
-        return ProjectedPurchase(
-            rows: rows(contributions, closed: facts.closed, ownership),
-            credits: credits(of: bought, ownership)
-        )
+        var rows = rows(contributions, closed: facts.closed, ownership)
+        addTerms(to: &rows, of: bought, contributions, ownership)
+        return ProjectedPurchase(rows: rows, credits: credits(of: bought, ownership))
     }
 
     /// The contribution of each transaction, and its rule; in no particular order.
@@ -181,11 +180,26 @@ package struct EntitlementRow: Hashable, Sendable {
     package var userID: Identifier
     /// Never empty.
     package var periods: PeriodSet
+    package var terms: EntitlementTerms
 
-    package init(key: Identifier, userID: Identifier, periods: PeriodSet) {
+    package init(
+        key: Identifier,
+        userID: Identifier,
+        periods: PeriodSet,
+        terms: EntitlementTerms = EntitlementTerms()
+    ) {
         self.key = key
         self.userID = userID
         self.periods = periods
+        self.terms = terms
+    }
+
+    /// Identifies the row within its purchase.
+    var holder: Holder { Holder(key: key, userID: userID) }
+
+    struct Holder: Hashable {
+        let key: Identifier
+        let userID: Identifier
     }
 }
 
@@ -208,12 +222,12 @@ extension Projection {
         closed: ClosedPeriods?,
         _ ownership: Ownership
     ) -> [EntitlementRow] {
-        var rows: [RowKey: PeriodSet] = [:]
+        var rows: [EntitlementRow.Holder: PeriodSet] = [:]
         for (index, span) in ownership.spans.enumerated() {
             let next = index + 1
             let until = next < ownership.spans.count ? ownership.spans[next].from : nil
             for (key, periods) in periodsByKey(contributions, closed, of: span.userID) {
-                rows[RowKey(key: key, userID: span.userID), default: PeriodSet()]
+                rows[EntitlementRow.Holder(key: key, userID: span.userID), default: PeriodSet()]
                     .formUnion(periods.clipped(from: span.from, until: until))
             }
         }
@@ -240,10 +254,5 @@ extension Projection {
             }
         }
         return byKey
-    }
-
-    private struct RowKey: Hashable {
-        let key: Identifier
-        let userID: Identifier
     }
 }

@@ -155,6 +155,13 @@ extension SubscriptionPeriods {
         }
     }
 
+    /// The transactions of the period that was bought last.
+    static func newest(_ transactions: [MergedTransaction]) -> [MergedTransaction] {
+        guard let newest = transactions.newest else { return [] }
+        let members = transactions.filter { $0.endsAtOnce(with: newest) }
+        return members.contains { $0.additionalTransactionReason != nil } ? members : [newest]
+    }
+
     private func members(of index: Int) -> [Int] {
         shared[index] ?? [index]
     }

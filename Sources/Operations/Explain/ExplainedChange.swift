@@ -13,7 +13,8 @@ extension UserDetails.Change {
         let purchase = originalTransactionID.map { " of purchase \($0)" } ?? ""
         return [
             "  version \(version), \(date): \(key)\(purchase)",
-            "    was \(old.phrase)", "    became \(new.phrase)", "    because of \(why)",
+            "    was \(old.phrase)", "    became \(new.phrase)\(terms.phrase)",
+            "    because of \(why)",
         ]
     }
 
@@ -29,6 +30,7 @@ extension UserDetails.Change {
             writer.periods(old)
             writer.key("new")
             writer.periods(new)
+            writer.terms(terms)
             writer.member("cause", cause)
             writer.member("causeID", causeID)
             writer.optional("catalogVersion", catalogVersion)

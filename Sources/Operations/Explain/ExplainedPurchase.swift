@@ -31,7 +31,7 @@ struct ExplainedPurchase {
             let isActive = held.periods.contains(Timestamp(milliseconds: now))
             let holder = userID == nil ? " of \(held.userID)" : ""
             lines.append("  \(held.key)\(holder): \(isActive ? "ACTIVE" : "not active")")
-            lines.append("    \(held.periods.stored.phrase)")
+            lines.append("    \(held.periods.stored.phrase)\(held.terms.phrase)")
         }
         if held.isEmpty {
             lines.append("  grants \(userID == nil ? "nobody an" : "this user no") entitlement")
@@ -72,6 +72,7 @@ struct ExplainedPurchase {
                         writer.member("entitlement", held.key)
                         writer.key("periods")
                         writer.periods(held.periods.stored)
+                        writer.terms(held.terms)
                     }
                 }
             }

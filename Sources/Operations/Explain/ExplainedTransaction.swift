@@ -29,6 +29,15 @@ struct ExplainedTransaction {
             words.append("revoked \(CalendarDate.instant(revocationDate))")
         }
         if fact.isUpgraded == true { words.append("upgraded") }
+        if let quantity = fact.identity.quantity, quantity > 1 {
+            words.append("quantity \(quantity)")
+        }
+        if let revoked = fact.revokedSeatQuantity, revoked > 0 {
+            words.append("\(Quantity.counted(revoked, "seat")) refunded")
+        }
+        if let reason = fact.additionalTransactionReason {
+            words.append("one of several for \(reason)")
+        }
         if let phrase = fact.ownershipType?.phrase { words.append(phrase) }
         if !hasAccountToken { words.append("no account token") }
         let productID = fact.identity.productID
@@ -60,6 +69,9 @@ struct ExplainedTransaction {
             writer.optional("revocationDate", fact.revocation?.date.milliseconds)
             writer.member("isUpgraded", fact.isUpgraded ?? false)
             writer.member("ownershipType", fact.ownershipType?.rawValue)
+            writer.optional("quantity", fact.identity.quantity.map { Int64($0) })
+            writer.optional("revokedSeatQuantity", fact.revokedSeatQuantity.map { Int64($0) })
+            writer.member("additionalTransactionReason", fact.additionalTransactionReason)
             writer.member("hasAccountToken", hasAccountToken)
             writer.key("rules")
             writer.array { writer in
@@ -85,6 +97,17 @@ struct ExplainedTransaction {
                 }
             }
         }
+    }
+}
+
+extension EntitlementTerms {
+    /// `, 12 seats, several transactions for SEAT_ADDITION`.
+    var phrase: String {
+        [
+            ownershipType?.phrase,
+            seats.map { Quantity.counted($0, "seat") },
+            additionalTransactionReason.map { "several transactions for \($0)" },
+        ].compactMap { $0 }.map { ", \($0)" }.joined()
     }
 }
 

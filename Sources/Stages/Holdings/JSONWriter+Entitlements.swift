@@ -1,4 +1,5 @@
 package import AppStore
+package import Entitlements
 package import JSON
 package import Postgres
 import Store
@@ -39,6 +40,23 @@ extension JSONWriter {
         string(held.key)
         key("periods")
         periods(held.periods)
+        terms(held.terms)
         endObject()
+    }
+
+    /// How it is held; what Apple does not say is left out.
+    package mutating func terms(_ terms: EntitlementTerms) {
+        if let type = terms.ownershipType {
+            key("ownershipType")
+            string(type.rawValue)
+        }
+        if let seats = terms.seats {
+            key("seats")
+            int(seats)
+        }
+        if let reason = terms.additionalTransactionReason {
+            key("additionalTransactionReason")
+            string(reason)
+        }
     }
 }

@@ -25,20 +25,29 @@ package enum EntitlementTable {
         let key = columns("entitlement_key", Identifier.self)
         let userID = columns("user_id", Identifier.self)
         let periods = columns("periods", PeriodSet.self)
+        let terms = EntitlementTerms.declare(&columns)
         return { row in
             Row(
                 purchase: purchase(row),
-                row: EntitlementRow(key: row[key], userID: row[userID], periods: row[periods])
+                row: EntitlementRow(
+                    key: row[key],
+                    userID: row[userID],
+                    periods: row[periods],
+                    terms: terms(row)
+                )
             )
         }
     }
 
+    private static let content: Columns<Row> =
+        [Column("periods", \.row.periods)] + EntitlementTerms.columns.of(\.row.terms)
+
     package static let write = Statement<[Row], Void>(
-        [.rows("new", key + [Column("periods", \.row.periods)])],
+        [.rows("new", key + content)],
         """
         INSERT INTO entitlements ($new.columns)
         SELECT * FROM $new
-        ON CONFLICT (\(key.names())) DO UPDATE SET periods = excluded.periods
+        ON CONFLICT (\(key.names())) DO UPDATE SET \(content.excluded)
         """
     )
 
@@ -54,6 +63,30 @@ package enum EntitlementTable {
     )
 }
 
+extension EntitlementTerms {
+    static let columns: Columns<EntitlementTerms> = [
+        Column("ownership_type", \.ownershipType),
+        Column("seats", \.seats),
+        Column("additional_transaction_reason", \.additionalTransactionReason),
+    ]
+
+    /// Declares the columns; a grant has none of them.
+    static func declare(
+        _ columns: inout RowColumns
+    ) -> @Sendable (PostgresRow) -> EntitlementTerms {
+        let ownershipType = columns("ownership_type", OwnershipType?.self)
+        let seats = columns("seats", Int64?.self)
+        let reason = columns("additional_transaction_reason", String?.self)
+        return { row in
+            EntitlementTerms(
+                ownershipType: row[ownershipType],
+                seats: row[seats],
+                additionalTransactionReason: row[reason]
+            )
+        }
+    }
+}
+
 /// An entitlement of a user: by a purchase, or by a manual grant.
 package struct HeldEntitlement: Sendable {
     package let environment: String
@@ -65,6 +98,7 @@ package struct HeldEntitlement: Sendable {
     package let grantID: Int64?
     package let key: Identifier
     package private(set) var periods: [PostgresPeriod]
+    package let terms: EntitlementTerms
 
     /// The same with its last periods only.
     package func keeping(lastPeriods count: Int) -> HeldEntitlement {
@@ -87,6 +121,7 @@ package struct HeldEntitlement: Sendable {
         let grantID = columns("grant_id", Int64?.self)
         let key = columns("entitlement_key", Identifier.self)
         let periods = columns("periods", [PostgresPeriod].self)
+        let terms = EntitlementTerms.declare(&columns)
         return { row in
             HeldEntitlement(
                 environment: row[environment],
@@ -94,7 +129,8 @@ package struct HeldEntitlement: Sendable {
                 originalTransactionID: row[original],
                 grantID: row[grantID],
                 key: row[key],
-                periods: row[periods]
+                periods: row[periods],
+                terms: terms(row)
             )
         }
     }
@@ -126,10 +162,10 @@ package enum HeldEntitlements {
         FROM \(users)
         CROSS JOIN LATERAL (
             SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id,
-                   entitlement_key, periods
+                   entitlement_key, periods, \(EntitlementTerms.columns.names())
             FROM entitlements AS held WHERE held.user_id = asked.user_id
             UNION ALL
-            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods
+            SELECT environment, NULL, NULL, grant_id, entitlement_key, periods, NULL, NULL, NULL
             FROM grants AS held WHERE held.user_id = asked.user_id AND NOT isempty(periods)
             OFFSET 0
         ) AS known

@@ -1,5 +1,5 @@
 package import AppStore
-import Entitlements
+package import Entitlements
 package import Postgres
 
 /// Support staff's view of a user in one environment, besides the purchases: history and grants.
@@ -159,6 +159,8 @@ extension UserDetails {
         package let originalTransactionID: Identifier?
         package let old: [PostgresPeriod]
         package let new: [PostgresPeriod]
+        /// As of this version.
+        package let terms: EntitlementTerms
         package let cause: String
         package let causeID: String?
         package let catalogVersion: Int64?
@@ -174,6 +176,7 @@ extension UserDetails {
         let original = columns("original_transaction_id", Identifier?.self)
         let old = columns("old_periods", [PostgresPeriod].self)
         let new = columns("new_periods", [PostgresPeriod].self)
+        let terms = EntitlementTerms.declare(&columns)
         let cause = columns("cause", String.self)
         let causeID = columns("cause_id", String?.self)
         let catalogVersion = columns("catalog_version", Int64?.self)
@@ -187,6 +190,7 @@ extension UserDetails {
                 originalTransactionID: row[original],
                 old: row[old],
                 new: row[new],
+                terms: terms(row),
                 cause: row[cause],
                 causeID: row[causeID],
                 catalogVersion: row[catalogVersion],
@@ -197,7 +201,8 @@ extension UserDetails {
 
     private static let changeList = """
         change.user_id, change.version, change.changed_at, change.entitlement_key,
-        change.original_transaction_id, change.old_periods, change.new_periods, change.cause,
+        change.original_transaction_id, change.old_periods, change.new_periods,
+        \(EntitlementTerms.columns.names(of: "change")), change.cause,
         change.cause_id, change.catalog_version,
         change.source_topic || '/' || change.source_partition || '/' || change.source_offset
             AS source

@@ -78,7 +78,7 @@ package enum ChangeTable {
             Column("source_topic", \.cause.source?.topic),
             Column("source_partition", \.cause.source?.partition),
             Column("source_offset", \.cause.source?.offset),
-        ]
+        ] + EntitlementTerms.columns.of(\.change.newTerms)
 
     /// The upsert waits for other transactions that assign the user versions, so none is assigned
     /// twice.

@@ -1,4 +1,5 @@
 package import AppStore
+import Entitlements
 import Postgres
 
 /// Raises the feed's versions after a database or a cluster was lost.
@@ -37,11 +38,13 @@ package enum FeedRecovery {
         )
         INSERT INTO changes (
             user_id, version, environment, bundle_id, original_transaction_id, grant_id,
-            entitlement_key, old_periods, new_periods, cause, cause_id)
+            entitlement_key, old_periods, new_periods, cause, cause_id,
+            \(EntitlementTerms.columns.names()))
         SELECT raised.user_id, raised.version, newest.environment, newest.bundle_id,
             newest.original_transaction_id, newest.grant_id, newest.entitlement_key,
             newest.new_periods, newest.new_periods,
-            CASE WHEN newest.grant_id IS NULL THEN 'rebuild' ELSE 'grant' END, newest.cause_id
+            CASE WHEN newest.grant_id IS NULL THEN 'rebuild' ELSE 'grant' END, newest.cause_id,
+            \(EntitlementTerms.columns.names(of: "newest"))
         FROM raised
         CROSS JOIN LATERAL (
             SELECT * FROM changes AS change WHERE change.user_id = raised.user_id

@@ -1,4 +1,5 @@
 package import AppStore
+package import Entitlements
 package import Postgres
 
 /// The table `unpublished_changes`: the outbox of the feed.
@@ -16,6 +17,8 @@ package enum OutboxTable {
         package let key: Identifier
         package let old: [PostgresPeriod]
         package let new: [PostgresPeriod]
+        /// As of this version.
+        package let terms: EntitlementTerms
         package let cause: String
         package let causeID: String?
         package let catalogVersion: Int64?
@@ -64,7 +67,8 @@ package enum OutboxTable {
         """
         SELECT waiting.id, waiting.user_id, waiting.version, change.environment, change.bundle_id,
                change.original_transaction_id, change.entitlement_key, change.old_periods,
-               change.new_periods, change.cause, change.cause_id, change.catalog_version,
+               change.new_periods, \(EntitlementTerms.columns.names(of: "change")),
+               change.cause, change.cause_id, change.catalog_version,
                change.source_topic, change.source_partition, change.source_offset,
                change.changed_at
         FROM \(waiting) AS waiting
@@ -87,6 +91,7 @@ package enum OutboxTable {
         let key = columns("entitlement_key", Identifier.self)
         let old = columns("old_periods", [PostgresPeriod].self)
         let new = columns("new_periods", [PostgresPeriod].self)
+        let terms = EntitlementTerms.declare(&columns)
         let cause = columns("cause", String.self)
         let causeID = columns("cause_id", String?.self)
         let catalogVersion = columns("catalog_version", Int64?.self)
@@ -105,6 +110,7 @@ package enum OutboxTable {
                 key: row[key],
                 old: row[old],
                 new: row[new],
+                terms: terms(row),
                 cause: row[cause],
                 causeID: row[causeID],
                 catalogVersion: row[catalogVersion],

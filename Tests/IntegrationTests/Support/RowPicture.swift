@@ -74,7 +74,7 @@ extension RowPicture {
                 ' ' ORDER BY lower(span)
             )
             FROM unnest(periods) AS span
-        )
+        ), ownership_type, seats::text, additional_transaction_reason
         """,
         "ledger": """
         \(purchase), transaction_id, currency, product_id, user_id, amount::text,
@@ -121,6 +121,8 @@ extension RowPicture {
                     "entitlements",
                     Self.fields(key) + [
                         row.key.text, row.userID.text, periods.joined(separator: " "),
+                        row.terms.ownershipType?.rawValue, row.terms.seats.map { String($0) },
+                        row.terms.additionalTransactionReason,
                     ]
                 )
             }

@@ -96,8 +96,11 @@ class Transaction:
         self.is_upgraded = bool(payload.get("isUpgraded"))
         self.items = (payload.get("advancedCommerceInfo") or {}).get("items") or []
         self.line = line_item(payload)
-        self.added = bool(payload.get("additionalTransactionReason"))
-        self.ownership = payload.get("inAppOwnershipType") or "PURCHASED"
+        self.reason = payload.get("additionalTransactionReason")
+        self.added = bool(self.reason)
+        self.seats_revoked = seats_revoked(payload)
+        self.ownership_type = payload.get("inAppOwnershipType")
+        self.ownership = self.ownership_type or "PURCHASED"
         self.is_renewal = payload.get("transactionReason") not in (None, "PURCHASE")
         # A receipt carries neither.
         self.token = account_token(payload) if jws else None
@@ -137,6 +140,13 @@ def line_item(payload):
     """Xcode writes 0 for every transaction."""
     value = payload.get("webOrderLineItemId")
     return None if value == "0" else value
+
+
+def seats_revoked(payload):
+    """0 for a multiseat purchase of which no seat was taken back, None for any other."""
+    seats = payload.get("multiSeatInfo")
+    within = None if seats is None else seats.get("revokedSeatQuantity", 0)
+    return payload.get("revokedSeatQuantity", within)
 
 
 def percentage(payload):

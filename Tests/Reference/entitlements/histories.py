@@ -173,6 +173,10 @@ class History:
             payload["additionalTransactionReason"] = "SEAT_ADDITION"
         if not self.chance(3):
             payload["transactionReason"] = self.random.choice(["PURCHASE", "PURCHASE", "RENEWAL"])
+        if "expiresDate" in payload and self.chance(4):
+            payload["revokedSeatQuantity"] = self.random.randint(0, 2)
+        if "expiresDate" in payload and self.chance(4):
+            payload["multiSeatInfo"] = self.random.choice([{}, {"revokedSeatQuantity": 1}])
         if self.chance(2):
             shared = ["PURCHASED", "PURCHASED", "FAMILY_SHARED", "ASSIGNED"]
             payload["inAppOwnershipType"] = self.random.choice(shared)

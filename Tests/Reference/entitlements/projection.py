@@ -61,13 +61,64 @@ class Projection:
             for index, (user, begin) in enumerate(spans):
                 until = spans[index + 1][1] if index + 1 < len(spans) else None
                 stacked = self.stacked(purchase, user, stacks)
-                for product, period in granted + stacked:
+                for _, product, period in granted + stacked:
                     for key in self.keys(product):
                         rows.setdefault((user, purchase.environment, key), []).append(
                             self.part(period, begin, until)
                         )
         united = {row: times.united(periods) for row, periods in rows.items()}
         return {row: periods for row, periods in united.items() if periods}
+
+    def terms(self, owned):
+        """(user, environment, key) -> original transaction ID -> how it is held."""
+        owned = self.bought(owned)
+        stacks = self.stacks(owned)
+        terms = {}
+        for purchase, spans in owned:
+            period_bought_last = self.newest_period(purchase)
+            ownership = self.newest(purchase.transactions).ownership_type
+            granted = list(self.granted(purchase))
+            for index, (user, begin) in enumerate(spans):
+                until = spans[index + 1][1] if index + 1 < len(spans) else None
+                for one, product, period in granted + self.stacked(purchase, user, stacks):
+                    if not times.united([self.part(period, begin, until)]):
+                        continue
+                    for key in self.keys(product):
+                        held = terms.setdefault((user, purchase.environment, key), {})
+                        held = held.setdefault(purchase.original, {})
+                        # Of the purchase, whatever period this is.
+                        held["ownershipType"] = ownership
+                        if one in period_bought_last:
+                            held["seats"] = self.seats(period_bought_last)
+                            held["additionalTransactionReason"] = self.reason(period_bought_last)
+        return terms
+
+    @staticmethod
+    def newest(transactions):
+        """The one bought last; of those bought in that second the last that is not revoked."""
+        last = transactions[-1]
+        at_once = [one for one in transactions if one.purchased // 1000 == last.purchased // 1000]
+        return ([one for one in at_once if one.revoked is None] or [last])[-1]
+
+    def newest_period(self, purchase):
+        """The transactions of the period that was bought last."""
+        subscription = [one for one in purchase.transactions if self.type(one) == "auto-renewable"]
+        last = self.newest(subscription) if subscription else None
+        return next((of for of in self.periods_of(subscription) if last in of), [])
+
+    @staticmethod
+    def seats(period):
+        """A member's transaction repeats the purchaser's seats; a quantity of 1 alone is no seat."""
+        is_multiseat = any(one.quantity > 1 or one.seats_revoked is not None for one in period)
+        if not is_multiseat or any(one.ownership != "PURCHASED" for one in period):
+            return None
+        paid = [one for one in period if one.revoked is None]
+        return sum(max(0, one.quantity - max(0, one.seats_revoked or 0)) for one in paid)
+
+    @staticmethod
+    def reason(period):
+        named = [one.reason for one in period if one.reason is not None]
+        return named[-1] if named else None
 
     @staticmethod
     def part(period, begin, until):
@@ -121,6 +172,8 @@ class Projection:
         one.percentage = max(shares) if shares and None not in shares else None
         one.is_upgraded = any(each.is_upgraded for each in copies)
         one.quantity = max(each.quantity for each in copies)
+        seats = [each.seats_revoked for each in copies if each.seats_revoked is not None]
+        one.seats_revoked = max(seats, default=None)
         one.items = []
         for each in copies:
             self.join_items(one.items, each.items)
@@ -144,7 +197,7 @@ class Projection:
         return one.start if one.purchased == purchase.transactions[0].purchased else one.purchased
 
     def granted(self, purchase):
-        """(product, period) of all but non-renewing transactions."""
+        """(transaction, product, period) of all but non-renewing transactions."""
         subscription = [one for one in purchase.transactions if self.type(one) == "auto-renewable"]
         periods = self.periods_of(subscription)
         for index, one in enumerate(subscription):
@@ -225,7 +278,7 @@ class Projection:
         return min((date for date in others if date > period[0].purchased), default=None)
 
     def with_items(self, transaction, period):
-        yield transaction.product, period
+        yield transaction, transaction.product, period
         yield from self.items(transaction, period)
 
     def items(self, transaction, period):
@@ -235,7 +288,7 @@ class Projection:
                 dates = [self.taken_back(item) for item in copies]
                 ended = min((date for date in dates if date is not None), default=None)
                 # Of a consumable there are no keys.
-                yield copies[0]["SKU"], times.clipped(period, None, ended)
+                yield transaction, copies[0]["SKU"], times.clipped(period, None, ended)
 
     @staticmethod
     def taken_back(item):

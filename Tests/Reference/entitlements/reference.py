@@ -24,9 +24,11 @@ def scenarios(folder):
     return [(path.stem, Scenario.read(path)) for path in sorted(pathlib.Path(folder).glob("*.json"))]
 
 
-def read(answer):
+def read(answer, expected):
     """An answer in which only the instants count, not how they were written."""
     return {
+        # Not each file says how it is held.
+        "terms": answer["terms"] if "terms" in expected else None,
         "balances": answer["balances"],
         "entitlements": {
             user: {key: [period(text) for text in texts] for key, texts in keys.items()}
@@ -44,7 +46,7 @@ def check_scenarios(folder):
     wrong = 0
     for name, scenario in scenarios(folder):
         answer = Reference().answer(scenario)
-        if read(answer) != read(scenario.expected):
+        if read(answer, scenario.expected) != read(scenario.expected, scenario.expected):
             wrong += 1
             print(f"{name}: expected {scenario.expected}, found {answer}")
     return wrong
@@ -55,7 +57,8 @@ def check_defects(folder):
     for name, scenario in scenarios(folder):
         for mistake in scenario.fails:
             for defect in DEFECTS[mistake]:
-                if read(defect().answer(scenario)) == read(scenario.expected):
+                answer = defect().answer(scenario)
+                if read(answer, scenario.expected) == read(scenario.expected, scenario.expected):
                     wrong += 1
                     print(f"{name}: ends the same with {defect.__name__}")
     return wrong

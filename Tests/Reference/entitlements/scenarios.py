@@ -99,6 +99,8 @@ class Scenario:
             "entitlements": json.loads(members["entitlements"]),
             "balances": json.loads(members.get("balances", "{}")),
         }
+        if "terms" in members:
+            self.expected["terms"] = json.loads(members["terms"])
 
     @classmethod
     def read(cls, path):
@@ -125,6 +127,7 @@ class Reference:
         projection = self.projection(scenario.catalog)
         return {
             "entitlements": self.entitlements(projection.rows(owned)),
+            "terms": self.terms(projection.terms(owned)),
             "balances": self.balances(projection.balances(owned)),
         }
 
@@ -139,6 +142,16 @@ class Reference:
                 for start, end in periods
             ]
             answer.setdefault(user, {})[self.prefix(environment) + key] = texts
+        return answer
+
+    def terms(self, terms):
+        """Without what Apple does not say."""
+        answer = {}
+        for (user, environment, key), purchases in terms.items():
+            answer.setdefault(user, {})[self.prefix(environment) + key] = {
+                original: {name: value for name, value in held.items() if value is not None}
+                for original, held in purchases.items()
+            }
         return answer
 
     def balances(self, balances):

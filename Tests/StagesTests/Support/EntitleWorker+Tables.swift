@@ -10,7 +10,7 @@ extension EntitleWorker {
         try await rows(
             """
             SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
-                   periods
+                   periods, ownership_type, seats, additional_transaction_reason
             FROM entitlements
             """
         )
@@ -21,7 +21,7 @@ extension EntitleWorker {
         try await rows(
             """
             SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
-                   new_periods
+                   new_periods, ownership_type, seats, additional_transaction_reason
             FROM (
                 SELECT DISTINCT ON (
                     user_id, environment, bundle_id, original_transaction_id, entitlement_key) *
@@ -98,7 +98,12 @@ extension EntitleWorker {
                 EntitlementRow(
                     key: Identifier(row.text(3)),
                     userID: Identifier(row.text(4)),
-                    periods: PeriodSet(periods)
+                    periods: PeriodSet(periods),
+                    terms: EntitlementTerms(
+                        ownershipType: row.optionalText(6).map { OwnershipType(rawValue: $0) },
+                        seats: row.optionalInt8(7),
+                        additionalTransactionReason: row.optionalText(8)
+                    )
                 )
             )
         }

@@ -30,6 +30,7 @@ enum Signed {
         expires: Int64 = 1000,
         revoked: Int64? = nil,
         token: String? = nil,
+        quantity: Int = 1,
         members: String = ""
     ) throws -> Observation {
         var more = members
@@ -40,7 +41,7 @@ enum Signed {
             {"transactionId":"\(id)","originalTransactionId":"\(original ?? id)",
             "bundleId":"\(bundleID)","productId":"\(product)","type":"\(type.rawValue)",
             "purchaseDate":\(purchased),"expiresDate":\(expires),"environment":"Production",
-            "quantity":1,"signedDate":\(signed)\(more)}
+            "quantity":\(quantity),"signedDate":\(signed)\(more)}
             """
         )
         return try observation(SignedPayloads(transaction: payload), bundleID, signed: signed)

@@ -25,6 +25,7 @@ extension Scenario {
             try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater).observation()
         }
         entitlements = try Self.entitlements(root["entitlements"])
+        terms = root["terms"].map { Self.terms($0) }
         balances = Self.balances(root["balances"])
     }
 
@@ -81,6 +82,27 @@ extension Scenario {
             }
         }
         return entitlements
+    }
+
+    private static func terms(_ users: JSONValue) -> HeldTerms {
+        var held: HeldTerms = [:]
+        for (user, keys) in users.members {
+            for (key, purchases) in keys.members {
+                for (original, terms) in purchases.members {
+                    let (user, key) = (user.identifier ?? "", key.identifier ?? "")
+                    held[user, default: [:]][key, default: [:]][original.identifier ?? ""] =
+                        EntitlementTerms(
+                            ownershipType: terms["ownershipType"]?.string.map {
+                                OwnershipType(rawValue: $0)
+                            },
+                            seats: terms["seats"]?.int64,
+                            additionalTransactionReason:
+                                terms["additionalTransactionReason"]?.string
+                        )
+                }
+            }
+        }
+        return held
     }
 
     /// `start/end` in ISO 8601, with `..` for an end that never comes.

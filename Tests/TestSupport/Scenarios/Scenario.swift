@@ -2,6 +2,9 @@ package import AppStore
 package import Entitlements
 package import Records
 
+/// By user, by environment and entitlement key, then by original transaction ID.
+package typealias HeldTerms = [Identifier: [Identifier: [Identifier: EntitlementTerms]]]
+
 /// One App Store situation: what Apple signs, and what each user may use because of it.
 ///
 /// A file of `Tests/EntitlementsTests/Scenarios`, named by what happens in it.
@@ -21,6 +24,8 @@ package struct Scenario: Sendable {
     package var observations: [Observation]
     /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
     package var entitlements: [Identifier: [Identifier: PeriodSet]]
+    /// How what they hold is held; nil where the file does not say.
+    package var terms: HeldTerms?
     /// By user, then by environment and currency, such as `coins` or `Sandbox/coins`.
     package var balances: [Identifier: [Identifier: Int64]]
 }

@@ -44,6 +44,7 @@ extension OutboxTable.Change {
         writer.periods(old)
         writer.key("new")
         writer.periods(new)
+        writer.terms(terms)
         if let omitted {
             writer.key("omitted")
             writer.beginObject()

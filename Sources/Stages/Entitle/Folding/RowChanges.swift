@@ -32,7 +32,8 @@ struct RowChanges {
             let row = EntitlementRow(
                 key: change.key,
                 userID: change.userID,
-                periods: change.new
+                periods: change.new,
+                terms: change.newTerms
             )
             if isGone {
                 gone.append(EntitlementTable.Row(purchase: purchase, row: row))

@@ -26,8 +26,8 @@ extension RowChanges {
                 userID: changed.change.userID,
                 subject: changed.change.key.text,
                 isCredit: false,
-                found: changed.change.old.text,
-                expected: changed.change.new.text
+                found: changed.change.old.text(changed.change.oldTerms),
+                expected: changed.change.new.text(changed.change.newTerms)
             )
         }
     }
@@ -51,11 +51,21 @@ extension RowChanges {
 }
 
 extension PeriodSet {
-    fileprivate var text: String {
-        periods.map { period in
+    fileprivate func text(_ terms: EntitlementTerms) -> String {
+        let periods = periods.map { period in
             let end = period.end.map { String($0.milliseconds) } ?? "ever"
             return "\(period.start.milliseconds)-\(end)"
         }
-        .joined(separator: ", ")
+        return (periods + terms.words).joined(separator: ", ")
+    }
+}
+
+extension EntitlementTerms {
+    fileprivate var words: [String] {
+        [
+            ownershipType?.rawValue,
+            seats.map { "\($0) seats" },
+            additionalTransactionReason,
+        ].compactMap { $0 }
     }
 }

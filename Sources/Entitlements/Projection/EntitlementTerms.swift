@@ -1,0 +1,81 @@
+package import AppStore
+
+/// How an entitlement is held, besides when; access does not depend on it.
+package struct EntitlementTerms: Hashable, Sendable {
+    /// How the purchase's newest transaction is owned, as signed; nil if only a receipt lists it.
+    package var ownershipType: OwnershipType?
+    /// The paid seats of the purchase's newest period.
+    ///
+    /// Nil unless the entitlement follows from that period and Apple names seats. Nil for a member
+    /// of an organization or family, whose transaction repeats the purchaser's seats.
+    package var seats: Int64?
+    /// Why several transactions represent that period, as signed; nil if one is all of it.
+    package var additionalTransactionReason: String?
+
+    package init(
+        ownershipType: OwnershipType? = nil,
+        seats: Int64? = nil,
+        additionalTransactionReason: String? = nil
+    ) {
+        self.ownershipType = ownershipType
+        self.seats = seats
+        self.additionalTransactionReason = additionalTransactionReason
+    }
+}
+
+extension Projection {
+    /// Sets the terms of a purchase's rows.
+    ///
+    /// The newest period is the one bought last, even before it begins. It is never closed, so
+    /// closed periods change nothing here.
+    ///
+    /// - Parameter bought: by purchase date, then by ID, without copies.
+    func addTerms(
+        to rows: inout [EntitlementRow],
+        of bought: [MergedTransaction],
+        _ contributions: [Contribution],
+        _ ownership: Ownership
+    ) {
+        for index in rows.indices {
+            rows[index].terms.ownershipType = bought.newest?.ownershipType
+        }
+        let period = SubscriptionPeriods.newest(
+            bought.filter { catalog.type(of: $0) == .autoRenewable }
+        )
+        let seats = period.seats
+        let reason = period.last { $0.additionalTransactionReason != nil }?
+            .additionalTransactionReason
+        guard seats != nil || reason != nil else { return }
+        let granted = contributions.filter { contribution in
+            period.contains { $0.transactionID == contribution.transactionID }
+        }
+        let held = Set(self.rows(granted, closed: nil, ownership).map(\.holder))
+        for index in rows.indices where held.contains(rows[index].holder) {
+            rows[index].terms.seats = seats
+            rows[index].terms.additionalTransactionReason = reason
+        }
+    }
+}
+
+extension [MergedTransaction] {
+    /// The transaction bought last; of several in that second the last that is not revoked.
+    var newest: MergedTransaction? {
+        guard let last else { return nil }
+        return self.last { $0.isBoughtAtOnce(with: last) && $0.revocation == nil } ?? last
+    }
+
+    /// The paid seats of a period with these transactions; nil if Apple names none.
+    ///
+    /// Only multiseat subscriptions have a quantity above 1, and a receipt, which lacks the seat
+    /// information, shows their seats by it alone.
+    fileprivate var seats: Int64? {
+        guard allSatisfy({ ($0.ownershipType ?? .purchased) == .purchased }),
+            contains(where: { $0.quantity > 1 || $0.revokedSeatQuantity != nil })
+        else { return nil }
+        return reduce(0) { sum, transaction in
+            guard transaction.revocation == nil else { return sum }
+            let revoked = Swift.max(0, transaction.revokedSeatQuantity ?? 0)
+            return sum + Swift.max(0, Int64(transaction.quantity) - Int64(revoked))
+        }
+    }
+}
