@@ -12,6 +12,8 @@ import Worker
 
 /// Seats of a period, and how a purchase is owned, from the row to those who read it.
 @Suite(.timeLimit(.minutes(10))) struct SeatTests {
+    private static let token = "aaaaaaaa-0000-4000-8000-000000000001"
+
     private let worker: EntitleWorker
     private let url: String
 
@@ -114,5 +116,44 @@ import Worker
         #expect(found.output.contains(said), "\(found.output)")
         _ = await PipelineTool.run(["rebuild", "--replace"], on: url)
         #expect(try await worker.rows() == rows)
+    }
+
+    @Test(arguments: [
+        ("ASSIGNED", "pro", 1), ("ASSIGNED", "plus", 0), ("FAMILY_SHARED", "pro", 0),
+        ("PURCHASED", "pro", 0),
+    ])
+    func `a seat that carries its purchaser's token is counted`(
+        type: String,
+        product: String,
+        count: Int
+    ) async throws {
+        func bought(_ id: String, _ product: String, _ type: String) throws -> Observation {
+            try Signed.transaction(
+                id,
+                signed: 1,
+                product: product,
+                token: Self.token,
+                members: #","inAppOwnershipType":"\#(type)""#
+            )
+        }
+        // As link-worker has written it before.
+        for id in ["1", "9"] {
+            _ = try await worker.client.query(
+                """
+                INSERT INTO ownership_facts (environment, bundle_id, original_transaction_id,
+                    transaction_id, track, signed_date_ms, content_hash, trust, purchase_date_ms,
+                    account_token)
+                VALUES ('Production', $1, $2, $2, 'jws', 1, sha256('x'), 'apple', 10, $3)
+                """,
+                [.text(Signed.bundleID.text), .text(id), .text(Self.token)]
+            )
+        }
+        _ = try await worker.process([try bought("1", "pro", "PURCHASED")])
+        let metric = "entitle_seats_with_purchasers_token_total"
+        var text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains("\(metric) 0\n"))
+        _ = try await worker.process([try bought("9", product, type)])
+        text = String(decoding: worker.registry.exposition(), as: UTF8.self)
+        #expect(text.contains("\(metric) \(count)\n"))
     }
 }

@@ -123,6 +123,7 @@ enum DeclaredStatements {
             ("AppDownloadTable.raise", AppDownloadTable.raise),
             ("TransactionTable.raise", TransactionTable.raise),
             ("TransactionTable.contradictions", TransactionTable.contradictions),
+            ("TransactionTable.countPurchasersTokens", TransactionTable.countPurchasersTokens),
             ("TransactionTable.readOpen", TransactionTable.readOpen),
             ("ChangeTable.append", ChangeTable.append),
             ("OutboxTable.changes", OutboxTable.changes),

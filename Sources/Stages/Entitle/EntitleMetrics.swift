@@ -6,6 +6,7 @@ package final class EntitleMetrics: Sendable {
     private let notifications: MetricFamily<Counter>
     private let unknownProducts: Counter
     private let unknownTypes: Counter
+    private let purchasersTokens: Counter
     private let changes: Counter
     private let reprojectedPurchases: Counter
     private let incompleteRecords: Counter
@@ -33,6 +34,12 @@ package final class EntitleMetrics: Sendable {
             registry.counter(
                 "entitle_unknown_product_types",
                 "Transactions of an unknown type and without an end; they grant nothing."
+            )[]
+        purchasersTokens =
+            registry.counter(
+                "entitle_seats_with_purchasers_token",
+                "ASSIGNED transactions with the account token of a PURCHASED one of the same "
+                    + "product."
             )[]
         changes =
             registry.counter(
@@ -104,6 +111,7 @@ package final class EntitleMetrics: Sendable {
         }
         unknownProducts.increment(by: batch.unknownProducts)
         unknownTypes.increment(by: batch.unknownTypes)
+        purchasersTokens.increment(by: batch.purchasersTokens)
         changes.increment(by: batch.changes)
     }
 }

@@ -62,7 +62,7 @@ struct EntitleTransaction {
             try await projector.readStacks(connection)
         }
         let changes = projector.changes()
-        try await write(fold, changes, projector, catalog.version)
+        let purchasersTokens = try await write(fold, changes, projector, catalog.version)
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(
             outcomes: fold.outcomes,
@@ -70,6 +70,7 @@ struct EntitleTransaction {
             notifications: fold.meanings,
             unknownProducts: projector.unknownProducts,
             unknownTypes: projector.unknownTypes,
+            purchasersTokens: purchasersTokens,
             changes: changes.changed.count
         )
     }
@@ -117,13 +118,15 @@ struct EntitleTransaction {
         return Array(scopes)
     }
 
+    /// - Returns: how many seats' transactions carry the account token of a purchaser.
     private func write(
         _ fold: BatchFold,
         _ changes: RowChanges,
         _ projector: BatchProjector,
         _ catalogVersion: Int64?
-    ) async throws {
+    ) async throws -> Int {
         let facts = fold.changedTransactions
+        let assigned = facts.filter { $0.ownershipType == .assigned && $0.appAccountToken != nil }
         var pipeline = Pipeline()
         let raising = pipeline.add(TransactionTable.raise, unlessEmpty: facts)
         if !projector.isStacking {
@@ -133,11 +136,16 @@ struct EntitleTransaction {
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
         pipeline.add(changes, catalogVersion: catalogVersion)
-        guard !pipeline.isEmpty else { return }
+        let purchasersTokens = pipeline.add(
+            TransactionTable.countPurchasersTokens,
+            unlessEmpty: assigned
+        )
+        guard !pipeline.isEmpty else { return 0 }
         let answers = try await connection.run(pipeline)
         if let raising, answers[raising].affectedCount < facts.count {
             throw try await contradiction(among: facts)
         }
+        return purchasersTokens.map { answers[$0][0] } ?? 0
     }
 
     private func contradiction(among facts: [TransactionFact]) async throws -> ContradictedFacts {

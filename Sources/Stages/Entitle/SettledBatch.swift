@@ -9,6 +9,8 @@ struct SettledBatch {
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0
     var unknownTypes = 0
+    /// Seats' transactions that carry the account token of a purchaser.
+    var purchasersTokens = 0
     /// Rows of `changes`.
     var changes = 0
 }

@@ -70,7 +70,8 @@ package struct DatabaseRole: Sendable {
         "entitle-worker",
         [
             holdings,
-            TableRights(read, "catalog_versions", "ledger_debits"),
+            // Ownership facts to find purchases by their account token.
+            TableRights(read, "catalog_versions", "ledger_debits", "ownership_facts"),
             TableRights("SELECT, UPDATE", "catalog_projection"),
             TableRights(add, "changes"),
             TableRights(

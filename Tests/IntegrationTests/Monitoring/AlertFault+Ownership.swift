@@ -1,11 +1,14 @@
 import Postgres
+import Simulation
 import TestSupport
 import Testing
 import Topology
 
 /// Faults by which an owner is unknown, or not recorded.
 extension AlertFault {
-    static let ownership = [wrongIngestUsers, lostLinks, refusedOwner]
+    static let ownership = [
+        wrongIngestUsers, lostLinks, refusedOwner, purchasersToken,
+    ]
 
     private static let wrongIngestUsers = AlertFault(
         name: "ingestion names two users for one transaction, and one with no name",
@@ -15,6 +18,22 @@ extension AlertFault {
             try await rig.post(purchase, users: ["anna"])
             try await rig.post(purchase, users: ["bob"])
             try await rig.post(rig.purchase(), users: ["anna", "bob"])
+        },
+        mend: { _ in }
+    )
+
+    private static let purchasersToken = AlertFault(
+        name: "a member's seat carries the account token of its purchaser",
+        alerts: ["EntitlementsSeatsWithPurchasersToken"],
+        make: { rig in
+            let token = "dddddddd-0000-4000-8000-00000000000d"
+            try await rig.post(rig.purchase { $0.appAccountToken = token })
+            try await rig.pipeline.settle()
+            let seat = rig.purchase { fields in
+                fields.appAccountToken = token
+                fields.inAppOwnershipType = "ASSIGNED"
+            }
+            try await rig.post(seat)
         },
         mend: { _ in }
     )
