@@ -37,15 +37,22 @@ package struct DeadLetterTopic: Sendable {
     /// Visits every dead letter stored when the reading began, in the order of its partition.
     ///
     /// - Parameters:
+    ///   - next: the first offsets to read, of partitions that were read before.
     ///   - since: skips letters that failed earlier.
     ///   - foreign: receives each record that is no dead letter.
     ///   - visit: receives the letter and its record; it must not keep many of those.
     package func read(
+        from next: [Int32: Int64] = [:],
         since: Timestamp? = nil,
         foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        let (spans, held) = try await spans(since: since)
+        let (wanted, held) = try await spans(since: since)
+        var spans: Spans = [:]
+        for (partition, span) in wanted {
+            let start = max(span.lowerBound, next[partition.partition] ?? span.lowerBound)
+            if start < span.upperBound { spans[partition] = start..<span.upperBound }
+        }
         var summary = try await read(spans, since: since, foreign, visit)
         for (partition, held) in held {
             summary.held[partition.partition] = held

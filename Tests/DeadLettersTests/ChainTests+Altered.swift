@@ -136,7 +136,7 @@ import Testing
         var chain = Chain([3, 5, 8, 13])
         chain.append(21, isCounted: false)
         func vouchedFor() throws -> [Int64] {
-            var verifier = ChainVerifier(topic: "storekit.dead-letter")
+            var verifier = ChainVerifier(topic: "storekit.dead-letter", recentMax: nil)
             for record in chain.lying() {
                 verifier.add(try DeadLetter(decoding: record), record)
             }

@@ -1,13 +1,15 @@
 import AppStore
-import DeadLetters
 import Foundation
 import JSON
 import Kafka
 import OpenSSL
 import Records
+import Settings
 import Testing
 import Topology
 import Worker
+
+@testable import DeadLetters
 
 /// `verify`, `export` and `anchor` as an auditor runs them, on a topic with the real protocol.
 @Suite struct ChainToolTests {
@@ -18,6 +20,8 @@ import Worker
         let cluster: MockCluster
         let folder: String
         private let producer: KafkaProducer
+        private var head: SHA256Digest?
+        private var refused: Int64 = 0
 
         init() async throws {
             cluster = try MockCluster()
@@ -44,7 +48,6 @@ import Worker
 
         /// Writes letters of partition 3, and verify-worker's commit.
         func writeChain(_ offsets: [Int64]) async throws {
-            var head: SHA256Digest?
             for offset in offsets {
                 var letter = DeadLetterWriter(Sample.context()).letter(
                     for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)),
@@ -56,13 +59,11 @@ import Worker
                 head = letter.digest
                 try await write([letter.record])
             }
+            refused += Int64(offsets.count)
             let end = (offsets.last ?? -1) + 1
             let tally = StageTally(
                 began: 0,
-                counts: [
-                    .deadLettered: Int64(offsets.count),
-                    .forwarded: end - Int64(offsets.count),
-                ]
+                counts: [.deadLettered: refused, .forwarded: end - refused]
             )
             try await commit(
                 OffsetCommit(
@@ -84,6 +85,22 @@ import Worker
             let outcome = await consumer.commit([source: commit], deadline: .seconds(10))
             try #require(outcome.failures.isEmpty)
             await consumer.close(deadline: .seconds(2))
+        }
+
+        /// What a command gets that is run against this cluster.
+        func context() throws -> ToolContext {
+            let arguments = try VerifyCommand.syntax.parse(["--kafka", cluster.bootstrapServers])
+            let values = try DeadLetterSettings.read(arguments, environment: [:])
+            return ToolContext(
+                arguments: arguments,
+                environment: [:],
+                values: values,
+                topic: DeadLetterSettings.topic(values),
+                client: nil,
+                now: Timestamp(milliseconds: 0),
+                console: .standard,
+                commands: []
+            )
         }
 
         func run(_ arguments: String...) async -> ToolRun {
@@ -138,6 +155,33 @@ import Worker
             #expect(run.exitCode == 1)
             #expect(run.notes.contains("fork: storekit.dead-letter/"))
             #expect(run.notes.contains("foreign: storekit.dead-letter/0/"))
+        }
+    }
+
+    @Test func `a resumed walk reads only new letters, and once a day the whole topic`()
+        async throws
+    {
+        try await Self.withRig { rig in
+            let progress = ChainProgress(try rig.context())
+            let begun = ContinuousClock.now
+            try await rig.writeChain([2, 5, 9])
+            let first = try await progress.read(begun)
+            #expect(first.report.isIntact && first.summary.records == 3)
+            try await rig.writeChain([10, 13])
+            let second = try await progress.read(begun + .seconds(900))
+            #expect(second.report.isIntact && second.summary.records == 2)
+            #expect(second.report.chains.map(\.letters) == [5])
+            let forged = DeadLetterWriter(Sample.context()).letter(
+                for: Sample.original(offset: 7, value: [1]),
+                Sample.refusal,
+                value: .original
+            )
+            try await rig.write([forged])
+            for (seconds, records) in [(1_800, 1), (2_700, 0), (86_400, 6), (87_300, 0)] {
+                let reading = try await progress.read(begun + .seconds(seconds))
+                #expect(reading.report.findings.map(\.kind) == ["fork"])
+                #expect(reading.summary.records == records, "after \(seconds) s")
+            }
         }
     }
 

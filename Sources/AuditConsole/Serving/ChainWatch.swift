@@ -3,7 +3,7 @@ package import DeadLetters
 import Synchronization
 import Worker
 
-/// Walks the hash chains at intervals for the overview; each walk reads the whole topic.
+/// Walks the hash chains at intervals for the overview.
 package final class ChainWatch: Sendable {
     /// The result of the last walk, and its time.
     struct State: Sendable {

@@ -61,12 +61,13 @@ enum ServeCommand: DeadLetterCommand {
         }
         if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()
+        let chains = ChainProgress(context)
         let service = try ConsoleService(
             values,
             database: database,
             topic: context.topic,
             replays: try context.replays(on: database),
-            chains: ChainWatch { try await context.chainReport() }
+            chains: ChainWatch { try await chains.report() }
         )
         context.console.note("the console is at \(service.url)")
         do {

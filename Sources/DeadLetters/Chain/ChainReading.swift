@@ -5,25 +5,21 @@ import Settings
 import Topology
 import Worker
 
-extension ToolContext {
-    /// The state of all chains of the topic, compared with the workers' commits.
-    package func chainReport() async throws -> ChainReport {
-        try await ChainReading.ofTopic(self).report
-    }
-}
-
-/// Reads the dead-letter topic, or an export of it, and walks its chains.
-struct ChainReading {
+/// Reads the dead-letter topic and walks its chains.
+struct ChainReading: Sendable {
     let report: ChainReport
     let summary: DeadLetterTopic.Summary
+    private let verifier: ChainVerifier
 
     /// The whole topic, compared with the workers' commits.
     ///
     /// - Parameters:
+    ///   - former: an earlier reading, whose letters are not read again.
     ///   - anchors: links that were stored elsewhere before.
     ///   - visit: receives every dead letter and its record.
     static func ofTopic(
         _ context: ToolContext,
+        after former: ChainReading? = nil,
         anchors: [ChainName: ChainAnchor.Link] = [:],
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
@@ -34,7 +30,7 @@ struct ChainReading {
         } catch {
             notes.append("\(error); the ends of the chains are not shown")
         }
-        return try await read(context.topic, since: nil, &evidence, notes, visit)
+        return try await read(context.topic, after: former, evidence, notes, visit)
     }
 
     /// The letters that failed in a time range.
@@ -46,7 +42,7 @@ struct ChainReading {
     ) async throws -> ChainReading {
         var (evidence, notes) = await evidence(context)
         evidence.isRange = true
-        return try await read(context.topic, since: since, until: until, &evidence, notes, visit)
+        return try await read(context.topic, since: since, until: until, evidence, notes, visit)
     }
 
     /// The recorded redactions, or a note that they are unknown.
@@ -63,33 +59,76 @@ struct ChainReading {
 
     private static func read(
         _ topic: DeadLetterTopic,
-        since: Timestamp?,
+        after former: ChainReading? = nil,
+        since: Timestamp? = nil,
         until: Timestamp? = nil,
-        _ evidence: inout ChainEvidence,
+        _ evidence: ChainEvidence,
         _ notes: [String],
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
-        var verifier = ChainVerifier(topic: topic.name)
-        var foreign: [ConsumerRecord] = []
-        let summary = try await topic.read(since: since) { record in
-            // Bounded: one finding is enough to point there.
-            if foreign.count < foreignMax { foreign.append(record) }
-        } _: { letter, record in
-            guard until.map({ letter.failedAt < $0 }) ?? true else { return }
-            verifier.add(letter, record)
-            visit(letter, record)
+        var evidence = evidence
+        var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
+        verifier.expect(evidence)
+        var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
+        var isFirst = true
+        while true {
+            let summary = try await topic.read(from: next, since: since) { record in
+                verifier.add(foreign: record)
+            } _: { letter, record in
+                guard until.map({ letter.failedAt < $0 }) ?? true else { return }
+                verifier.add(letter, record)
+                if isFirst { visit(letter, record) }
+            }
+            evidence.starts = summary.held.mapValues(\.lowerBound)
+            let isContinuous = next.allSatisfy { partition, offset in
+                summary.held[partition].map { $0.contains(offset) || $0.upperBound == offset }
+                    ?? false
+            }
+            var report = verifier.report(evidence)
+            guard isContinuous, !verifier.mustReadAgain else {
+                // Also if retention has removed unread letters, or the topic was created again.
+                next = [:]
+                isFirst = false
+                verifier.removeLetters()
+                continue
+            }
+            report.notes = notes + report.notes
+            report.compare(try await topic.records(at: report.lettersToCompare))
+            for (name, head) in evidence.heads where name.stage == Topology.stages.first?.name {
+                report.traffic.bodies += head.records
+                report.traffic.deadLettered += head.counted
+            }
+            return ChainReading(report: report, summary: summary, verifier: verifier)
         }
-        foreign.forEach { verifier.add(foreign: $0) }
-        evidence.starts = summary.held.mapValues(\.lowerBound)
-        var report = verifier.report(evidence)
-        report.notes = notes + report.notes
-        report.compare(try await topic.records(at: report.lettersToCompare))
-        for (name, head) in evidence.heads where name.stage == Topology.stages.first?.name {
-            report.traffic.bodies += head.records
-            report.traffic.deadLettered += head.counted
-        }
-        return ChainReading(report: report, summary: summary)
+    }
+}
+
+/// The chains of a growing topic: each report resumes where the one before has ended.
+///
+/// Once a day the whole topic is read, because letters that were read before may have changed
+/// since, or retention may have removed those with findings.
+package actor ChainProgress {
+    private let context: ToolContext
+    private var last: ChainReading?
+    private var begunAt = ContinuousClock.now
+
+    package init(_ context: ToolContext) {
+        self.context = context
     }
 
-    private static let foreignMax = 1_000
+    /// The chains of the topic, compared with the workers' commits.
+    package func report(now: ContinuousClock.Instant = .now) async throws -> ChainReport {
+        try await read(now).report
+    }
+
+    /// Resumes after the last successful reading.
+    func read(_ now: ContinuousClock.Instant) async throws -> ChainReading {
+        if now - begunAt >= Self.wholeInterval { last = nil }
+        if last == nil { begunAt = now }
+        let reading = try await ChainReading.ofTopic(context, after: last)
+        last = reading
+        return reading
+    }
+
+    private static let wholeInterval = Duration.seconds(86_400)
 }

@@ -43,17 +43,49 @@ package struct ChainEvidence: Sendable {
 /// Walks the hash chains of a dead-letter topic and names the first gap, fork, altered or missing
 /// letter of each.
 ///
-/// Holds about two hundred bytes for each letter. Without other evidence it cannot detect that all
-/// letters were replaced by a consistent forgery, together with the group's commits. An anchor
-/// shows that.
+/// Holds chains, gaps, copies and the newest letters. A copy of an older letter is compared with it
+/// in another reading: read, add and report until `mustReadAgain` is false. Without other evidence
+/// it cannot detect that all letters were replaced by a consistent forgery, together with the
+/// group's commits. An anchor shows that.
 package struct ChainVerifier: Sendable {
     private let topic: String
-    private var letters: [ChainName: [ChainLetter]] = [:]
+    private let recentMax: Int?
+    private let empty: ChainPieces
+    private var chains: [ChainName: ChainPieces] = [:]
     private var findings: [ChainFinding] = []
+    private var foreign = 0
+    private var redactions: Set<String> = []
+    /// Whether the last report depends on folded letters: call `removeLetters()` and read again.
+    package private(set) var mustReadAgain = false
 
-    package init(topic: String) {
+    /// - Parameter recentMax: the letters of a chain that are not folded yet; nil for all. The
+    ///   default covers what a worker usually writes again after a crash.
+    package init(topic: String, recentMax: Int? = 256) {
         self.topic = topic
+        self.recentMax = recentMax
+        empty = ChainPieces(recentMax: recentMax)
     }
+
+    /// Adds ends and redactions before the letters are read, which saves another reading.
+    package mutating func expect(_ evidence: ChainEvidence) {
+        redactions = evidence.redactions ?? []
+        let ends =
+            evidence.heads.compactMapValues(\.digest).map { ($0, $1) }
+            + evidence.anchors.map { ($0, $1.digest) }
+        for (name, digest) in ends {
+            chains[name, default: empty].asked.digests.insert(digest)
+        }
+    }
+
+    /// Removes everything that was read, and keeps the questions.
+    package mutating func removeLetters() {
+        findings = []
+        foreign = 0
+        for name in chains.keys { chains[name]?.removeLetters() }
+    }
+
+    /// The number of letters, questions and findings in memory.
+    var size: Int { chains.values.reduce(findings.count) { $0 + $1.size } }
 
     /// Adds a letter; those of one partition in their order.
     ///
@@ -75,27 +107,35 @@ package struct ChainVerifier: Sendable {
 
     /// Adds a letter that was compared with its own link.
     mutating func add(_ letter: ChainLetter) {
-        letters[letter.chain, default: []].append(letter)
+        chains[letter.chain, default: empty].add(letter, redactions: redactions)
     }
 
     package mutating func add(foreign record: ConsumerRecord) {
+        // Bounded: one finding is enough to point there.
+        guard foreign < Self.foreignMax else { return }
+        foreign += 1
         findings.append(.foreign(RecordPosition(record)))
     }
 
     /// Walks the chains from their ends to their beginnings.
-    package func report(_ evidence: ChainEvidence) -> ChainReport {
+    package mutating func report(_ evidence: ChainEvidence) -> ChainReport {
         var report = ChainReport()
         report.findings = findings
+        mustReadAgain = false
+        var redactions = 0
         for walk in walks(evidence) {
+            if chains[walk.name, default: empty].asked.merge(walk.questions()) {
+                mustReadAgain = true
+            }
             report.chains.append(walk.summary)
             report.findings += walk.findings
             report.notes += walk.notes
+            redactions += walk.pieces.count { $0.last.isRedaction }
         }
-        let unasked = letters.values.joined().count { $0.isRedaction }
-        if evidence.redactions == nil, unasked > 0 {
+        if evidence.redactions == nil, redactions > 0 {
             report.notes.append(
-                "\(unasked) redactions were not compared with their recorded actions: no database "
-                    + "was asked"
+                "\(redactions) redactions were not compared with their recorded actions: no "
+                    + "database was asked"
             )
         }
         return report
@@ -103,6 +143,7 @@ package struct ChainVerifier: Sendable {
 
     /// The letters that a committed end vouches for, link by link, by their IDs.
     package func vouchedFor(_ evidence: ChainEvidence) -> [String: ChainLetter] {
+        precondition(recentMax == nil, "each letter is held by itself")
         var letters: [String: ChainLetter] = [:]
         for letter in walks(evidence).lazy.flatMap(\.vouchedFor) {
             letters[letter.id] = letter
@@ -112,9 +153,12 @@ package struct ChainVerifier: Sendable {
 
     private func walks(_ evidence: ChainEvidence) -> some Sequence<ChainWalk> {
         let named = evidence.heads.filter { $0.value.digest != nil }.map(\.key)
-        let names = Set(letters.keys).union(named).union(evidence.anchors.keys)
+        let names = Set(chains.filter { !$0.value.isEmpty }.map(\.key)).union(named)
+            .union(evidence.anchors.keys)
         return names.sorted().lazy.map {
-            ChainWalk($0, letters[$0] ?? [], topic: topic, evidence)
+            ChainWalk($0, chains[$0]?.all ?? [], topic: topic, evidence)
         }
     }
+
+    private static let foreignMax = 1_000
 }

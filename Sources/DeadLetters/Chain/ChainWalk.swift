@@ -2,152 +2,199 @@ import OpenSSL
 import Records
 
 /// The walk over one chain, from its last link to its first.
+///
+/// The result is final once `questions()` returns nothing new.
 struct ChainWalk {
-    private let name: ChainName
+    let name: ChainName
     private let topic: String
     private let head: ChainHead?
     private let starts: [Int32: Int64]
     private let isRange: Bool
     /// The link before the first letter; nil if unknown.
     private let beginning: SHA256Digest??
-    private let letters: [ChainLetter]
+    private let anchor: ChainAnchor.Link?
+    let pieces: [ChainPiece]
     /// The copy of each link that stands for it: the first one, or the first unaltered one.
-    private var byDigest: [SHA256Digest: ChainLetter] = [:]
-    private var followers: [SHA256Digest?: [ChainLetter]] = [:]
+    ///
+    /// A piece has the link of its last letter.
+    private(set) var byDigest: [SHA256Digest: ChainPiece] = [:]
+    private var followers: [SHA256Digest?: [ChainPiece]] = [:]
     /// From the last link to the first.
-    private var path: [ChainLetter] = []
-    private var onPath: Set<SHA256Digest> = []
-    /// The letters of the path, by their IDs.
-    private var standing: [String: ChainLetter] = [:]
+    private var path: [ChainPiece] = []
+    private(set) var onPath: Set<SHA256Digest> = []
+    /// The letters of the path that are not inside of pieces, by their IDs.
+    private(set) var standing: [String: ChainLetter] = [:]
     private var uncommitted = 0
     private var repeated = 0
     private var superseded = 0
     private var isCut = false
+    /// IDs of the letters with which the path continues across a gap.
+    private(set) var earlierEnds: Set<String> = []
+    /// Source offsets of pieces with a letter out of order.
+    private(set) var reordered: [ClosedRange<Int64>] = []
     private(set) var findings: [ChainFinding] = []
     private(set) var notes: [String] = []
 
-    init(_ name: ChainName, _ letters: [ChainLetter], topic: String, _ evidence: ChainEvidence) {
+    init(_ name: ChainName, _ pieces: [ChainPiece], topic: String, _ evidence: ChainEvidence) {
         self.name = name
         self.topic = topic
-        self.letters = letters
+        self.pieces = pieces
+        anchor = evidence.anchors[name]
         head = evidence.heads[name]
         starts = evidence.starts
         isRange = evidence.isRange
         beginning = evidence.beginnings[name]
-        for letter in letters {
-            guard let former = byDigest[letter.digest] else {
-                byDigest[letter.digest] = letter
+        for piece in pieces {
+            guard let former = byDigest[piece.digest] else {
+                byDigest[piece.digest] = piece
                 continue
             }
-            if former.problem != nil, letter.problem == nil { byDigest[letter.digest] = letter }
+            if former.last.problem != nil, piece.last.problem == nil {
+                byDigest[piece.digest] = piece
+            }
         }
-        for letter in letters where byDigest[letter.digest] == letter {
-            followers[letter.previous, default: []].append(letter)
+        for piece in pieces where byDigest[piece.digest] == piece {
+            followers[piece.first.previous, default: []].append(piece)
         }
         walk()
         checkOrder()
         checkRest()
         checkLetters(evidence.redactions)
         checkCount()
-        checkAnchor(evidence.anchors[name])
+        checkAnchor()
     }
 
     var summary: ChainSummary {
         ChainSummary(
             name: name,
-            letters: path.count,
-            repeated: letters.count - byDigest.count + repeated,
+            letters: Self.letters(of: path),
+            repeated: pieces.count - byDigest.count + repeated,
             superseded: superseded,
             uncommitted: uncommitted,
             isCut: isCut,
-            first: path.last,
-            last: path.first
+            first: path.last?.first,
+            last: path.first?.last
         )
+    }
+
+    /// The links that were committed or written down as ends.
+    var ends: [SHA256Digest] { [head?.digest, anchor?.digest].compactMap(\.self) }
+
+    /// The first source that the group has counted, if it has refused none since.
+    var beganWithoutLetter: Int64? {
+        head.flatMap { $0.digest == nil ? $0.offset - $0.records : nil }
     }
 
     // MARK: The way back
 
     private mutating func walk() {
         var current = end()
-        while let letter = current {
-            path.append(letter)
-            onPath.insert(letter.digest)
-            if standing[letter.id] == nil { standing[letter.id] = letter }
-            current = letterBefore(letter)
+        while let piece = current {
+            path.append(piece)
+            onPath.insert(piece.digest)
+            for letter in [piece.last, piece.first] where standing[letter.id] == nil {
+                standing[letter.id] = letter
+            }
+            current = pieceBefore(piece)
         }
     }
 
     /// The start of the walk: the last committed letter, or the last one behind it not committed
     /// yet.
-    private mutating func end() -> ChainLetter? {
-        guard let head else { return latest(of: Array(byDigest.values)) }
+    private mutating func end() -> ChainPiece? {
+        guard let head else { return latest(of: byDigest.values) }
         if let digest = head.digest, byDigest[digest] == nil {
             guard !byDigest.isEmpty || starts.values.allSatisfy({ $0 == 0 }) else {
                 isCut = true
                 notes.append("\(name): retention has removed all of its letters")
                 return nil
             }
-            let last = latest(of: Array(byDigest.values))
-            findings.append(.endMissing(name, digest, last: last.map(position)))
+            let last = latest(of: byDigest.values)
+            findings.append(.endMissing(name, digest, last: last.map { position($0.last) }))
             return last
         }
         var end = head.digest.flatMap { byDigest[$0] }
         var behind = head.digest
         // A letter that a worker is about to commit, or that one wrote before it crashed.
         while let next = latest(
-            of: (followers[behind] ?? []).filter { $0.sourceOffset >= head.offset }
+            of: (followers[behind] ?? []).filter { $0.first.sourceOffset >= head.offset },
+            by: { $0.first }
         ) {
-            uncommitted += 1
+            uncommitted += next.letters
             end = next
             behind = next.digest
         }
         // A group whose offset was reset and that has refused nothing since.
-        let earlier = byDigest.values.filter { $0.sourceOffset < head.offset - head.records }
-        if end == nil, let last = latest(of: earlier) {
-            findings.append(.beganAnew(name, after: position(last)))
+        if end == nil, let began = beganWithoutLetter,
+            let last = latest(of: byDigest.values.filter { $0.last.sourceOffset < began })
+        {
+            findings.append(.beganAnew(name, after: position(last.last)))
             return last
         }
         return end
     }
 
-    /// The letter that the link names, or across a gap the last one before it.
-    private mutating func letterBefore(_ letter: ChainLetter) -> ChainLetter? {
-        if let previous = letter.previous, let found = byDigest[previous] { return found }
-        let earlier = latest(
-            of: byDigest.values.filter { isEarlierEnd($0, than: letter) }
-        )
+    /// The piece that the link names, or across a gap the last one before it.
+    private mutating func pieceBefore(_ piece: ChainPiece) -> ChainPiece? {
+        let letter = piece.first
+        // A fork ends at the path. Altered letters may name each other in a circle.
+        let isMet = letter.previous.map(onPath.contains) ?? false
+        if !isMet, let previous = letter.previous, let found = byDigest[previous] { return found }
+        let earlier = latest(of: byDigest.values.filter { isEarlierEnd($0, than: letter) })
+        if let earlier { earlierEnds.insert(earlier.last.id) }
         if let beginning, beginning == letter.previous, earlier == nil { return nil }
-        if letter.previous == nil {
-            if let earlier { findings.append(.beganAnew(name, after: position(earlier))) }
+        if letter.previous == nil || isMet {
+            if let earlier { findings.append(.beganAnew(name, after: position(earlier.last))) }
             return earlier
         }
         // Letters of one chain lie in one partition: retention removes them from the first on.
-        let isFirstOfPartition = earlier?.partition != letter.partition
-        let isExplained = isRange || starts[letter.partition] ?? 0 > 0
-        if isFirstOfPartition, isExplained, beginning == nil {
+        let isFirstOfPartition = earlier?.last.partition != letter.partition
+        if isFirstOfPartition, mayBeCut(letter), beginning == nil {
             isCut = true
         } else {
             findings.append(
-                .missing(name, after: earlier.map(position), before: position(letter))
+                .missing(
+                    name,
+                    after: earlier.map { position($0.last) },
+                    before: position(letter)
+                )
             )
         }
         return earlier
     }
 
-    /// Whether a letter is the end of an earlier piece of the chain.
-    ///
-    /// After a group's offset was reset, that piece continues with letters that were written again
-    /// since, and the path holds their newer copies.
-    private func isEarlierEnd(_ candidate: ChainLetter, than letter: ChainLetter) -> Bool {
-        guard !onPath.contains(candidate.digest), standing[candidate.id] == nil,
-            followers[candidate.digest, default: []].allSatisfy({ standing[$0.id] != nil })
-        else { return false }
-        return isEarlier(candidate, than: letter)
+    /// Whether letters before this one may be gone without a fault.
+    func mayBeCut(_ letter: ChainLetter) -> Bool {
+        isRange || starts[letter.partition] ?? 0 > 0
     }
 
-    /// The letter that was written last.
-    private func latest(of some: [ChainLetter]) -> ChainLetter? {
-        some.max { isEarlier($0, than: $1) }
+    /// Whether a letter is the end of an earlier part of the chain.
+    ///
+    /// After a group's offset was reset, that part continues with letters that were written again
+    /// since, and the path holds their newer copies.
+    private func isEarlierEnd(_ candidate: ChainPiece, than letter: ChainLetter) -> Bool {
+        guard !onPath.contains(candidate.digest), standing[candidate.last.id] == nil,
+            followers[candidate.digest, default: []].allSatisfy({ standing[$0.first.id] != nil })
+        else { return false }
+        return isEarlier(candidate.last, than: letter)
+    }
+
+    /// The letter that was written last: the last of each partition, and of these the one with the
+    /// highest source offset.
+    private func latest(
+        of some: some Sequence<ChainPiece>,
+        by letter: (ChainPiece) -> ChainLetter = { $0.last }
+    ) -> ChainPiece? {
+        var last: [Int32: ChainPiece] = [:]
+        for piece in some {
+            let next = letter(piece)
+            if let former = last[next.partition], letter(former).offset >= next.offset { continue }
+            last[next.partition] = piece
+        }
+        return last.values.max {
+            let (left, right) = (letter($0), letter($1))
+            return (left.sourceOffset, left.partition) < (right.sourceOffset, right.partition)
+        }
     }
 
     private func isEarlier(_ letter: ChainLetter, than other: ChainLetter) -> Bool {
@@ -159,24 +206,27 @@ struct ChainWalk {
 
     /// Checks that a copy of every letter lies after the letter that it names.
     private mutating func checkOrder() {
-        var copies: [SHA256Digest: [ChainLetter]] = [:]
-        for letter in letters where onPath.contains(letter.digest) {
-            copies[letter.digest, default: []].append(letter)
+        var copies: [SHA256Digest: [ChainPiece]] = [:]
+        for piece in pieces where onPath.contains(piece.digest) {
+            copies[piece.digest, default: []].append(piece)
         }
         var last: [Int32: Int64] = [:]
         for link in path.reversed() {
-            let behind = (copies[link.digest] ?? []).filter { $0.offset > last[$0.partition] ?? -1 }
-            if let first = behind.min(by: { $0.offset < $1.offset }) {
-                last[first.partition] = first.offset
+            let behind = (copies[link.digest] ?? []).filter { piece in
+                piece.first.offset > last[piece.first.partition] ?? -1
+            }
+            if let next = behind.min(by: { $0.first.offset < $1.first.offset }) {
+                last[next.last.partition] = next.last.offset
             } else {
-                findings.append(.reordered(name, position(link)))
+                findings.append(.reordered(name, position(link.first)))
+                if link.isFolded { reordered.append(link.sources) }
             }
         }
     }
 
     /// Checks the letters outside of the path.
     private mutating func checkRest() {
-        let rest = byDigest.values.filter { !onPath.contains($0.digest) }
+        let rest = byDigest.values.filter { !onPath.contains($0.digest) }.map(\.last)
         for letter in rest.sorted(by: { ($0.partition, $0.offset) < ($1.partition, $1.offset) }) {
             guard let standing = standing[letter.id] else {
                 let isFork = letter.previous.map { onPath.contains($0) } ?? true
@@ -196,7 +246,7 @@ struct ChainWalk {
 
     /// Checks that every letter matches its link, and that redactions are recorded.
     private mutating func checkLetters(_ redactions: Set<String>?) {
-        for letter in letters {
+        for letter in pieces.lazy.map(\.last) {
             if letter.problem != nil { findings.append(altered(letter)) }
             if letter.isRedaction, let redactions, !redactions.contains(letter.id) {
                 findings.append(.redactionUnrecorded(position(letter), name))
@@ -220,7 +270,7 @@ struct ChainWalk {
     var vouchedFor: [ChainLetter] {
         guard var link = head?.digest else { return [] }
         var letters: [ChainLetter] = []
-        for letter in path.drop(while: { $0.digest != link }) {
+        for letter in path.lazy.map(\.last).drop(while: { $0.digest != link }) {
             guard letter.digest == link, letter.problem == nil else { break }
             letters.append(letter)
             guard let previous = letter.previous else { break }
@@ -232,7 +282,7 @@ struct ChainWalk {
     /// Checks that no counted letter is missing before the head.
     private mutating func checkCount() {
         guard let head, findings.isEmpty else { return }
-        let committed = path.count - uncommitted
+        let committed = Self.letters(of: path) - uncommitted
         let missing = head.counted - Int64(committed)
         if isCut {
             guard missing > 0, !path.isEmpty else { return }
@@ -242,13 +292,17 @@ struct ChainWalk {
         }
     }
 
-    private mutating func checkAnchor(_ anchor: ChainAnchor.Link?) {
+    private mutating func checkAnchor() {
         guard let anchor, !onPath.contains(anchor.digest) else { return }
         if isCut, anchor.offset < starts[anchor.partition] ?? 0 {
             notes.append("\(name): the anchored letter is older than what retention has left")
         } else {
             findings.append(.anchorMissing(name, anchor.digest))
         }
+    }
+
+    private static func letters(of path: [ChainPiece]) -> Int {
+        path.reduce(0) { $0 + $1.letters }
     }
 
     private func position(_ letter: ChainLetter) -> RecordPosition {

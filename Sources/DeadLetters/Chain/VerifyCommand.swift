@@ -74,19 +74,6 @@ enum ExportReading {
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         let file = folder.appendingPathComponent(manifest.file).path
-        var verifier = ChainVerifier(topic: manifest.topic)
-        let found = try read(file) { record, hasOriginal in
-            guard let letter = try? DeadLetter(decoding: record) else {
-                return verifier.add(foreign: record)
-            }
-            guard var kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
-                return verifier.add(unchained: letter)
-            }
-            if !hasOriginal, manifest.hasOriginals, !manifest.redactions.contains(letter.id) {
-                kept.problem = kept.problem ?? .originalLeftOut
-            }
-            verifier.add(kept)
-        }
         var evidence = ChainEvidence()
         evidence.isRange = true
         evidence.anchors = anchor?.links ?? [:]
@@ -94,7 +81,7 @@ enum ExportReading {
         for chain in manifest.chains {
             evidence.beginnings[chain.name] = .some(chain.previous)
         }
-        var report = verifier.report(evidence)
+        var (report, found) = try read(file, manifest, evidence)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -112,6 +99,33 @@ enum ExportReading {
         }
         report.compare(records)
         return report
+    }
+
+    /// Reads the file until the verifier has every letter that its report depends on.
+    private static func read(
+        _ file: String,
+        _ manifest: ExportManifest,
+        _ evidence: ChainEvidence
+    ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
+        var verifier = ChainVerifier(topic: manifest.topic)
+        verifier.expect(evidence)
+        while true {
+            let found = try read(file) { record, hasOriginal in
+                guard let letter = try? DeadLetter(decoding: record) else {
+                    return verifier.add(foreign: record)
+                }
+                guard var kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
+                    return verifier.add(unchained: letter)
+                }
+                if !hasOriginal, manifest.hasOriginals, !manifest.redactions.contains(letter.id) {
+                    kept.problem = kept.problem ?? .originalLeftOut
+                }
+                verifier.add(kept)
+            }
+            let report = verifier.report(evidence)
+            guard verifier.mustReadAgain else { return (report, found) }
+            verifier.removeLetters()
+        }
     }
 
     private static func read(

@@ -20,7 +20,7 @@ struct VouchedLetters: Sendable {
         var evidence = ChainEvidence()
         // Before the topic, so that it holds all letters that they name.
         evidence.heads = try await StageCommits(names: names).heads()
-        var verifier = ChainVerifier(topic: names.deadLetterTopic)
+        var verifier = ChainVerifier(topic: names.deadLetterTopic, recentMax: nil)
         let topic = DeadLetterTopic(name: names.deadLetterTopic, configuration: names.kafka)
         _ = try await topic.visitRecords { records in
             for record in records {
