@@ -1,7 +1,7 @@
 import Operations
 package import Settings
 
-/// The measurements that the README quotes, one subcommand each.
+/// The measurements of `deploy/measured.md`, one subcommand each.
 package enum BenchCommand {
     private static let usage = """
         Usage: bench COMMAND [OPTION]…

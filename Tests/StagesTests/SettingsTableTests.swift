@@ -7,7 +7,7 @@ import Testing
 import VerifyStage
 import Worker
 
-/// The documented table of settings equals the declarations; the README has a part of it.
+/// The documented table of settings equals the declarations; `deploy/README.md` has a part of it.
 @Suite struct SettingsTableTests {
     private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle]
 
@@ -73,8 +73,8 @@ import Worker
         )
     }
 
-    @Test func `the README's settings are in the table`() throws {
-        let rows = try Self.text(of: "README.md").split(separator: "\n")
+    @Test func `the settings that operators look at first are in the table`() throws {
+        let rows = try Self.text(of: "deploy/README.md").split(separator: "\n")
             .drop { $0 != Self.table.prefix { $0 != "\n" } }
             .prefix { $0.hasPrefix("|") }
         #expect(rows.count > 2)

@@ -29,8 +29,8 @@ struct ArchitectureTests {
         }
     }
 
-    @Test func `each folder of the README's source map exists, and none is missing`() throws {
-        let url = SourceTree.root.appending(path: "README.md")
+    @Test func `each folder of the contributors' source map exists, and none is missing`() throws {
+        let url = SourceTree.root.appending(path: ".github/CONTRIBUTING.md")
         let named = try String(contentsOf: url, encoding: .utf8)
             .matches(of: /`Sources\/(?:\{([\w,]+)\}|(\w+))`/)
             .flatMap { ($0.1 ?? $0.2 ?? "").split(separator: ",").map(String.init) }
