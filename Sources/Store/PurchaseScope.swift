@@ -34,13 +34,7 @@ package struct PurchaseScope: Hashable, Sendable {
     ]
 
     /// Reads a row with the same two columns.
-    static let reader = RowReader<PurchaseScope> { columns in
-        let environment = columns("environment", Environment.self)
-        let original = columns("original_transaction_id", Identifier.self)
-        return { row in
-            PurchaseScope(environment: row[environment], originalTransactionID: row[original])
-        }
-    }
+    static let reader = RowReader(PurchaseScope.init, "environment", "original_transaction_id")
 
     /// Looks up the rows of a table by index, whatever the planner estimates: a plan made while the
     /// tables were small must not read them whole later.
@@ -82,20 +76,18 @@ extension PurchaseKey {
         Column("bundle_id", \.bundleID),
     ]
 
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> PurchaseKey {
-        let original = columns("original_transaction_id", Identifier.self)
-        let environment = columns("environment", Environment.self)
-        let bundleID = columns("bundle_id", Identifier.self)
-        return { row in
+    static let reader = RowReader<PurchaseKey>(
+        { original, environment, bundleID in
             PurchaseKey(
-                environment: row[environment],
-                bundleID: row[bundleID],
-                originalTransactionID: row[original]
+                environment: environment,
+                bundleID: bundleID,
+                originalTransactionID: original
             )
-        }
-    }
+        },
+        "original_transaction_id",
+        "environment",
+        "bundle_id"
+    )
 }
 
 extension RenewalKey {
@@ -109,18 +101,12 @@ extension RenewalKey {
         Column("trust", \.trust),
     ]
 
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> RenewalKey {
-        let original = columns("original_transaction_id", Identifier.self)
-        let environment = columns("environment", Environment.self)
-        let trust = columns("trust", Trust.self)
-        return { row in
-            RenewalKey(
-                environment: row[environment],
-                originalTransactionID: row[original],
-                trust: row[trust]
-            )
-        }
-    }
+    static let reader = RowReader<RenewalKey>(
+        { original, environment, trust in
+            RenewalKey(environment: environment, originalTransactionID: original, trust: trust)
+        },
+        "original_transaction_id",
+        "environment",
+        "trust"
+    )
 }

@@ -147,28 +147,17 @@ package enum DeadLetterActionTable {
         return written.affectedCount
     }
 
-    private static let reader = RowReader<DeadLetterAction> { columns in
-        let number = columns("number", Int64.self)
-        let at = columns("at", StoredTime.self)
-        let who = columns("who", String.self)
-        let kind = columns("action", DeadLetterAction.Kind.self)
-        let why = columns("why", String?.self)
-        let id = columns("dead_letter_id", String?.self)
-        let replay = columns("replay", Int64?.self)
-        let detail = columns("detail", String?.self)
-        return { row in
-            DeadLetterAction(
-                number: row[number],
-                at: Timestamp(row[at]),
-                who: row[who],
-                kind: row[kind],
-                why: row[why],
-                deadLetterID: row[id],
-                replay: row[replay],
-                detail: row[detail]
-            )
-        }
-    }
+    private static let reader = RowReader(
+        DeadLetterAction.init,
+        "number",
+        RowReader.time("at"),
+        "who",
+        "action",
+        "why",
+        "dead_letter_id",
+        "replay",
+        "detail"
+    )
 
     static let ofLetter = Statement<(id: String, limit: Int), DeadLetterAction>(
         [.value("id") { StorableText.of($0.id) }, .value("limit", \.limit)],
@@ -228,24 +217,15 @@ package enum DeadLetterActionTable {
 
     static let standing = Statement<[String], DeadLetterStanding>(
         [.values("ids") { $0.map(StorableText.of) }],
-        returning: RowReader { columns in
-            let id = columns("id", String.self)
-            let state = columns("state", DeadLetterState.self)
-            let since = columns("since", StoredTime.self)
-            let replay = columns("replay", Int64?.self)
-            let outcome = columns("outcome", String?.self)
-            let who = columns("who", String.self)
-            return { row in
-                DeadLetterStanding(
-                    id: row[id],
-                    state: row[state],
-                    since: Timestamp(row[since]),
-                    replay: row[replay],
-                    isAccepted: row[outcome].map { $0 == "accepted" },
-                    who: row[who]
-                )
-            }
-        },
+        returning: RowReader(
+            DeadLetterStanding.init,
+            "id",
+            "state",
+            RowReader.time("since"),
+            "replay",
+            RowReader<String?>("outcome").map { outcome in outcome.map { $0 == "accepted" } },
+            "who"
+        ),
         """
         SELECT id, state, since, replay, outcome, who
         FROM dead_letter_states WHERE id = ANY ($ids)

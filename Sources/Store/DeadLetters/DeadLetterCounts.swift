@@ -97,11 +97,7 @@ package enum DeadLetterCounts {
     ) -> Statement<Question, Count> {
         Statement(
             parameters(\.query, fromHours: fromHours) + [.value("limit", \.limit)],
-            returning: RowReader { columns in
-                let value = columns("value", String?.self)
-                let letters = columns("letters", Int64.self)
-                return { row in Count(value: row[value], letters: row[letters]) }
-            },
+            returning: RowReader(Count.init, "value", "letters"),
             """
             SELECT \(grouping.expression) AS value, sum(counted.letters)::int8 AS letters
             FROM \(source(fromHours: fromHours)) AS counted

@@ -87,34 +87,19 @@ package enum DeadLetterGroupTable {
         "coalesce(sum(counted.letters) FILTER (WHERE \(condition)), 0)::int8"
     }
 
-    private static let reader = RowReader<DeadLetterGroup> { columns in
-        let id = columns("group_id", String.self)
-        let reason = columns("reason", String.self)
-        let leaf = columns("leaf_sha256", String?.self)
-        let bundleID = columns("bundle_id", String?.self)
-        let sourceTopic = columns("source_topic", String.self)
-        let producer = columns("producer", String?.self)
-        let letters = columns("letters", Int64.self)
-        let openLetters = columns("open_letters", Int64.self)
-        let recent = columns("recent", Int64.self)
-        let before = columns("before", Int64.self)
-        let firstAt = columns("first_at", StoredTime.self)
-        let lastAt = columns("last_at", StoredTime.self)
-        return { row in
-            DeadLetterGroup(
-                id: row[id],
-                reason: row[reason],
-                leaf: row[leaf],
-                bundleID: row[bundleID],
-                sourceTopic: row[sourceTopic],
-                producer: row[producer],
-                letters: row[letters],
-                openLetters: row[openLetters],
-                recent: row[recent],
-                before: row[before],
-                firstAt: Timestamp(row[firstAt]),
-                lastAt: Timestamp(row[lastAt])
-            )
-        }
-    }
+    private static let reader = RowReader(
+        DeadLetterGroup.init,
+        "group_id",
+        "reason",
+        "leaf_sha256",
+        "bundle_id",
+        "source_topic",
+        "producer",
+        "letters",
+        "open_letters",
+        "recent",
+        "before",
+        RowReader.time("first_at"),
+        RowReader.time("last_at")
+    )
 }

@@ -36,20 +36,13 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    private static let progressReader = RowReader<Progress> { columns in
-        let topic = columns("topic", String.self)
-        let partition = columns("partition", Int32.self)
-        let nextOffset = columns("next_offset", Int64.self)
-        let foreignCount = columns("foreign_records", Int64.self)
-        return { row in
-            Progress(
-                topic: row[topic],
-                partition: row[partition],
-                nextOffset: row[nextOffset],
-                foreignCount: row[foreignCount]
-            )
-        }
-    }
+    private static let progressReader = RowReader(
+        Progress.init,
+        "topic",
+        "partition",
+        "next_offset",
+        "foreign_records"
+    )
 
     static let read = Statement<Void, Progress>(
         returning: progressReader,

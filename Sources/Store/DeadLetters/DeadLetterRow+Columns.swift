@@ -67,143 +67,87 @@ extension DeadLetterRow {
 
 extension DeadLetterRow {
     /// Reads a row of `dead_letters`, or of a relation joined to it under these names.
-    static let reader = RowReader<DeadLetterRow> { columns in
-        let essence = essence(&columns)
-        let raw = (
-            columns("raw_topic", String?.self), columns("raw_partition", Int32?.self),
-            columns("raw_offset", Int64?.self)
-        )
-        let identifiers = identifiers(&columns)
-        let certificates = certificates(&columns)
-        let rest = rest(&columns)
-        return { row in
-            var letter = essence(row)
-            if let topic = row[raw.0], let partition = row[raw.1], let offset = row[raw.2] {
-                letter.raw = RecordPosition(topic: topic, partition: partition, offset: offset)
-            }
-            letter.identifiers = identifiers(row)
-            letter.certificates = certificates(row)
-            rest(row, &letter)
-            return letter
-        }
-    }
+    static let reader = RowReader(
+        DeadLetterRow.init,
+        "id",
+        "letter_partition",
+        "letter_offset",
+        "copies",
+        RowReader.time("failed_at"),
+        "reason",
+        "class",
+        "stage",
+        "detail",
+        "value_state",
+        "omitted",
+        sourceReader,
+        rawReader,
+        identifiersReader,
+        certificatesReader,
+        "producer",
+        "verifier_version",
+        "config_sha256",
+        "attempt",
+        "worker",
+        "replay_of",
+        "chain_sha256",
+        "chain_previous",
+        "contents_sha256",
+        "doubt",
+        "is_disputed",
+        "state"
+    )
 
-    private static func essence(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> DeadLetterRow {
-        let id = columns("id", String.self)
-        let partition = columns("letter_partition", Int32.self)
-        let offset = columns("letter_offset", Int64.self)
-        let failedAt = columns("failed_at", StoredTime.self)
-        let reason = columns("reason", String.self)
-        let deadLetterClass = columns("class", String.self)
-        let stage = columns("stage", String.self)
-        let detail = columns("detail", String.self)
-        let valueState = columns("value_state", String.self)
-        let source = source(&columns)
-        let verifierVersion = columns("verifier_version", String.self)
-        let configuration = columns("config_sha256", String.self)
-        let attempt = columns("attempt", Int64.self)
-        let worker = columns("worker", String.self)
-        return { row in
-            DeadLetterRow(
-                id: row[id],
-                letterPartition: row[partition],
-                letterOffset: row[offset],
-                failedAt: Timestamp(row[failedAt]),
-                reason: row[reason],
-                deadLetterClass: row[deadLetterClass],
-                stage: row[stage],
-                detail: row[detail],
-                valueState: row[valueState],
-                source: source(row),
-                identifiers: UnverifiedIdentifiers(),
-                certificates: Certificates(),
-                verifierVersion: row[verifierVersion],
-                configurationSHA256: row[configuration],
-                attempt: row[attempt],
-                worker: row[worker]
-            )
-        }
-    }
+    private static let sourceReader = RowReader(
+        Source.init,
+        RecordPosition.reader,
+        RowReader.optionalTime("source_at"),
+        "source_sha256"
+    )
 
-    private static func source(_ columns: inout RowColumns) -> @Sendable (PostgresRow) -> Source {
-        let topic = columns("source_topic", String.self)
-        let partition = columns("source_partition", Int32.self)
-        let offset = columns("source_offset", Int64.self)
-        let at = columns("source_at", StoredTime?.self)
-        let sha256 = columns("source_sha256", String.self)
-        return { row in
-            Source(
-                position: RecordPosition(
-                    topic: row[topic],
-                    partition: row[partition],
-                    offset: row[offset]
-                ),
-                at: row[at].map(Timestamp.init),
-                sha256: row[sha256]
-            )
-        }
-    }
+    private static let certificatesReader = RowReader(
+        Certificates.init,
+        "leaf_sha256",
+        "intermediate_sha256",
+        "root_sha256"
+    )
 
-    private static func identifiers(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> UnverifiedIdentifiers {
-        let transaction = columns("transaction_id", String?.self)
-        let original = columns("original_transaction_id", String?.self)
-        let bundle = columns("bundle_id", String?.self)
-        let environment = columns("environment", String?.self)
-        let product = columns("product_id", String?.self)
-        let signedAt = columns("signed_at", StoredTime?.self)
-        return { row in
+    private static let rawReader = RowReader<RecordPosition?>(
+        { (topic: String?, partition: Int32?, offset: Int64?) in
+            guard let topic, let partition, let offset else { return nil }
+            return RecordPosition(topic: topic, partition: partition, offset: offset)
+        },
+        "raw_topic",
+        "raw_partition",
+        "raw_offset"
+    )
+
+    private static let identifiersReader = RowReader<UnverifiedIdentifiers>(
+        {
+            (
+                transactionID: String?,
+                originalTransactionID: String?,
+                bundleID: String?,
+                environment: String?,
+                productID: String?,
+                signedDate: Timestamp?
+            ) in
             var identifiers = UnverifiedIdentifiers()
-            identifiers.transactionID = row[transaction]
-            identifiers.originalTransactionID = row[original]
-            identifiers.bundleID = row[bundle]
-            identifiers.environment = row[environment]
-            identifiers.productID = row[product]
-            identifiers.signedDate = row[signedAt].map(Timestamp.init)
+            identifiers.transactionID = transactionID
+            identifiers.originalTransactionID = originalTransactionID
+            identifiers.bundleID = bundleID
+            identifiers.environment = environment
+            identifiers.productID = productID
+            identifiers.signedDate = signedDate
             return identifiers
-        }
-    }
-
-    private static func certificates(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> Certificates {
-        let leaf = columns("leaf_sha256", String?.self)
-        let intermediate = columns("intermediate_sha256", String?.self)
-        let root = columns("root_sha256", String?.self)
-        return { row in
-            Certificates(leaf: row[leaf], intermediate: row[intermediate], root: row[root])
-        }
-    }
-
-    private static func rest(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow, inout DeadLetterRow) -> Void {
-        let copies = columns("copies", Int64.self)
-        let omitted = columns("omitted", String?.self)
-        let producer = columns("producer", String?.self)
-        let replayOf = columns("replay_of", String?.self)
-        let chainSHA256 = columns("chain_sha256", String?.self)
-        let chainPrevious = columns("chain_previous", String?.self)
-        let contents = columns("contents_sha256", String.self)
-        let doubt = columns("doubt", String?.self)
-        let isDisputed = columns("is_disputed", Bool.self)
-        let state = columns("state", DeadLetterState.self)
-        return { row, letter in
-            letter.copies = row[copies]
-            letter.omitted = row[omitted]
-            letter.producer = row[producer]
-            letter.replayOf = row[replayOf]
-            letter.chainSHA256 = row[chainSHA256]
-            letter.chainPrevious = row[chainPrevious]
-            letter.contentsSHA256 = row[contents]
-            letter.doubt = row[doubt]
-            letter.isDisputed = row[isDisputed]
-            letter.state = row[state]
-        }
-    }
+        },
+        "transaction_id",
+        "original_transaction_id",
+        "bundle_id",
+        "environment",
+        "product_id",
+        RowReader.optionalTime("signed_at")
+    )
 }
 
 extension StoredTime {

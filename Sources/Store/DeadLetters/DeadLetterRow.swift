@@ -70,42 +70,6 @@ package struct DeadLetterRow: Equatable, Sendable {
     /// The database's state; it follows from the actions and is not written with the row.
     package var state = DeadLetterState.open
 
-    package init(
-        id: String,
-        letterPartition: Int32,
-        letterOffset: Int64,
-        failedAt: Timestamp,
-        reason: String,
-        deadLetterClass: String,
-        stage: String,
-        detail: String,
-        valueState: String,
-        source: Source,
-        identifiers: UnverifiedIdentifiers,
-        certificates: Certificates,
-        verifierVersion: String,
-        configurationSHA256: String,
-        attempt: Int64,
-        worker: String
-    ) {
-        self.id = id
-        self.letterPartition = letterPartition
-        self.letterOffset = letterOffset
-        self.failedAt = failedAt
-        self.reason = reason
-        self.deadLetterClass = deadLetterClass
-        self.stage = stage
-        self.detail = detail
-        self.valueState = valueState
-        self.source = source
-        self.identifiers = identifiers
-        self.certificates = certificates
-        self.verifierVersion = verifierVersion
-        self.configurationSHA256 = configurationSHA256
-        self.attempt = attempt
-        self.worker = worker
-    }
-
     /// The group of the letters that look like this one: 16 hexadecimal digits of their common
     /// properties, so that it is the same whenever the index is built.
     package var groupID: String {
@@ -167,6 +131,44 @@ package struct DeadLetterRow: Equatable, Sendable {
             ?? (isDisputed
                 ? "other letters of this ID contradict it: 'dead-letter verify' shows which one "
                     + "the chain holds" : nil)
+    }
+}
+
+extension DeadLetterRow {
+    package init(
+        id: String,
+        letterPartition: Int32,
+        letterOffset: Int64,
+        failedAt: Timestamp,
+        reason: String,
+        deadLetterClass: String,
+        stage: String,
+        detail: String,
+        valueState: String,
+        source: Source,
+        identifiers: UnverifiedIdentifiers,
+        certificates: Certificates,
+        verifierVersion: String,
+        configurationSHA256: String,
+        attempt: Int64,
+        worker: String
+    ) {
+        self.id = id
+        self.letterPartition = letterPartition
+        self.letterOffset = letterOffset
+        self.failedAt = failedAt
+        self.reason = reason
+        self.deadLetterClass = deadLetterClass
+        self.stage = stage
+        self.detail = detail
+        self.valueState = valueState
+        self.source = source
+        self.identifiers = identifiers
+        self.certificates = certificates
+        self.verifierVersion = verifierVersion
+        self.configurationSHA256 = configurationSHA256
+        self.attempt = attempt
+        self.worker = worker
     }
 }
 

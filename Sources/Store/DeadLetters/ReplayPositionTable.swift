@@ -31,11 +31,7 @@ package enum ReplayPositionTable {
 
     package static let read = Statement<Int64, Position>(
         [.value("replay")],
-        returning: RowReader { columns in
-            let partition = columns("letter_partition", Int32.self)
-            let next = columns("next_offset", Int64.self)
-            return { row in Position(partition: row[partition], next: row[next]) }
-        },
+        returning: RowReader(Position.init, "letter_partition", "next_offset"),
         """
         SELECT letter_partition, next_offset FROM dead_letter_replay_positions
         WHERE replay = $replay ORDER BY letter_partition

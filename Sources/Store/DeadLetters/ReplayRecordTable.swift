@@ -91,20 +91,7 @@ package enum ReplayRecordTable {
     /// The last replay of each of these letters that was replayed or is held.
     package static let last = Statement<[String], Last>(
         [.values("ids") { $0 }],
-        returning: RowReader { columns in
-            let letterID = columns("dead_letter_id", String.self)
-            let replay = columns("replay", Int64.self)
-            let outcome = columns("outcome", ReplayOutcome?.self)
-            let refusedAs = columns("refused_as", String?.self)
-            return { row in
-                Last(
-                    letterID: row[letterID],
-                    replay: row[replay],
-                    outcome: row[outcome],
-                    refusedAs: row[refusedAs]
-                )
-            }
-        },
+        returning: RowReader(Last.init, "dead_letter_id", "replay", "outcome", "refused_as"),
         """
         SELECT DISTINCT ON (dead_letter_id) dead_letter_id, replay, outcome, refused_as
         FROM dead_letter_replay_records
@@ -236,38 +223,21 @@ package enum ReplayRecordTable {
         """
     )
 
-    private static let row = RowReader<ReplayRecordRow> { columns in
-        let ordinal = columns("ordinal", Int64.self)
-        let letterID = columns("dead_letter_id", String.self)
-        let letterPartition = columns("letter_partition", Int32.self)
-        let letterOffset = columns("letter_offset", Int64.self)
-        let transactionID = columns("transaction_id", String?.self)
-        let raw = columns("raw", String?.self)
-        let sentAt = columns("sent_at", StoredTime?.self)
-        let sentTopic = columns("sent_topic", String?.self)
-        let sentPartition = columns("sent_partition", Int32?.self)
-        let sentOffset = columns("sent_offset", Int64?.self)
-        let outcome = columns("outcome", ReplayOutcome?.self)
-        let outcomeReason = columns("outcome_reason", String.self)
-        let refusedAs = columns("refused_as", String?.self)
-        let outcomeAt = columns("outcome_at", StoredTime?.self)
-        return { row in
-            ReplayRecordRow(
-                ordinal: row[ordinal],
-                letterID: row[letterID],
-                letterPartition: row[letterPartition],
-                letterOffset: row[letterOffset],
-                transactionID: row[transactionID],
-                raw: row[raw],
-                sentAt: row[sentAt],
-                sentTopic: row[sentTopic],
-                sentPartition: row[sentPartition],
-                sentOffset: row[sentOffset],
-                outcome: row[outcome],
-                outcomeReason: row[outcomeReason],
-                refusedAs: row[refusedAs],
-                outcomeAt: row[outcomeAt]
-            )
-        }
-    }
+    private static let row = RowReader(
+        ReplayRecordRow.init,
+        "ordinal",
+        "dead_letter_id",
+        "letter_partition",
+        "letter_offset",
+        "transaction_id",
+        "raw",
+        "sent_at",
+        "sent_topic",
+        "sent_partition",
+        "sent_offset",
+        "outcome",
+        "outcome_reason",
+        "refused_as",
+        "outcome_at"
+    )
 }

@@ -47,8 +47,6 @@ package struct ReplayCounts: Sendable, Equatable {
     package var unsent: Int64 = 0
     /// Sent, with an outcome that nobody found out.
     package var unknown: Int64 = 0
-
-    package init() {}
 }
 
 package enum ReplayTable {
@@ -185,44 +183,20 @@ package enum ReplayTable {
         ) AS counts
         """
 
-    private static let row = RowReader<ReplayRow> { columns in
-        let number = columns("number", Int64.self)
-        let who = columns("who", String.self)
-        let why = columns("why", String.self)
-        let begunAt = columns("begun_at", StoredTime.self)
-        let filter = columns("filter", String.self)
-        let count = columns("count", Int64.self)
-        let rate = columns("rate", Int64.self)
-        let failingShareMax = columns("failing_share_max", Double.self)
-        let state = columns("state", ReplayState.self)
-        let endedAt = columns("ended_at", StoredTime?.self)
-        let note = columns("note", String.self)
-        let isHeld = columns("is_held", Bool.self)
-        let counts = ["sent", "accepted", "refused", "unsent", "unknown"].map {
-            columns($0, Int64.self)
-        }
-        return { row in
-            var found = ReplayCounts()
-            found.sent = row[counts[0]]
-            found.accepted = row[counts[1]]
-            found.refused = row[counts[2]]
-            found.unsent = row[counts[3]]
-            found.unknown = row[counts[4]]
-            return ReplayRow(
-                number: row[number],
-                who: row[who],
-                why: row[why],
-                begunAt: row[begunAt],
-                filter: row[filter],
-                count: row[count],
-                rate: row[rate],
-                failingShareMax: row[failingShareMax],
-                state: row[state],
-                endedAt: row[endedAt],
-                note: row[note],
-                isHeld: row[isHeld],
-                counts: found
-            )
-        }
-    }
+    private static let row = RowReader(
+        ReplayRow.init,
+        "number",
+        "who",
+        "why",
+        "begun_at",
+        "filter",
+        "count",
+        "rate",
+        "failing_share_max",
+        "state",
+        "ended_at",
+        "note",
+        "is_held",
+        RowReader(ReplayCounts.init, "sent", "accepted", "refused", "unsent", "unknown")
+    )
 }

@@ -120,11 +120,7 @@ package enum DedupeForgetting {
     private static func deleting(_ table: Table) -> Statement<Step, Deletion> {
         Statement(
             parameters,
-            returning: RowReader { columns in
-                let deleted = columns("deleted", Int64.self)
-                let found = columns("found", Int64.self)
-                return { row in Deletion(deletedCount: row[deleted], foundCount: row[found]) }
-            },
+            returning: RowReader(Deletion.init, "deleted", "found"),
             """
             WITH found AS MATERIALIZED (
                 SELECT ctid FROM \(table.rawValue) \(condition(table))

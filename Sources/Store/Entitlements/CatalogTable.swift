@@ -56,11 +56,7 @@ package enum CatalogTable {
 
     static let newest = Statement<ByteString, (version: Int64, isSame: Bool)>(
         [.value("content")],
-        returning: RowReader { columns in
-            let version = columns("version", Int64.self)
-            let isSame = columns("is_same", Bool.self)
-            return { row in (row[version], row[isSame]) }
-        },
+        returning: RowReader({ ($0, $1) }, "version", "is_same"),
         """
         SELECT version, content_sha256 = sha256($content) AS is_same FROM catalog_versions
         ORDER BY version DESC LIMIT 1
@@ -93,26 +89,15 @@ package struct CatalogProjection: Sendable {
     package var isLeftToDo: Bool { target != nil || version < newest }
 
     package static let read = Statement<Void, CatalogProjection>(
-        returning: RowReader { columns in
-            let version = columns("version", Int64.self)
-            let target = columns("target", Int64?.self)
-            let original = columns("after_original_transaction_id", Identifier.self)
-            let environment = columns("after_environment", Environment.self)
-            let newest = columns("newest", Int64.self)
-            return { row in
-                CatalogProjection(
-                    version: row[version],
-                    target: row[target],
-                    after: PurchaseScope(
-                        environment: row[environment],
-                        originalTransactionID: row[original]
-                    ),
-                    newest: row[newest]
-                )
-            }
-        },
+        returning: RowReader(
+            CatalogProjection.init,
+            "version",
+            "target",
+            RowReader(PurchaseScope.init, "after_environment", "after_original_transaction_id"),
+            "newest"
+        ),
         """
-        SELECT version, target, after_original_transaction_id, after_environment,
+        SELECT version, target, after_environment, after_original_transaction_id,
                (SELECT coalesce(max(version), 0) FROM catalog_versions) AS newest
         FROM catalog_projection WHERE is_only
         """
@@ -156,24 +141,14 @@ package struct CatalogProjection: Sendable {
     /// The next transactions, in the order of their purchases.
     package static let sold = Statement<PurchaseScope, Sold>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
-        returning: RowReader { columns in
-            let original = columns("original_transaction_id", Identifier.self)
-            let environment = columns("environment", Environment.self)
-            let productID = columns("product_id", Identifier.self)
-            let items = columns("items", JSONText?.self)
-            return { row in
-                Sold(
-                    scope: PurchaseScope(
-                        environment: row[environment],
-                        originalTransactionID: row[original]
-                    ),
-                    productID: row[productID],
-                    items: row[items].map { CommerceItem.items(stored: $0) } ?? []
-                )
-            }
-        },
+        returning: RowReader(
+            Sold.init,
+            PurchaseScope.reader,
+            "product_id",
+            RowReader<JSONText?>("items").map { $0.map { CommerceItem.items(stored: $0) } ?? [] }
+        ),
         """
-        SELECT original_transaction_id, environment, product_id, items FROM transactions
+        SELECT environment, original_transaction_id, product_id, items FROM transactions
         WHERE (original_transaction_id, environment) > ($original, $environment)
         ORDER BY original_transaction_id, environment LIMIT \(soldCountMax)
         """

@@ -21,11 +21,11 @@ package enum EntitlementTable {
         ]
 
     static let reader = RowReader<Row> { columns in
-        let purchase = PurchaseKey.declare(&columns)
+        let purchase = PurchaseKey.reader.declare(&columns)
         let key = columns("entitlement_key", Identifier.self)
         let userID = columns("user_id", Identifier.self)
         let periods = columns("periods", PeriodSet.self)
-        let terms = EntitlementTerms.declare(&columns)
+        let terms = EntitlementTerms.reader.declare(&columns)
         return { row in
             Row(
                 purchase: purchase(row),
@@ -70,21 +70,13 @@ extension EntitlementTerms {
         Column("additional_transaction_reason", \.additionalTransactionReason),
     ]
 
-    /// Declares the columns; a grant has none of them.
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> EntitlementTerms {
-        let ownershipType = columns("ownership_type", OwnershipType?.self)
-        let seats = columns("seats", Int64?.self)
-        let reason = columns("additional_transaction_reason", String?.self)
-        return { row in
-            EntitlementTerms(
-                ownershipType: row[ownershipType],
-                seats: row[seats],
-                additionalTransactionReason: row[reason]
-            )
-        }
-    }
+    /// A grant has none of them.
+    static let reader = RowReader(
+        EntitlementTerms.init,
+        "ownership_type",
+        "seats",
+        "additional_transaction_reason"
+    )
 }
 
 /// An entitlement of a user: by a purchase, or by a manual grant.
@@ -112,28 +104,16 @@ package struct HeldEntitlement: Sendable {
         periods.last.flatMap(\.endMilliseconds)
     }
 
-    fileprivate static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> HeldEntitlement {
-        let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", Identifier?.self)
-        let original = columns("original_transaction_id", Identifier?.self)
-        let grantID = columns("grant_id", Int64?.self)
-        let key = columns("entitlement_key", Identifier.self)
-        let periods = columns("periods", [PostgresPeriod].self)
-        let terms = EntitlementTerms.declare(&columns)
-        return { row in
-            HeldEntitlement(
-                environment: row[environment],
-                bundleID: row[bundleID],
-                originalTransactionID: row[original],
-                grantID: row[grantID],
-                key: row[key],
-                periods: row[periods],
-                terms: terms(row)
-            )
-        }
-    }
+    fileprivate static let reader = RowReader(
+        HeldEntitlement.init,
+        "environment",
+        "bundle_id",
+        "original_transaction_id",
+        "grant_id",
+        "entitlement_key",
+        "periods",
+        EntitlementTerms.reader
+    )
 }
 
 /// All entitlements of users, in the tables `entitlements` and `grants`.
@@ -149,11 +129,7 @@ package enum HeldEntitlements {
         select(from: "$asked")
     )
 
-    static let reader = RowReader<Row> { columns in
-        let userID = columns("user_id", Identifier.self)
-        let held = HeldEntitlement.declare(&columns)
-        return { row in Row(userID: row[userID], held: held(row)) }
-    }
+    static let reader = RowReader(Row.init, "user_id", HeldEntitlement.reader)
 
     /// - Parameter users: a relation `asked` with a column `user_id`.
     static func select(from users: String) -> String {

@@ -29,32 +29,19 @@ package enum LedgerTable {
         Column("revocation_date_ms", \.credit.revocationDate),
     ]
 
-    static let reader = RowReader<Row> { columns in
-        let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", Identifier.self)
-        let productID = columns("product_id", Identifier.self)
-        let currency = columns("currency", Identifier.self)
-        let userID = columns("user_id", Identifier.self)
-        let amount = columns("amount", Int64.self)
-        let takenBack = columns("taken_back", Int64.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
-        return { row in
-            Row(
-                purchase: purchase(row),
-                credit: LedgerCredit(
-                    transactionID: row[transactionID],
-                    productID: row[productID],
-                    currency: row[currency],
-                    userID: row[userID],
-                    amount: row[amount],
-                    takenBack: row[takenBack],
-                    purchaseDate: row[purchaseDate],
-                    revocationDate: row[revocationDate]
-                )
-            )
-        }
-    }
+    static let reader = RowReader(Row.init, PurchaseKey.reader, credit)
+
+    private static let credit = RowReader(
+        LedgerCredit.init,
+        "transaction_id",
+        "product_id",
+        "currency",
+        "user_id",
+        "amount",
+        "taken_back",
+        "purchase_date_ms",
+        "revocation_date_ms"
+    )
 
     package static let write = Statement<[Row], Void>(
         [.rows("new", key + terms)],

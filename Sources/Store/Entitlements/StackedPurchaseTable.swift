@@ -36,29 +36,28 @@ package enum StackedPurchaseTable {
         Column("bundle_id", \.bundleID),
     ]
 
-    private static let reader = RowReader<StackedPurchase> { columns in
-        let userID = columns("user_id", Identifier.self)
-        let productID = columns("product_id", Identifier.self)
-        let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", Identifier.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let quantity = columns("quantity", Int32.self)
-        return { row in
-            let purchase = purchase(row)
-            return StackedPurchase(
+    private static let reader = RowReader<StackedPurchase>(
+        { userID, productID, purchase, transactionID, purchaseDate, quantity in
+            StackedPurchase(
                 key: StackKey(
                     environment: purchase.environment,
                     bundleID: purchase.bundleID,
-                    userID: row[userID],
-                    productID: row[productID]
+                    userID: userID,
+                    productID: productID
                 ),
-                transactionID: row[transactionID],
+                transactionID: transactionID,
                 originalTransactionID: purchase.originalTransactionID,
-                purchaseDate: row[purchaseDate],
-                quantity: row[quantity]
+                purchaseDate: purchaseDate,
+                quantity: quantity
             )
-        }
-    }
+        },
+        "user_id",
+        "product_id",
+        PurchaseKey.reader,
+        "transaction_id",
+        "purchase_date_ms",
+        "quantity"
+    )
 
     package static let write = Statement<[StackedPurchase], Void>(
         [

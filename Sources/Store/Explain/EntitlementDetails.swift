@@ -12,22 +12,14 @@ package enum EntitlementDetails {
 
     package static let active = Statement<Environment, Active>(
         [.value("environment")],
-        returning: RowReader { columns in
-            let userID = columns("user_id", Identifier.self)
-            let key = columns("entitlement_key", Identifier.self)
-            return { row in Active(userID: row[userID], key: row[key]) }
-        },
+        returning: RowReader(Active.init, "user_id", "entitlement_key"),
         "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)"
     )
 
     /// The users' balances of one currency in Production.
     package static let balances = Statement<Identifier, (userID: Identifier, balance: Int64)>(
         [.value("currency")],
-        returning: RowReader { columns in
-            let userID = columns("user_id", Identifier.self)
-            let balance = columns("balance", Int64.self)
-            return { row in (row[userID], row[balance]) }
-        },
+        returning: RowReader({ ($0, $1) }, "user_id", "balance"),
         "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency"
     )
 
@@ -48,30 +40,18 @@ package enum EntitlementDetails {
     /// The users' present or last entitlements, active ones first.
     package static let held = Statement<[Identifier], Held>(
         [.values("users", \.self)],
-        returning: RowReader { columns in
-            let userID = columns("user_id", Identifier.self)
-            let key = columns("entitlement_key", Identifier.self)
-            let environment = columns("environment", String.self)
-            let until = columns("until", StoredTime?.self)
-            let isActive = columns("is_active", Bool.self)
-            let productID = columns("product_id", Identifier?.self)
-            let original = columns("original_transaction_id", Identifier.self)
-            let rule = columns("ownership_rule", String?.self)
-            let isInGrace = columns("is_in_grace", Bool.self)
-            return { row in
-                Held(
-                    userID: row[userID],
-                    key: row[key],
-                    environment: row[environment],
-                    until: row[until],
-                    isActive: row[isActive],
-                    productID: row[productID],
-                    originalTransactionID: row[original],
-                    ownershipRule: row[rule],
-                    isInGrace: row[isInGrace]
-                )
-            }
-        },
+        returning: RowReader(
+            Held.init,
+            "user_id",
+            "entitlement_key",
+            "environment",
+            "until",
+            "is_active",
+            "product_id",
+            "original_transaction_id",
+            "ownership_rule",
+            "is_in_grace"
+        ),
         """
         SELECT held.user_id, held.entitlement_key, held.environment,
                CASE WHEN held.is_active THEN upper(span) ELSE upper(held.periods) END AS until,
@@ -97,20 +77,7 @@ package enum EntitlementDetails {
 
     package static let credited = Statement<[Identifier], Credited>(
         [.values("users", \.self)],
-        returning: RowReader { columns in
-            let userID = columns("user_id", Identifier.self)
-            let currency = columns("currency", Identifier.self)
-            let bought = columns("bought", Int64.self)
-            let takenBack = columns("taken_back", Int64.self)
-            return { row in
-                Credited(
-                    userID: row[userID],
-                    currency: row[currency],
-                    bought: row[bought],
-                    takenBack: row[takenBack]
-                )
-            }
-        },
+        returning: RowReader(Credited.init, "user_id", "currency", "bought", "taken_back"),
         """
         SELECT user_id, currency, sum(amount)::int8 AS bought, sum(taken_back)::int8 AS taken_back
         FROM ledger WHERE user_id = ANY ($users) AND environment = 'Production'

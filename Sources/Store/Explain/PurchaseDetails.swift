@@ -153,30 +153,21 @@ package struct PurchaseDetails: Sendable {
         """
     }
 
-    private static let signedTransaction = RowReader<SignedTransaction> { columns in
-        let fact = TransactionTable.declare(&columns)
-        let source = ContentSource.declare(&columns)
-        return { row in SignedTransaction(fact: fact(row), source: source(row)) }
-    }
+    private static let signedTransaction = RowReader(
+        SignedTransaction.init,
+        TransactionTable.reader,
+        ContentSource.reader
+    )
 
-    private static let renewal = RowReader<Renewal> { columns in
-        let purchase = PurchaseKey.declare(&columns)
-        let product = columns("auto_renew_product_id", Identifier?.self)
-        let status = columns("auto_renew_status", Int64?.self)
-        let isInBillingRetry = columns("is_in_billing_retry", Bool?.self)
-        let graceUntil = columns("grace_period_expires_date_ms", Timestamp?.self)
-        let source = ContentSource.declare(&columns)
-        return { row in
-            Renewal(
-                purchase: purchase(row),
-                autoRenewProductID: row[product],
-                autoRenewStatus: row[status],
-                isInBillingRetry: row[isInBillingRetry],
-                graceUntil: row[graceUntil],
-                source: source(row)
-            )
-        }
-    }
+    private static let renewal = RowReader(
+        Renewal.init,
+        PurchaseKey.reader,
+        "auto_renew_product_id",
+        "auto_renew_status",
+        "is_in_billing_retry",
+        "grace_period_expires_date_ms",
+        ContentSource.reader
+    )
 }
 
 /// The first origin of a content: the raw record, and its notification.
@@ -203,33 +194,40 @@ package struct ContentSource: Sendable {
             ON came.uuid = lower(known.notification_uuid) AND came.environment = known.environment
         """
 
-    /// Declares the columns of `list`; nil if there is no such content.
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> ContentSource? {
-        let topic = columns("source_topic", String?.self)
-        let partition = columns("source_partition", Int64?.self)
-        let offset = columns("source_offset", Int64?.self)
-        let signedDate = columns("source_signed_date_ms", Timestamp?.self)
-        let recordedAt = columns("recorded_at", StoredTime?.self)
-        let uuid = columns("notification_uuid", String?.self)
-        let type = columns("notification_type", String?.self)
-        let subtype = columns("notification_subtype", String?.self)
-        return { row in
-            guard let topic = row[topic], let partition = row[partition],
-                let offset = row[offset], let signedDate = row[signedDate],
-                let recordedAt = row[recordedAt]
-            else { return nil }
+    /// Reads the columns of `list`; nil if there is no such content.
+    static let reader = RowReader<ContentSource?>(
+        {
+            (
+                topic: String?,
+                partition: Int64?,
+                offset: Int64?,
+                signedDate: Timestamp?,
+                recordedAt: StoredTime?,
+                uuid: String?,
+                type: String?,
+                subtype: String?
+            ) in
+            guard let topic, let partition, let offset, let signedDate, let recordedAt else {
+                return nil
+            }
             return ContentSource(
                 topic: topic,
                 partition: partition,
                 offset: offset,
                 signedDate: signedDate,
                 recordedAt: recordedAt,
-                notificationUUID: row[uuid],
-                notificationType: row[type],
-                notificationSubtype: row[subtype]
+                notificationUUID: uuid,
+                notificationType: type,
+                notificationSubtype: subtype
             )
-        }
-    }
+        },
+        "source_topic",
+        "source_partition",
+        "source_offset",
+        "source_signed_date_ms",
+        "recorded_at",
+        "notification_uuid",
+        "notification_type",
+        "notification_subtype"
+    )
 }

@@ -16,11 +16,7 @@ package enum UserDetails {
 
     package static let versions = Statement<Identifier, Versions>(
         [.value("user")],
-        returning: RowReader { columns in
-            let user = columns("user_version", Int64?.self)
-            let catalog = columns("catalog_version", Int64?.self)
-            return { row in Versions(user: row[user], catalog: row[catalog]) }
-        },
+        returning: RowReader(Versions.init, "user_version", "catalog_version"),
         """
         SELECT (SELECT version FROM user_versions WHERE user_id = $user) AS user_version,
                (SELECT max(version) FROM catalog_versions) AS catalog_version
@@ -40,26 +36,16 @@ package enum UserDetails {
 
     package static let grants = Statement<Subject, Grant>(
         Subject.parameters,
-        returning: RowReader { columns in
-            let number = columns("grant_id", Int64.self)
-            let key = columns("entitlement_key", Identifier.self)
-            let periods = columns("periods", [PostgresPeriod].self)
-            let grantedBy = columns("granted_by", String.self)
-            let reason = columns("reason", String.self)
-            let revokedBy = columns("revoked_by", String?.self)
-            let revocationReason = columns("revocation_reason", String?.self)
-            return { row in
-                Grant(
-                    number: row[number],
-                    key: row[key],
-                    periods: row[periods],
-                    grantedBy: row[grantedBy],
-                    reason: row[reason],
-                    revokedBy: row[revokedBy],
-                    revocationReason: row[revocationReason]
-                )
-            }
-        },
+        returning: RowReader(
+            Grant.init,
+            "grant_id",
+            "entitlement_key",
+            "periods",
+            "granted_by",
+            "reason",
+            "revoked_by",
+            "revocation_reason"
+        ),
         """
         SELECT grant_id, entitlement_key, periods, granted_by, reason, revoked_by,
                revocation_reason
@@ -69,11 +55,7 @@ package enum UserDetails {
 
     package static let balances = Statement<Subject, (currency: Identifier, amount: Int64)>(
         Subject.parameters,
-        returning: RowReader { columns in
-            let currency = columns("currency", Identifier.self)
-            let amount = columns("amount", Int64.self)
-            return { row in (row[currency], row[amount]) }
-        },
+        returning: RowReader({ ($0, $1) }, "currency", "amount"),
         """
         SELECT currency, ledger_balance($subject, currency, $environment) AS amount FROM (
             SELECT currency FROM ledger WHERE user_id = $subject AND environment = $environment
@@ -94,20 +76,7 @@ package enum UserDetails {
 
     package static let debits = Statement<Subject, Debit>(
         Subject.parameters,
-        returning: RowReader { columns in
-            let reference = columns("reference", Identifier.self)
-            let currency = columns("currency", Identifier.self)
-            let amount = columns("amount", Int64.self)
-            let debitedAt = columns("debited_at", StoredTime.self)
-            return { row in
-                Debit(
-                    reference: row[reference],
-                    currency: row[currency],
-                    amount: row[amount],
-                    debitedAt: row[debitedAt]
-                )
-            }
-        },
+        returning: RowReader(Debit.init, "reference", "currency", "amount", "debited_at"),
         """
         SELECT reference, currency, amount, debited_at FROM ledger_debits
         WHERE user_id = $subject AND environment = $environment ORDER BY debited_at, reference
@@ -123,14 +92,7 @@ package enum UserDetails {
 
     package static let otherEnvironments = Statement<Subject, OtherEnvironment>(
         Subject.parameters,
-        returning: RowReader { columns in
-            let name = columns("environment", String.self)
-            let purchases = columns("purchases", Int64.self)
-            let grants = columns("grants", Int64.self)
-            return { row in
-                OtherEnvironment(name: row[name], purchases: row[purchases], grants: row[grants])
-            }
-        },
+        returning: RowReader(OtherEnvironment.init, "environment", "purchases", "grants"),
         """
         SELECT environment, count(bundle_id) AS purchases, count(grant_id) AS grants FROM (
             SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id
@@ -168,36 +130,21 @@ extension UserDetails {
         package let source: String?
     }
 
-    private static let changeReader = RowReader<Change> { columns in
-        let userID = columns("user_id", Identifier.self)
-        let version = columns("version", Int64.self)
-        let changedAt = columns("changed_at", StoredTime.self)
-        let key = columns("entitlement_key", Identifier.self)
-        let original = columns("original_transaction_id", Identifier?.self)
-        let old = columns("old_periods", [PostgresPeriod].self)
-        let new = columns("new_periods", [PostgresPeriod].self)
-        let terms = EntitlementTerms.declare(&columns)
-        let cause = columns("cause", String.self)
-        let causeID = columns("cause_id", String?.self)
-        let catalogVersion = columns("catalog_version", Int64?.self)
-        let source = columns("source", String?.self)
-        return { row in
-            Change(
-                userID: row[userID],
-                version: row[version],
-                changedAt: row[changedAt],
-                key: row[key],
-                originalTransactionID: row[original],
-                old: row[old],
-                new: row[new],
-                terms: terms(row),
-                cause: row[cause],
-                causeID: row[causeID],
-                catalogVersion: row[catalogVersion],
-                source: row[source]
-            )
-        }
-    }
+    private static let changeReader = RowReader(
+        Change.init,
+        "user_id",
+        "version",
+        "changed_at",
+        "entitlement_key",
+        "original_transaction_id",
+        "old_periods",
+        "new_periods",
+        EntitlementTerms.reader,
+        "cause",
+        "cause_id",
+        "catalog_version",
+        "source"
+    )
 
     private static let changeList = """
         change.user_id, change.version, change.changed_at, change.entitlement_key,
@@ -264,26 +211,16 @@ extension UserDetails {
             .value("user", \.subject.id), .value("at", \.at),
             .value("environment", \.subject.environment),
         ],
-        returning: RowReader { columns in
-            let key = columns("entitlement_key", Identifier.self)
-            let bundleID = columns("bundle_id", Identifier?.self)
-            let original = columns("original_transaction_id", Identifier?.self)
-            let grantID = columns("grant_id", Int64?.self)
-            let periods = columns("periods", [PostgresPeriod].self)
-            let version = columns("version", Int64.self)
-            let changedAt = columns("changed_at", StoredTime.self)
-            return { row in
-                KnownEntitlement(
-                    key: row[key],
-                    bundleID: row[bundleID],
-                    originalTransactionID: row[original],
-                    grantID: row[grantID],
-                    periods: row[periods],
-                    version: row[version],
-                    changedAt: row[changedAt]
-                )
-            }
-        },
+        returning: RowReader(
+            KnownEntitlement.init,
+            "entitlement_key",
+            "bundle_id",
+            "original_transaction_id",
+            "grant_id",
+            "periods",
+            "version",
+            "changed_at"
+        ),
         """
         SELECT entitlement_key, bundle_id, original_transaction_id, grant_id, periods, version,
                changed_at

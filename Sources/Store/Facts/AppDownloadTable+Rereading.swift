@@ -28,24 +28,24 @@ extension AppDownloadTable {
             .value("id", \.after.appTransactionID), .value("environment", \.after.environment),
             .value("bundle_id", \.after.bundleID), .value("count_max", \.countMax),
         ],
-        returning: RowReader { columns in
-            let id = columns("app_transaction_id", Identifier.self)
-            let environment = columns("environment", Environment.self)
-            let bundleID = columns("bundle_id", Identifier.self)
-            let revision = Revision.declare(&columns)
-            let trust = columns("trust", Trust.self)
-            return { row in
+        returning: RowReader(
+            { id, environment, bundleID, revision, trust in
                 Named(
                     group: AppTransactionGroup(
-                        environment: row[environment],
-                        bundleID: row[bundleID],
-                        appTransactionID: row[id]
+                        environment: environment,
+                        bundleID: bundleID,
+                        appTransactionID: id
                     ),
-                    revision: revision(row),
-                    trust: row[trust]
+                    revision: revision,
+                    trust: trust
                 )
-            }
-        },
+            },
+            "app_transaction_id",
+            "environment",
+            "bundle_id",
+            Revision.reader,
+            "trust"
+        ),
         """
         SELECT app_transaction_id, environment, bundle_id, signed_date_ms, content_hash, trust
         FROM app_downloads

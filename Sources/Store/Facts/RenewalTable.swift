@@ -95,21 +95,15 @@ package enum RenewalTable {
         "SELECT \(graceReader.names(of: "known")) \(PurchaseScope.lookUp("grace_periods"))"
     )
 
-    private static let revisionReader = RowReader<RenewalFact> { columns in
-        let key = RenewalKey.declare(&columns)
-        let revision = Revision.declare(&columns)
-        return { row in RenewalFact(key: key(row), revision: revision(row)) }
-    }
+    private static let revisionReader = RowReader<RenewalFact>(
+        { RenewalFact(key: $0, revision: $1) },
+        RenewalKey.reader,
+        Revision.reader
+    )
 
-    private static let graceReader = RowReader<Grace> { columns in
-        let key = RenewalKey.declare(&columns)
-        let expiresDate = columns("expires_date_ms", Timestamp.self)
-        let renewalDate = columns("renewal_date_ms", Timestamp?.self)
-        return { row in
-            Grace(
-                key: key(row),
-                grace: GracePeriod(expiresDate: row[expiresDate], renewalDate: row[renewalDate])
-            )
-        }
-    }
+    private static let graceReader = RowReader(
+        Grace.init,
+        RenewalKey.reader,
+        RowReader(GracePeriod.init, "expires_date_ms", "renewal_date_ms")
+    )
 }

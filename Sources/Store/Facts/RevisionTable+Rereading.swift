@@ -128,11 +128,7 @@ extension RevisionTable {
                 ]
             )
         ],
-        returning: RowReader { columns in
-            let index = columns("index", Int.self)
-            let payload = columns("payload", JSONText.self)
-            return { row in Payload(index: row[index], json: row[payload]) }
-        },
+        returning: RowReader(Payload.init, "index", "payload"),
         """
         SELECT asked.index, known.payload
         FROM $asked
@@ -150,34 +146,22 @@ extension RevisionTable {
         known.source_partition, known.source_offset, known.count
         """
 
-    private static let contentReader = RowReader<Content> { columns in
-        let index = columns("index", Int.self)
-        let trust = columns("trust", String.self)
-        let revision = Revision.declare(&columns)
-        let source = RecordPosition.declare(&columns)
-        let count = columns("count", Int.self)
-        return { row in
-            Content(
-                index: row[index],
-                trust: row[trust],
-                revision: revision(row),
-                source: source(row),
-                count: row[count]
-            )
-        }
-    }
+    private static let contentReader = RowReader(
+        Content.init,
+        "index",
+        "trust",
+        Revision.reader,
+        RecordPosition.reader,
+        "count"
+    )
 }
 
 extension RecordPosition {
-    /// Declares the columns that name the raw record of a content.
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> RecordPosition {
-        let topic = columns("source_topic", String.self)
-        let partition = columns("source_partition", Int32.self)
-        let offset = columns("source_offset", Int64.self)
-        return { row in
-            RecordPosition(topic: row[topic], partition: row[partition], offset: row[offset])
-        }
-    }
+    /// Reads the columns that name the raw record of a content.
+    static let reader = RowReader(
+        RecordPosition.init,
+        "source_topic",
+        "source_partition",
+        "source_offset"
+    )
 }

@@ -142,32 +142,20 @@ extension RevisionTable {
     }
     .joined(separator: " OR ")
 
-    private static let pageReader = RowReader<PageContent> { columns in
-        let id = columns("id", Identifier.self)
-        let kind = columns("kind", String.self)
-        let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", Identifier.self)
-        let trust = columns("trust", String.self)
-        let track = columns("track", String.self)
-        let contentHash = columns("content_hash", ByteString.self)
-        let isUnclaimed = columns("is_unclaimed", Bool.self)
-        let original = columns("original_transaction_id", Identifier?.self)
-        let source = RecordPosition.declare(&columns)
-        return { row in
-            PageContent(
-                place: Place(
-                    id: row[id],
-                    kind: row[kind],
-                    environment: row[environment],
-                    bundleID: row[bundleID],
-                    trust: row[trust],
-                    track: row[track],
-                    contentHash: row[contentHash]
-                ),
-                isUnclaimed: row[isUnclaimed],
-                originalTransactionID: row[original],
-                source: source(row)
-            )
-        }
-    }
+    private static let pageReader = RowReader(
+        PageContent.init,
+        RowReader(
+            Place.init,
+            "id",
+            "kind",
+            "environment",
+            "bundle_id",
+            "trust",
+            "track",
+            "content_hash"
+        ),
+        "is_unclaimed",
+        "original_transaction_id",
+        RecordPosition.reader
+    )
 }

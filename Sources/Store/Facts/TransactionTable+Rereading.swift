@@ -20,20 +20,7 @@ extension TransactionTable {
     /// The purchases of rows that were not found in the expected ones.
     package static let positions = Statement<[TransactionFact], Position>(
         [.rows("asked", [.index] + key)],
-        returning: RowReader { columns in
-            let index = columns("index", Int.self)
-            let environment = columns("environment", Environment.self)
-            let original = columns("original_transaction_id", Identifier.self)
-            return { row in
-                Position(
-                    index: row[index],
-                    scope: PurchaseScope(
-                        environment: row[environment],
-                        originalTransactionID: row[original]
-                    )
-                )
-            }
-        },
+        returning: RowReader(Position.init, "index", PurchaseScope.reader),
         """
         SELECT asked.index, known.environment, known.original_transaction_id
         FROM $asked

@@ -107,11 +107,7 @@ package enum TransactionTable {
     /// The transactions that contradict the table's rows of their IDs.
     package static let contradictions = Statement<[TransactionFact], Contradiction>(
         [.rows("asked", [.index] + key + identity + lateIdentity)],
-        returning: RowReader { columns in
-            let index = columns("index", Int.self)
-            let field = columns("field", ImmutableField.self)
-            return { row in Contradiction(index: row[index], field: row[field]) }
-        },
+        returning: RowReader(Contradiction.init, "index", "field"),
         """
         SELECT asked.index,
                CASE \(conflicts("known", "asked").map { "WHEN \($1) THEN '\($0.rawValue)'" }
@@ -197,10 +193,10 @@ extension TransactionFact {
     static func declareCommon(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
-        let purchase = PurchaseKey.declare(&columns)
+        let purchase = PurchaseKey.reader.declare(&columns)
         let transactionID = columns("transaction_id", Identifier.self)
         let track = columns("track", Track.self)
-        let revision = Revision.declare(&columns)
+        let revision = Revision.reader.declare(&columns)
         let trust = columns("trust", Trust.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp.self)
         let type = columns("product_type", ProductType?.self)
@@ -261,9 +257,5 @@ extension TransactionFact {
 }
 
 extension Revision {
-    static func declare(_ columns: inout RowColumns) -> @Sendable (PostgresRow) -> Revision {
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
-        return { row in Revision(signedDate: row[signedDate], contentHash: row[contentHash]) }
-    }
+    static let reader = RowReader(Revision.init, "signed_date_ms", "content_hash")
 }

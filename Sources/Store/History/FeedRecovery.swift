@@ -78,11 +78,7 @@ package enum FeedRecovery {
     /// versions.
     package static let queue = Statement<Identifier, Queued>(
         [.value("after"), .value("users_max") { _ in usersPerStep }],
-        returning: RowReader { columns in
-            let count = columns("count", Int64.self)
-            let last = columns("last", Identifier?.self)
-            return { row in Queued(count: row[count], last: row[last]) }
-        },
+        returning: RowReader(Queued.init, "count", "last"),
         """
         WITH next AS (
             SELECT user_id, version FROM user_versions AS known

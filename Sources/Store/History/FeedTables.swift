@@ -81,52 +81,37 @@ package enum OutboxTable {
         """
     )
 
-    private static let changeReader = RowReader<Change> { columns in
-        let id = columns("id", Int64.self)
-        let userID = columns("user_id", Identifier.self)
-        let version = columns("version", Int64.self)
-        let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", Identifier?.self)
-        let original = columns("original_transaction_id", Identifier?.self)
-        let key = columns("entitlement_key", Identifier.self)
-        let old = columns("old_periods", [PostgresPeriod].self)
-        let new = columns("new_periods", [PostgresPeriod].self)
-        let terms = EntitlementTerms.declare(&columns)
-        let cause = columns("cause", String.self)
-        let causeID = columns("cause_id", String?.self)
-        let catalogVersion = columns("catalog_version", Int64?.self)
-        let topic = columns("source_topic", String?.self)
-        let partition = columns("source_partition", Int64?.self)
-        let offset = columns("source_offset", Int64?.self)
-        let changedAt = columns("changed_at", StoredTime.self)
-        return { row in
-            Change(
-                id: row[id],
-                userID: row[userID],
-                version: row[version],
-                environment: row[environment],
-                bundleID: row[bundleID],
-                originalTransactionID: row[original],
-                key: row[key],
-                old: row[old],
-                new: row[new],
-                terms: terms(row),
-                cause: row[cause],
-                causeID: row[causeID],
-                catalogVersion: row[catalogVersion],
-                source: row[topic].map { ($0, row[partition] ?? 0, row[offset] ?? 0) },
-                changedAt: row[changedAt]
-            )
-        }
-    }
+    private static let changeReader = RowReader(
+        Change.init,
+        "id",
+        "user_id",
+        "version",
+        "environment",
+        "bundle_id",
+        "original_transaction_id",
+        "entitlement_key",
+        "old_periods",
+        "new_periods",
+        EntitlementTerms.reader,
+        "cause",
+        "cause_id",
+        "catalog_version",
+        source,
+        "changed_at"
+    )
+
+    private static let source = RowReader<(topic: String, partition: Int64, offset: Int64)?>(
+        { (topic: String?, partition: Int64?, offset: Int64?) in
+            topic.map { ($0, partition ?? 0, offset ?? 0) }
+        },
+        "source_topic",
+        "source_partition",
+        "source_offset"
+    )
 
     /// The users of those changes, each with the newest version.
     static let versions = Statement<Void, (userID: Identifier, version: Int64)>(
-        returning: RowReader { columns in
-            let userID = columns("user_id", Identifier.self)
-            let version = columns("version", Int64.self)
-            return { row in (row[userID], row[version]) }
-        },
+        returning: RowReader({ ($0, $1) }, "user_id", "version"),
         """
         SELECT asked.user_id, known.version
         FROM (SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked
@@ -159,11 +144,7 @@ package enum OutboxTable {
 
     /// Computed from the ends of the outbox, however long it is.
     package static let backlog = Statement<Void, Backlog>(
-        returning: RowReader { columns in
-            let count = columns("count", Int64.self)
-            let oldest = columns("oldest_seconds", Double.self)
-            return { row in Backlog(count: row[count], oldestSeconds: row[oldest]) }
-        },
+        returning: RowReader(Backlog.init, "count", "oldest_seconds"),
         """
         SELECT coalesce(newest.id - oldest.id + 1, 0) AS count,
                greatest(

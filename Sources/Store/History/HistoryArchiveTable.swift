@@ -13,20 +13,7 @@ package enum HistoryArchiveTable {
 
     /// All archives, even if their rows were restored: their files still hold them.
     package static let all = Statement<Void, Row>(
-        returning: RowReader { columns in
-            let number = columns("number", Int64.self)
-            let table = columns("table_name", HistoryArchiving.Table.self)
-            let file = columns("file", String.self)
-            let rowCount = columns("row_count", Int64?.self)
-            return { row in
-                Row(
-                    number: row[number],
-                    table: row[table],
-                    file: row[file],
-                    rowCount: row[rowCount]
-                )
-            }
-        },
+        returning: RowReader(Row.init, "number", "table_name", "file", "row_count"),
         "SELECT number, table_name, file, row_count FROM history_archives ORDER BY number"
     )
 }

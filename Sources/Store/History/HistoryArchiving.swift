@@ -128,28 +128,35 @@ extension HistoryArchiving {
     /// The superseded rows of a step, before anything is locked.
     package static let oldRevisions = Statement<Step, OldRevision>(
         stepParameters,
-        returning: RowReader { columns in
-            let position = columns("position", String.self)
-            let environment = columns("environment", Environment.self)
-            let bundleID = columns("bundle_id", Identifier.self)
-            let original = columns("original_transaction_id", Identifier?.self)
-            let download = columns("app_transaction_id", Identifier?.self)
-            return { row in
+        returning: RowReader(
+            {
+                (
+                    position: String,
+                    environment: Environment,
+                    bundleID: Identifier,
+                    original: Identifier?,
+                    download: Identifier?
+                ) in
                 OldRevision(
-                    position: row[position],
-                    scope: row[original].map {
-                        PurchaseScope(environment: row[environment], originalTransactionID: $0)
+                    position: position,
+                    scope: original.map {
+                        PurchaseScope(environment: environment, originalTransactionID: $0)
                     },
-                    download: row[download].map {
+                    download: download.map {
                         AppTransactionGroup(
-                            environment: row[environment],
-                            bundleID: row[bundleID],
+                            environment: environment,
+                            bundleID: bundleID,
                             appTransactionID: $0
                         )
                     }
                 )
-            }
-        },
+            },
+            "position",
+            "environment",
+            "bundle_id",
+            "original_transaction_id",
+            "app_transaction_id"
+        ),
         """
         SELECT old.ctid::text AS position, old.environment, old.bundle_id,
                CASE old.kind

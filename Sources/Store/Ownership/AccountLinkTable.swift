@@ -121,22 +121,14 @@ package enum AccountLinkTable {
             .value("kind", \.kind), .value("key", \.key), .value("user", \.userID),
             .value("limit", \.limit),
         ],
-        returning: RowReader { columns in
-            let kind = columns("kind", LinkKind.self)
-            let key = columns("key", Identifier.self)
-            let environment = columns("environment", String.self)
-            let bundleID = columns("bundle_id", Identifier.self)
-            let userID = columns("user_id", Identifier.self)
-            return { row in
-                AccountLink(
-                    kind: row[kind],
-                    key: row[key],
-                    environment: row[environment],
-                    bundleID: row[bundleID],
-                    userID: row[userID]
-                )
-            }
-        },
+        returning: RowReader(
+            AccountLink.init,
+            "kind",
+            "key",
+            "environment",
+            "bundle_id",
+            "user_id"
+        ),
         """
         SELECT kind, key, environment, bundle_id, user_id FROM account_links
         WHERE ($kind IS NULL OR kind = $kind)
@@ -190,11 +182,7 @@ extension AccountLinkTable {
                 ]
             )
         ],
-        returning: RowReader { columns in
-            let index = columns("index", Int.self)
-            let userID = columns("user_id", Identifier.self)
-            return { row in Found(index: row[index], userID: row[userID]) }
-        },
+        returning: RowReader(Found.init, "index", "user_id"),
         """
         SELECT asked.index, known.user_id
         FROM $asked

@@ -38,24 +38,15 @@ package enum LinkChangeTable {
     package static let countMax = 200
 
     package static let oldest = Statement<Void, LinkChange>(
-        returning: RowReader { columns in
-            let id = columns("id", Int64.self)
-            let kind = columns("kind", String.self)
-            let environment = columns("environment", String.self)
-            let bundleID = columns("bundle_id", Identifier.self)
-            let key = columns("key", Identifier.self)
-            let attempts = columns("attempts", Int.self)
-            return { row in
-                LinkChange(
-                    id: row[id],
-                    kind: row[kind],
-                    environment: row[environment],
-                    bundleID: row[bundleID],
-                    key: row[key],
-                    attempts: row[attempts]
-                )
-            }
-        },
+        returning: RowReader(
+            LinkChange.init,
+            "id",
+            "kind",
+            "environment",
+            "bundle_id",
+            "key",
+            "attempts"
+        ),
         """
         SELECT id, kind, environment, bundle_id, key, attempts FROM account_link_changes
         WHERE due_at <= now() ORDER BY id LIMIT \(countMax)
@@ -166,18 +157,7 @@ package enum LinkBacklog {
 
     /// Counted up to 100,000 each.
     package static let purchases = Statement<Void, Purchases>(
-        returning: RowReader { columns in
-            let unowned = columns("unowned", Int64.self)
-            let unprojected = columns("unprojected", Int64.self)
-            let oldest = columns("oldest_seconds", Double.self)
-            return { row in
-                Purchases(
-                    unownedCount: row[unowned],
-                    unprojectedCount: row[unprojected],
-                    oldestUnprojectedSeconds: row[oldest]
-                )
-            }
-        },
+        returning: RowReader(Purchases.init, "unowned", "unprojected", "oldest_seconds"),
         """
         SELECT
             (SELECT count(*) FROM (
@@ -219,20 +199,20 @@ package enum LinkingRulesTable {
 
     /// Nil for rules that only a later version knows.
     package static let read = Statement<Void, OwnershipRules?>(
-        returning: RowReader { columns in
-            let policy = columns("policy", String.self)
-            let tokensAreUserIDs = columns("tokens_are_user_ids", Bool.self)
-            let trustsIngestion = columns("trusts_ingestion", Bool.self)
-            return { row in
-                OwnershipPolicy(rawValue: row[policy]).map { policy in
+        returning: RowReader(
+            { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool) in
+                OwnershipPolicy(rawValue: policy).map { policy in
                     OwnershipRules(
                         policy: policy,
-                        tokensAreUserIDs: row[tokensAreUserIDs],
-                        trustsIngestion: row[trustsIngestion]
+                        tokensAreUserIDs: tokensAreUserIDs,
+                        trustsIngestion: trustsIngestion
                     )
                 }
-            }
-        },
+            },
+            "policy",
+            "tokens_are_user_ids",
+            "trusts_ingestion"
+        ),
         "SELECT policy, tokens_are_user_ids, trusts_ingestion FROM linking_rules"
     )
 }

@@ -96,19 +96,12 @@ package enum OwnerChangeTable {
             .value("unlinked") { _ in OwnershipRule.unlinked },
             .values("delays_ms") { _ in resendDelaysMilliseconds },
         ],
-        returning: RowReader { columns in
-            let key = PurchaseKey.declare(&columns)
-            let userID = columns("user_id", Identifier?.self)
-            let rule = columns("rule", String.self)
-            let change = columns("change_id", Int64.self)
-            return { row in
-                Due(
-                    key: key(row),
-                    owner: ObservedOwner(userID: row[userID], rule: row[rule]),
-                    change: row[change]
-                )
-            }
-        },
+        returning: RowReader(
+            Due.init,
+            PurchaseKey.reader,
+            RowReader(ObservedOwner.init, "user_id", "rule"),
+            "change_id"
+        ),
         """
         WITH due AS (
             SELECT \(PurchaseKey.columns.names()) FROM owner_changes

@@ -75,24 +75,14 @@ package struct StoredOwner: Hashable, Sendable {
         }
     }
 
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> StoredOwner {
-        let userID = columns("user_id", Identifier?.self)
-        let rule = columns("rule", String.self)
-        let spans = columns("spans", JSONText?.self)
-        let directUserID = columns("direct_user_id", Identifier?.self)
-        let appTransactionID = columns("app_transaction_id", Identifier?.self)
-        return { row in
-            StoredOwner(
-                userID: row[userID],
-                rule: row[rule],
-                spans: row[spans],
-                directUserID: row[directUserID],
-                appTransactionID: row[appTransactionID]
-            )
-        }
-    }
+    static let reader = RowReader(
+        StoredOwner.init,
+        "user_id",
+        "rule",
+        "spans",
+        "direct_user_id",
+        "app_transaction_id"
+    )
 }
 
 /// The table `owners`: one row for each purchase, even without an owner.
@@ -115,11 +105,7 @@ package enum OwnerTable {
         Column("app_transaction_id", \.appTransactionID),
     ]
 
-    static let reader = RowReader<Row> { columns in
-        let key = PurchaseKey.declare(&columns)
-        let owner = StoredOwner.declare(&columns)
-        return { row in Row(key: key(row), owner: owner(row)) }
-    }
+    static let reader = RowReader(Row.init, PurchaseKey.reader, StoredOwner.reader)
 
     package static let write = Statement<[Row], Void>(
         [.rows("new", PurchaseKey.columns.of(\.key) + terms.of(\.owner))],
@@ -147,12 +133,7 @@ package enum OwnerTable {
     /// One statement, so that the change is that of the owner beside it.
     static let readWithChanges = Statement<[PurchaseScope], Changed>(
         [.rows("asked", PurchaseScope.columns)],
-        returning: RowReader { columns in
-            let key = PurchaseKey.declare(&columns)
-            let owner = StoredOwner.declare(&columns)
-            let change = columns("change_id", Int64?.self)
-            return { row in Changed(key: key(row), owner: owner(row), change: row[change]) }
-        },
+        returning: RowReader(Changed.init, PurchaseKey.reader, StoredOwner.reader, "change_id"),
         """
         SELECT \(reader.names(of: "known")),
                (
@@ -202,30 +183,17 @@ package enum AppTransactionGroupTable {
         Column("app_transaction_id", \.appTransactionID),
     ]
 
-    private static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> AppTransactionGroup {
-        let environment = columns("environment", Environment.self)
-        let bundleID = columns("bundle_id", Identifier.self)
-        let id = columns("app_transaction_id", Identifier.self)
-        return { row in
-            AppTransactionGroup(
-                environment: row[environment],
-                bundleID: row[bundleID],
-                appTransactionID: row[id]
-            )
-        }
-    }
+    private static let reader = RowReader(
+        AppTransactionGroup.init,
+        "environment",
+        "bundle_id",
+        "app_transaction_id"
+    )
 
     /// Costs two look-ups for a group of a thousand purchases.
     package static let owners = Statement<[AppTransactionGroup], Owners>(
         [.rows("asked", columns)],
-        returning: RowReader { columns in
-            let group = declare(&columns)
-            let first = columns("first_user_id", Identifier.self)
-            let last = columns("last_user_id", Identifier.self)
-            return { row in Owners(group: group(row), first: row[first], last: row[last]) }
-        },
+        returning: RowReader(Owners.init, Self.reader, "first_user_id", "last_user_id"),
         """
         SELECT asked.*, first.direct_user_id AS first_user_id, last.direct_user_id AS last_user_id
         FROM $asked
@@ -245,7 +213,7 @@ package enum AppTransactionGroupTable {
     /// The purchases of groups without an owner by rules 1 and 2, which the others decide.
     package static let dependants = Statement<[AppTransactionGroup], PurchaseKey>(
         [.rows("asked", columns)],
-        returning: RowReader { PurchaseKey.declare(&$0) },
+        returning: PurchaseKey.reader,
         """
         SELECT known.original_transaction_id, asked.environment, asked.bundle_id
         FROM $asked

@@ -193,37 +193,24 @@ extension OwnershipFactTables {
         TransactionFact.declareCommon(&$0)
     }
 
-    private static let claimReader = RowReader<Claim> { columns in
-        let purchase = PurchaseKey.declare(&columns)
-        let transactionID = columns("transaction_id", Identifier.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let timestamp = columns("raw_timestamp_ms", Timestamp.self)
-        let partition = columns("raw_partition", Int32.self)
-        let offset = columns("raw_offset", Int64.self)
-        let userID = columns("user_id", Identifier.self)
-        return { row in
-            Claim(
-                purchase: purchase(row),
-                claim: UserClaim(
-                    transactionID: row[transactionID],
-                    purchaseDate: row[purchaseDate],
-                    position: RawPosition(
-                        timestamp: row[timestamp],
-                        partition: row[partition],
-                        offset: row[offset]
-                    ),
-                    userID: row[userID]
-                )
-            )
-        }
-    }
+    private static let claimReader = RowReader(
+        Claim.init,
+        PurchaseKey.reader,
+        RowReader(
+            UserClaim.init,
+            "transaction_id",
+            "purchase_date_ms",
+            RowReader(RawPosition.init, "raw_timestamp_ms", "raw_partition", "raw_offset"),
+            "user_id"
+        )
+    )
 }
 
 extension RenewalFact {
     /// The part of a renewal info that determines the owner of its purchases.
     static let ownershipReader = RowReader<RenewalFact> { columns in
-        let key = RenewalKey.declare(&columns)
-        let revision = Revision.declare(&columns)
+        let key = RenewalKey.reader.declare(&columns)
+        let revision = Revision.reader.declare(&columns)
         let token = columns("account_token", String?.self)
         let appTransactionID = columns("app_transaction_id", Identifier?.self)
         return { row in

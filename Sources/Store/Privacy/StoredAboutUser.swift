@@ -12,11 +12,7 @@ package enum StoredAboutUser {
     /// A table without a row is included, with 0.
     package static let counts = Statement<Identifier, Count>(
         [.value("user")],
-        returning: RowReader { columns in
-            let table = columns("place", String.self)
-            let rows = columns("rows", Int64.self)
-            return { row in Count(table: row[table], rows: row[rows]) }
-        },
+        returning: RowReader(Count.init, "place", "rows"),
         """
         SELECT place, rows FROM (
             SELECT 1 AS number, 'account_links' AS place, count(*) AS rows
@@ -76,20 +72,13 @@ package enum StoredAboutUser {
         package let bundleID: Identifier
     }
 
-    private static let identifier = RowReader<SearchKey> { columns in
-        let kind = columns("kind", String.self)
-        let key = columns("key", Identifier.self)
-        let environment = columns("environment", String.self)
-        let bundleID = columns("bundle_id", Identifier.self)
-        return { row in
-            SearchKey(
-                kind: row[kind],
-                key: row[key],
-                environment: row[environment],
-                bundleID: row[bundleID]
-            )
-        }
-    }
+    private static let identifier = RowReader(
+        SearchKey.init,
+        "kind",
+        "key",
+        "environment",
+        "bundle_id"
+    )
 
     /// The identifiers by which purchases are the user's, the first of each kind up to the limit.
     package static let identifiers = Statement<(user: Identifier, limit: Int), SearchKey>(
@@ -161,20 +150,7 @@ package enum ForgottenUserTable {
     /// Running copies of `link-worker` do the rest.
     package static let forget = Statement<Request, Forgotten>(
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
-        returning: RowReader { columns in
-            let number = columns("number", Int64.self)
-            let links = columns("links", Int64.self)
-            let claims = columns("claims", Int64.self)
-            let tokens = columns("tokens", Int64.self)
-            return { row in
-                Forgotten(
-                    number: row[number],
-                    links: row[links],
-                    claims: row[claims],
-                    tokens: row[tokens]
-                )
-            }
-        },
+        returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
         "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)"
     )
 

@@ -6,14 +6,12 @@ package struct ReplacedRow: Sendable {
     /// The names of the columns that differed: `expires_date_ms, trust`.
     package let columns: String
 
-    fileprivate static let reader = RowReader<ReplacedRow> { columns in
-        let index = columns("index", Int.self)
-        let isMissing = columns("is_missing", Bool.self)
-        let names = columns("differing_columns", String.self)
-        return { row in
-            ReplacedRow(index: row[index], isMissing: row[isMissing], columns: row[names])
-        }
-    }
+    fileprivate static let reader = RowReader(
+        ReplacedRow.init,
+        "index",
+        "is_missing",
+        "differing_columns"
+    )
 }
 
 extension Statement where Row == ReplacedRow {
