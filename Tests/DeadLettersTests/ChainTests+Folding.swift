@@ -148,7 +148,7 @@ import Testing
 private struct History {
     private var random: Xorshift
     private var chain = ChainTests.Chain([])
-    /// What was committed, one commit after the other.
+    /// The commits, one after the other.
     private var commits: [(head: SHA256Digest?, next: Int64)] = [(nil, 0)]
     private var head: SHA256Digest?
     private var next: Int64 = 0
@@ -191,7 +191,7 @@ private struct History {
         )
     }
 
-    /// What a worker does by itself.
+    /// Steps that a worker takes by itself.
     private mutating func happen() {
         let last = commits[commits.count - 1]
         switch roll(5) {
@@ -215,7 +215,7 @@ private struct History {
         }
     }
 
-    /// What somebody else does to the topic.
+    /// Interventions of somebody else in the topic.
     private mutating func tamper(_ records: inout [ConsumerRecord]) {
         guard records.count > 3 else { return }
         let (one, other) = (roll(records.count), roll(records.count))

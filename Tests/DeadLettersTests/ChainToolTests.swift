@@ -87,7 +87,7 @@ import Worker
             await consumer.close(deadline: .seconds(2))
         }
 
-        /// What a command gets that is run against this cluster.
+        /// The settings of a command that is run against this cluster.
         func context() throws -> ToolContext {
             let arguments = try VerifyCommand.syntax.parse(["--kafka", cluster.bootstrapServers])
             let values = try DeadLetterSettings.read(arguments, environment: [:])

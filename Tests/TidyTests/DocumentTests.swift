@@ -38,7 +38,7 @@ struct DocumentTests {
             "`pipeline topics"
         ),
         ("What do I watch?", "deploy/README.md#monitoring", "`alerts.yaml`"),
-        ("How many of everything?", "deploy/sizing.md#what-a-record-costs", "Processor time"),
+        ("How many of everything?", "deploy/sizing.md#how-many-of-everything", "copies"),
         ("An alert woke me. What now?", "deploy/runbook.md#runbook", "alert"),
         (
             "A database is lost. What now?",
