@@ -4,6 +4,8 @@ import Simulation
 enum BenchTransaction {
     static let bundleID = "com.example.pro"
     static let productID = "com.example.pro.monthly"
+    static let coins = "com.example.coins"
+    static let lifetime = "com.example.lifetime"
     static let appAppleID: Int64 = 1_234_567_890
     /// Renewals of one subscription.
     static let perPurchase = 4
@@ -15,39 +17,48 @@ enum BenchTransaction {
         String(firstID + index)
     }
 
-    /// The position that `id(_:)` was made of.
-    static func index(ofID id: String) -> Int? {
-        Int(id).map { $0 - firstID }
-    }
-
     /// - Parameter times: how many times as large as Apple's it is. What is added is a field that
     ///   nobody knows, of one letter: it compresses to nothing, so that it shows what reading the
     ///   payload costs, not what the network does.
     static func payload(_ index: Int, times: Int) -> [UInt8] {
-        let payload = payload(index)
+        enlarged(payload(index), times: times)
+    }
+
+    static func enlarged(_ payload: [UInt8], times: Int) -> [UInt8] {
         guard times > 1 else { return payload }
         let filler = String(repeating: "x", count: payload.count * (times - 1))
         return payload.dropLast() + Array(",\"filler\":\"\(filler)\"}".utf8)
     }
 
     static func payload(_ index: Int) -> [UInt8] {
-        let purchase = index / perPurchase
-        let period = Int64(index % perPurchase)
+        let first = index - index % perPurchase
+        return fields(index, purchase: first, period: Int64(index - first)).json
+    }
+
+    /// - Parameters:
+    ///   - purchase: the index of the first transaction.
+    ///   - period: how many months before this one.
+    static func fields(_ index: Int, purchase: Int, period: Int64) -> TransactionFields {
         var fields = TransactionFields()
         fields.transactionID = id(index)
-        fields.originalTransactionID = id(purchase * perPurchase)
+        fields.originalTransactionID = id(purchase)
         fields.webOrderLineItemID = id(index)
         fields.subscriptionGroupIdentifier = "21000001"
-        fields.purchaseDate = 1_767_225_600_000 + period * month
-        fields.expiresDate = 1_767_225_600_000 + (period + 1) * month
+        fields.purchaseDate = date(months: period)
+        fields.expiresDate = date(months: period + 1)
         fields.appAccountToken = token(purchase)
         fields.appTransactionID = String(704_000_000_000_000_000 + purchase)
         fields.offerDiscountType = "PAY_AS_YOU_GO"
         fields.offerPeriod = "P1M"
-        return fields.json
+        return fields
     }
 
-    /// A UUID that no two purchases share.
+    /// So many months after the first purchase.
+    static func date(months: Int64) -> Int64 {
+        1_767_225_600_000 + months * month
+    }
+
+    /// A UUID that no two purchases share; `StoredFacts.link` makes the same.
     private static func token(_ purchase: Int) -> String {
         let digits = String(purchase, radix: 16)
         let padding = String(repeating: "0", count: 12 - digits.count)
@@ -55,6 +66,10 @@ enum BenchTransaction {
     }
 
     static let catalog = """
-        {"products": {"\(productID)": {"type": "auto-renewable", "entitlements": ["pro"]}}}
+        {"products": {
+            "\(productID)": {"type": "auto-renewable", "entitlements": ["pro"]},
+            "\(lifetime)": {"type": "non-consumable", "entitlements": ["lifetime"]},
+            "\(coins)": {"type": "consumable", "credits": {"coins": 100}}
+        }}
         """
 }

@@ -53,9 +53,8 @@ package actor KafkaConsumer {
     /// Bounds on what librdkafka holds for us, and fetches that are small, since a fetch counts
     /// compressed and is held many times as large.
     ///
-    /// Each answer becomes a batch where there is no backlog, and a batch costs all that take part
-    /// some milliseconds of processor time, whatever it holds. So an answer may wait for others to
-    /// come, but not so long that somebody who has just paid notices.
+    /// A broker answers a fetch as soon as it has a record, since somebody who has just paid waits
+    /// for it; under load the caller lets records gather between two polls.
     package static let defaults = properties.merging(
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
@@ -70,9 +69,6 @@ package actor KafkaConsumer {
         "message.max.bytes": "65536",
         "fetch.max.bytes": "262144",
         "max.partition.fetch.bytes": "262144",
-        // At most what one partition can give, or who has a single one would always wait.
-        "fetch.min.bytes": "196608",
-        "fetch.wait.max.ms": "50",
         "topic.metadata.refresh.interval.ms": "30000",
         "reconnect.backoff.max.ms": "2000",
         "allow.auto.create.topics": "false",
@@ -122,6 +118,7 @@ package actor KafkaConsumer {
                 unsafe result.errors.append(error(message.pointee, of: client))
             }
         }
+        result.isFull = result.records.count >= recordsMax || bytes >= bytesMax
         let isFetchingDue = backlog.took(
             records: result.records.count,
             bytes: bytes,
@@ -187,6 +184,8 @@ package struct PollResult: Sendable {
     /// Partitions that were read to their end; all records below each end were returned before, or
     /// stand in `records`.
     package var ends: [PartitionEnd] = []
+    /// Whether a bound ended the poll, so that there may be more records.
+    package var isFull = false
     /// Whether the group is balanced and waits for no member's answer.
     ///
     /// From before `events`; nil if unknown, as it is reported every `statistics.interval.ms`.

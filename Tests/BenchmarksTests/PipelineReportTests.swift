@@ -26,6 +26,7 @@ import Worker
         activity.records = 1_000
         return PipelineMeasurement(
             setup: setup,
+            traffic: .renewals,
             recordCount: 1_000,
             recordsPerSecond: 5_000,
             verificationMicroseconds: 100,
@@ -40,6 +41,8 @@ import Worker
                 recordsPerSecond: 2_500,
                 p50: 50,
                 p99: 250,
+                lone: [15, 15, 60],
+                loneHops: [:],
                 idleMilliseconds: 25,
                 idleShare: 0.4,
                 cpu: cpu(2 * workers),
@@ -101,7 +104,9 @@ import Worker
             ("postgresql_verifications", 1.2, 1.3), ("broker_verifications", 0.7, 0.6),
             ("resident_mebibytes_max", 50, 48), ("lock_percent_4_partitions_1_copies", 4, 5),
             ("lock_percent_64_partitions_3_copies", 6, 5),
-            ("p99_at_half_load_of_idle_servers", 10, 8), ("idle_percent_at_half_load", 40, 30),
+            ("lone_p50_milliseconds", 15, 20), ("lone_p99_milliseconds", 60, 50),
+            ("half_load_p50_milliseconds", 50, 100), ("half_load_p99_milliseconds", 250, 200),
+            ("half_load_cpu_of_full_load", 1.513, 1.3), ("idle_percent_at_half_load", 40, 30),
             ("growth_at_64_partitions", 1, 1.2), ("growth_at_1000_stored", 1.3, 1.2),
             ("growth_at_postgresql_1000_stored", 1, 1.2), ("warm_to_raw", 1.6, 1.5),
         ]
@@ -116,7 +121,7 @@ import Worker
         let half = try #require(first["cpu_microseconds_per_record_at_half_load"])
         #expect(half["link-worker"]?.double == 100)
         let missed = report.lines.filter { $0.hasSuffix("missed") }
-        #expect(missed.count == 6)
+        #expect(missed.count == 8)
         #expect(missed.allSatisfy { $0.contains("≤") })
         #expect(report.lines.contains { $0.contains("reach") && $0.contains("measured") })
         #expect(report.lines.contains { $0.contains("link-worker") && $0.contains("38 %") })

@@ -22,7 +22,7 @@ struct DedupeBenchmark {
         try await rig.publish(observations.indices, to: .dedupe) { index, topic in
             record(observations[index], topic)
         }
-        try await rig.waitUntilSettled(observations.count, by: .dedupe)
+        try await rig.waitUntilSettled(by: .dedupe)
 
         let end = observations.count + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) duplicates")
@@ -33,7 +33,7 @@ struct DedupeBenchmark {
         let before = usage()
         let start = ContinuousClock.now
         rig.signal(SIGCONT, to: .dedupe)
-        try await rig.waitUntilSettled(end, by: .dedupe)
+        try await rig.waitUntilSettled(by: .dedupe)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let after = usage()
         let count = Double(options.recordCount)

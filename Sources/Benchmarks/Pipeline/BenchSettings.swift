@@ -8,6 +8,7 @@ struct BenchSettings {
     let bootstrap: String
     let prefix: String
     let databaseURL: String
+    let linkingMode: String
     let rootFile: String
 
     var json: [UInt8] {
@@ -22,7 +23,7 @@ struct BenchSettings {
             writer.key("database")
             writer.object { write("url", databaseURL, &$0) }
             writer.key("linking")
-            writer.object { write("mode", "identity", &$0) }
+            writer.object { write("mode", linkingMode, &$0) }
             writer.key("apps")
             writer.array { writer in
                 writer.object { app(&$0) }

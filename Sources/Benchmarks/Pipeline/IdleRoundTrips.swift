@@ -1,6 +1,7 @@
 import Kafka
 import Operations
 import Postgres
+import Records
 import Simulation
 
 /// The least time that a record needs on this Kafka and this PostgreSQL: four records produced,
@@ -11,7 +12,8 @@ enum IdleRoundTrips {
     private static let producesCount = 4
     private static let commitsCount = 3
     private static let warmUpCount = 20
-    private static let roundsCount = 100
+    private static let roundsCount = 300
+    static let allRoundsCount = warmUpCount + roundsCount
     private static let answerMax = Duration.seconds(30)
 
     /// The median of the rounds' sums, in milliseconds.
@@ -26,30 +28,39 @@ enum IdleRoundTrips {
                 throw BenchError("\(topic) was not created: \(failure)")
             }
         }
+        let start = [TopicPartition(topic: topic, partition: 0): Int64(0)]
+        let milliseconds = try await withClients(rig, reading: start) { producer, consumer in
+            try await PostgresConnection.lend(rig.database) { connection in
+                try await measure(record, producer, consumer, connection)
+            }
+        }
+        try await KafkaAdmin.lend(rig.kafka) { admin in
+            _ = try await admin.deleteTopics([topic], deadline: answerMax)
+        }
+        return milliseconds
+    }
+
+    /// Lends a producer that lingers for nothing, and a consumer of these partitions.
+    private static func withClients<Value>(
+        _ rig: PipelineRig,
+        reading positions: [TopicPartition: Int64],
+        _ body: (KafkaProducer, KafkaConsumer) async throws -> Value
+    ) async throws -> Value {
         let consumer = try KafkaConsumer(
-            configuration: rig.kafka.merging([
-                "group.id": topic, "fetch.min.bytes": "1", "fetch.wait.max.ms": "500",
-            ]) { $1 }
+            configuration: rig.kafka.merging(["group.id": "bench-latency"]) { $1 }
         )
         let producer = try KafkaProducer(
             configuration: rig.kafka.merging(["linger.ms": "0"]) { $1 }
         )
-        let result: Result<Double, any Error>
+        let result: Result<Value, any Error>
         do {
-            try await consumer.assign(with: [TopicPartition(topic: topic, partition: 0): 0])
-            result = .success(
-                try await PostgresConnection.lend(rig.database) { connection in
-                    try await measure(record, producer, consumer, connection)
-                }
-            )
+            try await consumer.assign(with: positions)
+            result = .success(try await body(producer, consumer))
         } catch {
             result = .failure(error)
         }
         await producer.close(deadline: answerMax)
         await consumer.close(deadline: answerMax)
-        try await KafkaAdmin.lend(rig.kafka) { admin in
-            _ = try await admin.deleteTopics([topic], deadline: answerMax)
-        }
         return try result.get()
     }
 
@@ -61,7 +72,7 @@ enum IdleRoundTrips {
     ) async throws -> Double {
         try await StoredFacts.prepareCommits(on: connection)
         var sums: [Double] = []
-        for round in 0..<(warmUpCount + roundsCount) {
+        for round in 0..<allRoundsCount {
             let start = ContinuousClock.now
             for _ in 0..<producesCount {
                 try await produceAndConsume(record, producer, consumer)
@@ -83,19 +94,48 @@ enum IdleRoundTrips {
     ) async throws {
         let delivery = await producer.enqueue([record])
         let end = ContinuousClock.now + answerMax
-        while true {
-            let result = try await consumer.poll(
-                recordsMax: 1,
-                bytesMax: 1 << 20,
-                wait: .seconds(1)
-            )
-            if !result.records.isEmpty { break }
+        while try await consumer.poll(recordsMax: 1, bytesMax: 1 << 20, wait: .seconds(1))
+            .records.isEmpty
+        {
             guard ContinuousClock.now < end else {
-                throw BenchError("\(record.topic): a record was not consumed")
+                throw BenchError("\(record.topic): nothing came of a record")
             }
         }
         if let failure = await delivery.report().failures.values.first {
             throw BenchError("\(record.topic): a record was not published: \(failure)")
+        }
+    }
+
+    /// Publishes purchases one at a time and waits for the outcome of each.
+    ///
+    /// - Returns: from publishing to reading the outcome, in milliseconds, sorted.
+    static func lonePurchases(
+        _ rig: PipelineRig,
+        _ records: [ProducerRecord]
+    ) async throws -> [Double] {
+        let topic = rig.layout.prefix + Topic.outcomes
+        let ends = try await KafkaAdmin.lend(rig.kafka) { admin in
+            guard let found = try await admin.metadata(deadline: answerMax)[topic: topic] else {
+                throw BenchError("there is no topic \(topic)")
+            }
+            return try await admin.listOffsets(found.partitions, deadline: answerMax)
+        }
+        return try await withClients(rig, reading: ends.mapValues(\.high)) { producer, consumer in
+            var milliseconds: [Double] = []
+            for (number, var record) in records.enumerated() {
+                record.headers = [
+                    KafkaHeader(
+                        nameBytes: RecordHeader.correlationID,
+                        value: Array("\(number)".utf8)
+                    )
+                ]
+                let start = ContinuousClock.now
+                try await produceAndConsume(record, producer, consumer)
+                if number >= warmUpCount {
+                    milliseconds.append((ContinuousClock.now - start) / .milliseconds(1))
+                }
+            }
+            return milliseconds.sorted()
         }
     }
 }

@@ -15,20 +15,21 @@ struct PipelineBenchmark {
     let console: Console
 
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
-        let record = { (index: Int, topic: String) throws -> ProducerRecord in
-            try self.record(index, topic, setup)
-        }
+        let traffic = BenchTraffic(kind: options.traffic, payloadTimes: setup.payloadTimes)
         try await rig.waitUntilAssigned()
         console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
-        try await rig.publish(0..<options.warmUpCount, to: .verify, record)
-        try await rig.waitUntilSettled(options.warmUpCount, by: .entitle)
+        try await rig.publish(0..<options.warmUpCount, to: .verify) { index, topic in
+            record(try traffic.body(index, rig.authority), topic)
+        }
+        try await rig.waitUntilSettled(by: .entitle)
 
         let end = options.warmUpCount + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
-        let full = try await fullLoad(options.warmUpCount..<end, record)
-        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, record)
+        let full = try await fullLoad(options.warmUpCount..<end, traffic)
+        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, traffic)
         return PipelineMeasurement(
             setup: setup,
+            traffic: options.traffic,
             recordCount: options.recordCount,
             recordsPerSecond: full.recordsPerSecond,
             verificationMicroseconds: full.verificationMicroseconds,
@@ -62,18 +63,20 @@ struct PipelineBenchmark {
     /// The records are there before the first worker continues, so that publishing costs nothing.
     private func fullLoad(
         _ indices: Range<Int>,
-        _ record: (Int, String) throws -> ProducerRecord
+        _ traffic: BenchTraffic
     ) async throws -> FullLoad {
         // A worker that is stopped answers nobody.
         let activityBefore = rig.activity
         rig.signal(SIGSTOP, to: .verify)
-        try await rig.publish(indices, to: .verify, record)
+        try await rig.publish(indices, to: .verify) { index, topic in
+            record(try traffic.body(index, rig.authority), topic)
+        }
         let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         let (run, found) = try await ServerActivity.sampled(rig.database) {
             let before = usage()
             let start = ContinuousClock.now
             rig.signal(SIGCONT, to: .verify)
-            try await rig.waitUntilSettled(indices.upperBound, by: .entitle)
+            try await rig.waitUntilSettled(by: .entitle)
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             return (before: before, after: usage(), seconds: seconds)
         }
@@ -97,36 +100,36 @@ struct PipelineBenchmark {
         )
     }
 
-    private func record(
-        _ index: Int,
-        _ topic: String,
-        _ setup: PipelineOptions.Setup
-    ) throws -> ProducerRecord {
-        ProducerRecord(
-            topic: topic,
-            key: nil,
-            value: try rig.authority.sign(
-                BenchTransaction.payload(index, times: setup.payloadTimes)
-            ),
-            headers: []
-        )
+    private func record(_ body: [UInt8], _ topic: String) -> ProducerRecord {
+        ProducerRecord(topic: topic, key: nil, value: body, headers: [])
     }
 }
 
 extension PipelineBenchmark {
-    /// Publishes at a steady rate and asks PostgreSQL afterwards when each row was committed.
+    /// Publishes one at a time, then at a steady rate, and asks PostgreSQL afterwards when each row
+    /// was committed.
     private func latency(
         from first: Int,
         rate: Double,
-        _ record: (Int, String) throws -> ProducerRecord
+        _ traffic: BenchTraffic
     ) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
         let idleMilliseconds = try await IdleRoundTrips.measure(rig)
+        let topic = rig.layout.prefix + Topic.raw
+        let loneStart = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        let lone = try await IdleRoundTrips.lonePurchases(
+            rig,
+            try (0..<IdleRoundTrips.allRoundsCount).map { number in
+                record(try traffic.lonePurchase(number, rig.authority), topic)
+            }
+        )
+        let loneHops = try await hops(since: loneStart)
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
-        let topic = rig.layout.prefix + Topic.raw
         // Signed beforehand: signing would disturb the rhythm.
-        let records = try (first..<(first + count)).map { try record($0, topic) }
+        let records = try (first..<(first + count)).map { index in
+            record(try traffic.body(index, rig.authority), topic)
+        }
         let producer = try KafkaProducer(configuration: rig.kafka)
         var published: [Int64] = []
         published.reserveCapacity(count)
@@ -150,47 +153,45 @@ extension PipelineBenchmark {
         await producer.close(deadline: .seconds(10))
         let idle = MachineUsage.idleShare(from: machine, to: MachineUsage.read())
         let activity = WorkerActivity.difference(rig.activity, activityBefore)
-        try await rig.waitUntilSettled(first + count, by: .entitle)
+        try await rig.waitUntilSettled(by: .entitle)
         let usageAfter = usage()
-        guard let milliseconds = try await milliseconds(of: published, from: first) else {
-            return nil
-        }
+        let publishedAt = traffic.indexes(first..<(first + count))
+            .mapValues { published[$0 - first] }
+        guard let milliseconds = try await milliseconds(since: publishedAt) else { return nil }
         return PipelineMeasurement.Latency(
             recordsPerSecond: rate,
-            p50: milliseconds[milliseconds.count / 2],
-            p99: milliseconds[milliseconds.count * 99 / 100],
+            p50: PipelineMeasurement.percentile(50, of: milliseconds) ?? .nan,
+            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan,
+            lone: lone,
+            loneHops: loneHops,
             idleMilliseconds: idleMilliseconds,
             idleShare: idle,
             cpu: usageAfter.since(usageBefore, records: count),
             activity: activity,
-            hops: try await HopLatency.measure(
-                rig,
-                since: (published.first ?? 0) / 1_000,
-                deadline: .seconds(60)
-            )
+            hops: try await hops(since: (published.first ?? 0) / 1_000)
         )
     }
 
+    private func hops(since milliseconds: Int64) async throws -> [StageDescription: [Double]] {
+        try await HopLatency.measure(rig, since: milliseconds, deadline: .seconds(60))
+    }
+
     /// From publishing to commit, sorted.
-    private func milliseconds(
-        of published: [Int64],
-        from first: Int
-    ) async throws -> [Double]? {
+    ///
+    /// - Parameter published: when each transaction was, in UNIX microseconds.
+    private func milliseconds(since published: [String: Int64]) async throws -> [Double]? {
+        guard let first = published.keys.min() else { return nil }
         let commits = try await PostgresConnection.lend(rig.database) { connection in
-            try await StoredFacts.commits(from: BenchTransaction.id(first), on: connection)
+            try await StoredFacts.commits(from: first, on: connection)
         }
         guard let commits else {
             console.note("no latency: the server runs without track_commit_timestamp")
             return nil
         }
-        var milliseconds: [Double] = []
-        for (id, microseconds) in commits {
-            guard let index = BenchTransaction.index(ofID: id),
-                published.indices.contains(index - first)
-            else { continue }
-            milliseconds.append(Double(microseconds - published[index - first]) / 1_000)
+        let milliseconds = commits.compactMap { id, microseconds in
+            published[id].map { Double(microseconds - $0) / 1_000 }
         }
-        guard milliseconds.count == published.count, !milliseconds.isEmpty else {
+        guard milliseconds.count == published.count else {
             throw BenchError("\(milliseconds.count) of \(published.count) rows were found")
         }
         return milliseconds.sorted()

@@ -21,6 +21,7 @@ struct PipelineGoals {
 
     private func costs(_ item: PipelineMeasurement) -> [Goal] {
         let residentMax = measurements.flatMap(\.residentBytesMax.values).max() ?? 0
+        let isMixed = item.traffic == .mixed
         var goals = [
             Goal(
                 name: "records/s × time of a verification",
@@ -32,10 +33,12 @@ struct PipelineGoals {
             verifications("the four workers", "worker", item, item.cpu.allWorkers, 2.2),
         ]
         if let postgres = item.cpu.postgres {
-            goals.append(verifications("PostgreSQL", "postgresql", item, postgres, 1.3))
+            goals.append(
+                verifications("PostgreSQL", "postgresql", item, postgres, isMixed ? 1.6 : 1.3)
+            )
         }
         if let broker = item.cpu.broker {
-            goals.append(verifications("the broker", "broker", item, broker, 0.6))
+            goals.append(verifications("the broker", "broker", item, broker, isMixed ? 1 : 0.6))
         }
         goals.append(
             Goal(
@@ -68,12 +71,29 @@ struct PipelineGoals {
     private func delays(_ first: PipelineMeasurement) -> [Goal] {
         var goals = measurements.compactMap(locks)
         guard let latency = first.latency else { return goals }
+        let times: [(String, String, Double, Double)] = [
+            ("a lone purchase, p50", "lone_p50", latency.lonePercentile(50), 20),
+            ("a lone purchase, p99", "lone_p99", latency.lonePercentile(99), 50),
+            ("half load, p50", "half_load_p50", latency.p50, 100),
+            ("half load, p99", "half_load_p99", latency.p99, 200),
+        ]
+        for (name, key, value, bound) in times {
+            goals.append(
+                Goal(
+                    name: "\(name), ms",
+                    key: "\(key)_milliseconds",
+                    value: value,
+                    bound: bound,
+                    isCeiling: true
+                )
+            )
+        }
         goals.append(
             Goal(
-                name: "p99 at half load / four produces and three commits on idle servers",
-                key: "p99_at_half_load_of_idle_servers",
-                value: latency.p99 / latency.idleMilliseconds,
-                bound: 8,
+                name: "CPU of all a record, half load / full load",
+                key: "half_load_cpu_of_full_load",
+                value: latency.cpu.all / first.cpu.all,
+                bound: 1.3,
                 isCeiling: true
             )
         )

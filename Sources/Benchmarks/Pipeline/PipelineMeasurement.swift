@@ -9,6 +9,7 @@ import Worker
 /// The result of one run of `bench pipeline`.
 struct PipelineMeasurement {
     let setup: PipelineOptions.Setup
+    let traffic: BenchTraffic.Kind
     let recordCount: Int
     let recordsPerSecond: Double
     /// Processor time of one P-256 verification of OpenSSL, in the same run.
@@ -37,6 +38,10 @@ struct PipelineMeasurement {
         let recordsPerSecond: Double
         let p50: Double
         let p99: Double
+        /// The same of purchases that came one at a time, to reading the outcome; sorted.
+        let lone: [Double]
+        /// `hops` of the lone purchases.
+        let loneHops: [StageDescription: [Double]]
         /// Time of four produces with their consumption and three commits on the idle servers.
         let idleMilliseconds: Double
         /// The idle share of all cores' time while records were published; nil if unknown.
@@ -47,6 +52,16 @@ struct PipelineMeasurement {
         let activity: [StageDescription: WorkerActivity]
         /// From publishing to the topic that a stage reads, by that stage, sorted.
         let hops: [StageDescription: [Double]]
+
+        /// A percentile of `lone`.
+        func lonePercentile(_ percent: Int) -> Double {
+            percentile(percent, of: lone) ?? .nan
+        }
+    }
+
+    /// A percentile of sorted values; nil without any.
+    static func percentile(_ percent: Int, of sorted: [Double]) -> Double? {
+        sorted.isEmpty ? nil : sorted[min(sorted.count - 1, sorted.count * percent / 100)]
     }
 
     /// A time as a number of verifications.

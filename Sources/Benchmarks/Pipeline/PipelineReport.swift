@@ -91,19 +91,26 @@ struct PipelineReport {
     private func latencyLines(_ item: PipelineMeasurement) -> [String] {
         guard let latency = item.latency else { return [] }
         return [
+            "  from publishing a lone purchase to its outcome: "
+                + "p50 \(FixedPoint.text(latency.lonePercentile(50), digits: 1)) ms, "
+                + "p99 \(FixedPoint.text(latency.lonePercentile(99), digits: 1)) ms"
+        ] + hopLines(latency.loneHops) + [
             "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
                 + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
                 + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms; on idle servers "
                 + "\(FixedPoint.text(latency.idleMilliseconds, digits: 1)) ms"
-        ] + hopLines(latency) + activityLines(latency.activity, "at half load")
+        ] + hopLines(latency.hops) + activityLines(latency.activity, "at half load")
     }
 
-    private func hopLines(_ latency: PipelineMeasurement.Latency) -> [String] {
+    private func hopLines(_ hops: [StageDescription: [Double]]) -> [String] {
         Topology.stages.compactMap { stage in
-            guard let ages = latency.hops[stage], !ages.isEmpty else { return nil }
-            let p50 = FixedPoint.text(ages[ages.count / 2], digits: 0)
-            let p99 = FixedPoint.text(ages[ages.count * 99 / 100], digits: 0)
-            return "    until \(stage.inputTopic) was written: p50 \(p50) ms, p99 \(p99) ms"
+            guard let ages = hops[stage], !ages.isEmpty else { return nil }
+            let percentiles = [50, 99].map { percent in
+                let age = PipelineMeasurement.percentile(percent, of: ages) ?? .nan
+                return "p\(percent) \(FixedPoint.text(age, digits: 0)) ms"
+            }
+            return "    until \(stage.inputTopic) was written: "
+                + percentiles.joined(separator: ", ")
         }
     }
 
@@ -169,6 +176,8 @@ struct PipelineReport {
         writer.beginObject()
         number("p50", item.latency?.p50, &writer)
         number("p99", item.latency?.p99, &writer)
+        number("lone_p50", item.latency?.lonePercentile(50), &writer)
+        number("lone_p99", item.latency?.lonePercentile(99), &writer)
         number("idle_servers", item.latency?.idleMilliseconds, &writer)
         writer.endObject()
         writer.key("cpu_microseconds_per_record_at_half_load")

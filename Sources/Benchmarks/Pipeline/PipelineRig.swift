@@ -53,6 +53,7 @@ final class PipelineRig: Sendable {
         bootstrap: String,
         postgres: String? = nil,
         _ setup: PipelineOptions.Setup,
+        _ traffic: BenchTraffic.Kind = .renewals,
         stages: [StageDescription] = Topology.stages,
         console: Console
     ) async throws -> PipelineRig {
@@ -64,6 +65,10 @@ final class PipelineRig: Sendable {
         let url = postgres ?? server?.connectionString() ?? ""
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
         try await prepare(database, storedCount: setup.storedCount, console: console)
+        if traffic == .mixed {
+            console.note("linking account tokens")
+            try await StoredFacts.link(BenchTraffic.purchases, in: database)
+        }
         let authority = try CertificateAuthority()
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -73,6 +78,7 @@ final class PipelineRig: Sendable {
             bootstrap: bootstrap,
             prefix: prefix,
             databaseURL: url,
+            linkingMode: traffic == .mixed ? "links" : "identity",
             rootFile: root.path
         )
         let path = folder.appending(path: "settings.json")
@@ -231,14 +237,26 @@ extension PipelineRig {
         }
     }
 
-    /// Waits until a stage has committed so many records.
-    func waitUntilSettled(_ count: Int, by stage: StageDescription) async throws {
-        let admin = try KafkaAdmin(configuration: kafka)
-        defer { Task { await admin.close() } }
+    /// Waits until a stage and all before it have committed whatever their topics hold.
+    func waitUntilSettled(by last: StageDescription) async throws {
+        try await KafkaAdmin.lend(kafka) { admin in
+            for stage in Topology.stages {
+                try await waitUntilSettled(by: stage, asking: admin)
+                if stage == last { return }
+            }
+        }
+    }
+
+    private func waitUntilSettled(
+        by stage: StageDescription,
+        asking admin: KafkaAdmin
+    ) async throws {
         let topic = layout.prefix + stage.inputTopic
         let partitions = (0..<layout.partitions).map {
             TopicPartition(topic: topic, partition: $0)
         }
+        let count = try await admin.listOffsets(partitions, deadline: .seconds(30))
+            .values.reduce(0) { $0 + $1.high }
         var last: Int64 = -1
         var lastMove = ContinuousClock.now
         while true {

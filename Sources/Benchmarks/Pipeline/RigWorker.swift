@@ -17,9 +17,10 @@ struct RigWorker: Sendable {
         logs: URL
     ) throws -> [StageDescription: [RigWorker]] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        // librdkafka properties are passed to the workers, so that they can be tuned by measuring.
+        // Properties of librdkafka and bounds on batches are passed to the workers, so that they
+        // can be tuned by measuring.
         let properties = ProcessInfo.processInfo.environment
-            .filter { name, _ in name.hasPrefix("RDKAFKA_") }
+            .filter { name, _ in name.hasPrefix("RDKAFKA_") || name.hasPrefix("BATCH_") }
         let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         var workers: [StageDescription: [RigWorker]] = [:]
         for stage in stages {

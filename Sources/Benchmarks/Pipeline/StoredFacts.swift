@@ -22,6 +22,26 @@ enum StoredFacts {
         try await settle(database)
     }
 
+    /// Links the account tokens of `BenchTransaction` to users, as if long ago: no worker is told.
+    static func link(_ purchases: [Range<Int>], in database: PostgresOptions) async throws {
+        try await patiently(database) { connection in
+            try await connection.execute(script: "ALTER TABLE account_links DISABLE TRIGGER USER")
+            for range in purchases {
+                _ = try await connection.query(
+                    """
+                    INSERT INTO account_links (kind, key, user_id)
+                    SELECT 'account_token',
+                        '7e3fb20b-4cdb-47cc-936d-' || lpad(to_hex(i), 12, '0'), 'user-' || i
+                    FROM generate_series($1::bigint, $2) AS i
+                    """,
+                    [.int8(Int64(range.lowerBound)), .int8(Int64(range.upperBound - 1))]
+                )
+            }
+            try await connection.execute(script: "ALTER TABLE account_links ENABLE TRIGGER USER")
+        }
+        try await settle(database)
+    }
+
     /// Commits one row to disk, in one round trip; `prepareCommits` comes before.
     static func commitOne(on connection: PostgresConnection) async throws {
         _ = try await connection.query("INSERT INTO bench_commits (number) VALUES (1)")

@@ -165,6 +165,8 @@ struct PollingState: Sendable {
 
     /// Whether the partitions are paused, because there has been no room for a while.
     var isPaused = false
+    /// When records have gathered for the next poll.
+    var gatheredAt = ContinuousClock.now
     /// Since when there has been no room.
     var fullSince: ContinuousClock.Instant?
     /// To be answered at the next turn.

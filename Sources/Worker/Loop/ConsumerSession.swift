@@ -177,6 +177,7 @@ final class ConsumerSession: Sendable {
         } else {
             try await pause()
         }
+        guard await hasGathered() else { return }
         let result = try await consumer.poll(
             recordsMax: min(configuration.batchRecordsMax, loop.stage.recordsMax),
             bytesMax: configuration.batchBytesMax,
@@ -187,8 +188,21 @@ final class ConsumerSession: Sendable {
             polling.withLock { $0.isGroupBalanced = isBalanced }
         }
         try await answer(result.events)
+        let gathering = configuration.gatherTime(
+            after: result.records.count,
+            hasMore: result.isFull
+        )
+        polling.withLock { $0.gatheredAt = .now + gathering }
         add(result.records)
         skip(to: result.ends)
+    }
+
+    /// Waits until records have gathered, or until something else may be due.
+    private func hasGathered() async -> Bool {
+        let remaining = polling.withLock { $0.gatheredAt } - .now
+        guard remaining > .zero, !mustStop else { return true }
+        await turnSignal.wait(for: remaining)
+        return polling.withLock { $0.gatheredAt } <= .now
     }
 
     /// Waits a little for room before the partitions are paused, which drops what was fetched.

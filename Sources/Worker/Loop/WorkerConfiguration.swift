@@ -33,6 +33,11 @@ package struct WorkerConfiguration: Sendable {
     /// Whether a static member leaves the group on a stop.
     package var leavesOnStop = false
 
+    /// How long records gather for a batch at most.
+    package var gatherMax = Duration.milliseconds(50)
+    /// For each record of the batch before: from a thousand records a second on they gather for the
+    /// whole time.
+    package var gatherPerRecord = Duration.milliseconds(1)
     /// How long one poll waits for the first record.
     package var pollWait = Duration.milliseconds(100)
     /// After this long without room for records the partitions are paused, and polling continues.
@@ -64,6 +69,18 @@ package struct WorkerConfiguration: Sendable {
         self.producerProperties = producerProperties
     }
 
+    /// How long records gather before the next poll.
+    ///
+    /// A batch costs every process some milliseconds, however few records it has. But a purchase
+    /// that comes alone is polled at once, and next to nothing is waited for after it.
+    ///
+    /// - Parameters:
+    ///   - count: records of this poll.
+    ///   - hasMore: whether there are more records already than fit a batch.
+    func gatherTime(after count: Int, hasMore: Bool) -> Duration {
+        hasMore ? .zero : min(gatherPerRecord * count, gatherMax)
+    }
+
     var backoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: retryDelayMax) }
     var holdBackoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: holdDelayMax) }
 }
@@ -84,6 +101,7 @@ extension WorkerConfiguration {
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
         batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]
+        gatherMax = settings[WorkerSettings.gatherMax]
         retryDelayMin = settings[WorkerSettings.retryDelayMin]
         retryDelayMax = settings[WorkerSettings.retryDelayMax]
         shutdownBudget = settings[WorkerSettings.shutdownBudget]

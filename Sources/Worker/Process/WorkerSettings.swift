@@ -45,6 +45,12 @@ package enum WorkerSettings {
         default: 3,
         "Maximum batches in flight: one is processed while others await acknowledgements."
     )
+    package static let gatherMax = Setting(
+        "batch.gather_max",
+        .duration(.zero...(.seconds(1))),
+        default: .milliseconds(50),
+        "Maximum time that records gather for a batch under load; at rest none waits."
+    )
     package static let retryDelayMin = Setting(
         "retry.delay_min",
         .duration(.milliseconds(1)...(.seconds(60))),
@@ -100,7 +106,8 @@ package enum WorkerSettings {
         groupPrefix.declaration, instanceID.declaration, leaveOnStop.declaration,
         sessionTimeout.declaration,
         batchRecordsMax.declaration,
-        batchBytesMax.declaration, batchesInFlightMax.declaration, retryDelayMin.declaration,
+        batchBytesMax.declaration, batchesInFlightMax.declaration, gatherMax.declaration,
+        retryDelayMin.declaration,
         retryDelayMax.declaration, shutdownBudget.declaration, httpAddress.declaration,
         httpPort.declaration, stallMax.declaration, watchInterval.declaration,
         logLevel.declaration,
