@@ -303,8 +303,9 @@ let package = Package(
         tests(
             "DemonstrationTests",
             [
-                "AppStore", "Demonstration", "JSON", "Operations", "Release", "Settings",
-                "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations",
+                "Records", "Release", "Settings", "Simulation", "Store", "TestSupport", "Topology",
+                "Worker",
             ]
         ),
         tests(

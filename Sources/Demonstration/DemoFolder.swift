@@ -3,7 +3,7 @@ import Operations
 import Settings
 import Simulation
 
-/// The demo's temporary folder: settings, certificates, catalog and the workers' logs.
+/// A folder of the demo's: settings, certificates, catalog and the workers' logs.
 struct DemoFolder: Sendable {
     let path: String
 
@@ -24,6 +24,20 @@ struct DemoFolder: Sendable {
         try? ProcessWatchdog.shared.guardFolder(path)
     }
 
+    /// Uses a folder that stays, and makes it if it is not there.
+    init(at path: String) throws(CommandError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot make a folder at \(path)")
+        }
+        self.path = path
+    }
+
     func path(of name: String) -> String {
         "\(path)/\(name)"
     }
@@ -36,7 +50,7 @@ struct DemoFolder: Sendable {
                 attributes: [.posixPermissions: 0o600]
             )
         else {
-            throw CommandError(ExitCode.unavailable, "cannot write \(path(of: name))")
+            throw CommandError(ExitCode.noInput, "cannot write \(path(of: name))")
         }
     }
 

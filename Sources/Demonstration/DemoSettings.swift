@@ -41,24 +41,27 @@ package struct DemoSettings: Sendable {
             // Any free port: nothing has to be kept free for a demo.
             writer.object { $0.member("port", 0) }
             writer.key("apps")
-            writer.array { writer in
-                for app in apps {
-                    write(app, &writer)
-                }
-            }
+            writer.apps(apps, rootFile: rootFile)
         }
         return writer.bytes
     }
+}
 
-    private func write(_ app: DemoApp, _ writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("bundle_id", app.bundleID)
-            writer.member("environment", app.environment)
-            writer.member("app_apple_id", app.appAppleID)
-            writer.key("roots")
-            writer.strings([rootFile])
-            if app.environment == "Production" {
-                writer.member("test_root_in_production", true)
+extension JSONWriter {
+    /// The setting `apps`, with a root instead of Apple's.
+    mutating func apps(_ apps: [DemoApp], rootFile: String) {
+        array { writer in
+            for app in apps {
+                writer.object { writer in
+                    writer.member("bundle_id", app.bundleID)
+                    writer.member("environment", app.environment)
+                    writer.member("app_apple_id", app.appAppleID)
+                    writer.key("roots")
+                    writer.strings([rootFile])
+                    if app.environment == "Production" {
+                        writer.member("test_root_in_production", true)
+                    }
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ import Simulation
 package enum DemoTool {
     static let name = "demo"
 
-    package static let tool = CommandTool(name, commands: [demo])
+    package static let tool = CommandTool(name, commands: [sample, demo])
 
     private static let demo = ToolCommand(
         syntax: CommandSyntax(
@@ -21,7 +21,8 @@ package enum DemoTool {
                 + "With --kafka and --postgres it uses servers that are there already and touches "
                 + "nothing of theirs: its topics and groups have a prefix of this run's own, and "
                 + "it works in a database of its own, which the user has to be allowed to create. "
-                + "RDKAFKA_* reaches a cluster that asks for more than an address.",
+                + "RDKAFKA_* reaches a cluster that asks for more than an address.\n\n"
+                + "'\(name) sample' writes bodies for an app of your own.",
             options: [
                 CommandOption(
                     "kafka",

@@ -2,6 +2,7 @@ package import AppStore
 package import Entitlements
 package import JSON
 package import Records
+import Simulation
 
 /// The parts of an observation, for tests that need a variation of it.
 package struct ObservationDraft {

@@ -67,7 +67,7 @@ package struct CertificateAuthority: Sendable {
         )
     }
 
-    private init(
+    init(
         root: [UInt8],
         intermediate: [UInt8],
         leaf: [UInt8],

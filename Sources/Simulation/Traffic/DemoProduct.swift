@@ -98,15 +98,19 @@ package struct DemoApp: Sendable, Hashable {
     package let environment: String
     package let appAppleID: Int64
 
+    package init(bundleID: String, environment: String, appAppleID: Int64 = 1_234_567_890) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.appAppleID = appAppleID
+    }
+
     package static let pro = DemoApp(
         bundleID: "com.example.pro",
-        environment: "Production",
-        appAppleID: 1_234_567_890
+        environment: "Production"
     )
     package static let proSandbox = DemoApp(
         bundleID: "com.example.pro",
-        environment: "Sandbox",
-        appAppleID: 1_234_567_890
+        environment: "Sandbox"
     )
     /// Sells in Production only: its Sandbox records are misrouted.
     package static let coins = DemoApp(

@@ -45,6 +45,13 @@ struct DemoPurchase {
         renewal.signedDate = purchaseDate + 1_000
     }
 
+    /// Makes it one of another product.
+    mutating func name(_ productID: String) {
+        transaction.productID = productID
+        renewal.productID = productID
+        renewal.autoRenewProductID = productID
+    }
+
     /// Sets the first period of a subscription.
     mutating func cover(until end: Int64) {
         transaction.subscriptionGroupIdentifier = DemoProduct.subscriptionGroup

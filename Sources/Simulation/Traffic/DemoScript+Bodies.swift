@@ -123,10 +123,8 @@ extension DemoScript {
         post(body, as: .receipt, bundleID: DemoApp.pro.bundleID)
     }
 
-    private func receipt(of purchases: [DemoPurchase], at date: Int64) -> ReceiptFields {
-        var receipt = ReceiptFields()
-        receipt.appAppleID = Int(DemoApp.pro.appAppleID)
-        receipt.bundleID = DemoApp.pro.bundleID
+    func receipt(of purchases: [DemoPurchase], at date: Int64) -> ReceiptFields {
+        var receipt = ReceiptFields(of: purchases.first?.app ?? .pro)
         receipt.creationDate = date
         receipt.records = purchases.map { ReceiptRecordFields($0.transaction) }
         return receipt
@@ -147,5 +145,14 @@ extension DemoScript {
         let encoded = Self.text(Base64Text.standard(Array(info.utf8)))
         let list = "{\n\"signature\" = \"AAAA\";\n\"purchase-info\" = \"\(encoded)\";\n}\n"
         return Body.receipt(Base64Text.standard(Array(list.utf8)))
+    }
+}
+
+extension ReceiptFields {
+    /// A receipt of an app, without records.
+    init(of app: DemoApp) {
+        receiptType = app.environment == "Sandbox" ? "ProductionSandbox" : "Production"
+        appAppleID = Int(app.appAppleID)
+        bundleID = app.bundleID
     }
 }

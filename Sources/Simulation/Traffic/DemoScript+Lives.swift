@@ -99,10 +99,8 @@ extension DemoScript {
         var purchase = try writeSubscription(of: user, months: 1)
         var replaced = purchase.transaction
         let date = now - 5 * Self.day
-        purchase.transaction.productID = DemoProduct.premium.rawValue
+        purchase.name(DemoProduct.premium.rawValue)
         purchase.transaction.price = DemoProduct.premium.price
-        purchase.renewal.productID = DemoProduct.premium.rawValue
-        purchase.renewal.autoRenewProductID = DemoProduct.premium.rawValue
         purchase.renew(id: nextTransactionID(), from: date, until: date + 30 * Self.day)
         purchase.transaction.transactionReason = "PURCHASE"
         try notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", of: purchase, as: .upgrade)

@@ -16,19 +16,36 @@ struct DemoScript {
     var links: [DemoLink] = []
     /// The last state of purchases, which Apple may sign again at any time.
     var settled: [TransactionFields] = []
-    private var transactionCount: Int64 = 0
+    private var lastTransactionID: Int64 = 2_000_000_000_000_000
     private var correlationCount = 0
 
     init(seed: UInt64, now: Int64) throws(KeyError) {
-        self.now = now / 1_000 * 1_000
-        generator = SeededGenerator(seed: seed)
         let blueprint = try AuthorityBlueprint(
             name: "Demo",
             validity: CertificateAuthority.standardValidity
         )
-        authority = try CertificateAuthority(blueprint)
-        receiptAuthority = try CertificateAuthority(.receipts(name: "Demo"))
-        impostors = try DemoImpostors(of: blueprint)
+        try self.init(
+            seed: seed,
+            now: now,
+            signers: DemoSigners(
+                jws: CertificateAuthority(blueprint),
+                receipts: CertificateAuthority(.receipts(name: "Demo"))
+            ),
+            impostors: DemoImpostors(of: blueprint)
+        )
+    }
+
+    init(seed: UInt64, now: Int64, signers: DemoSigners, impostors: DemoImpostors) {
+        self.now = now / 1_000 * 1_000
+        generator = SeededGenerator(seed: seed)
+        authority = signers.jws
+        receiptAuthority = signers.receipts
+        self.impostors = impostors
+    }
+
+    /// Begins with other transaction IDs than any other run.
+    mutating func drawTransactionIDs() {
+        lastTransactionID += Int64.random(in: 1...9_000_000, using: &generator) * 100_000_000
     }
 
     /// Histories until four fifths are written, then defects, then repetitions up to the count.
@@ -44,8 +61,8 @@ struct DemoScript {
     }
 
     mutating func nextTransactionID() -> String {
-        transactionCount += 1
-        return String(2_000_000_000_000_000 + transactionCount)
+        lastTransactionID += 1
+        return String(lastTransactionID)
     }
 
     /// A customer whose token is his user ID, sometimes one who was here before.

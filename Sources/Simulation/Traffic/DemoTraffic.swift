@@ -62,6 +62,18 @@ package struct DemoTraffic: Sendable {
     package static let bodyCountMin = 200
 }
 
+/// The authorities that sign instead of Apple.
+package struct DemoSigners: Sendable {
+    package let jws: CertificateAuthority
+    /// With RSA keys, as Apple's for receipts.
+    package let receipts: CertificateAuthority
+
+    package init(jws: CertificateAuthority, receipts: CertificateAuthority) {
+        self.jws = jws
+        self.receipts = receipts
+    }
+}
+
 /// The authorities that must not be trusted.
 struct DemoImpostors {
     /// Complete, with a root that is not configured.

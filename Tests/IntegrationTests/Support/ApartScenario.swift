@@ -67,140 +67,17 @@ struct ApartScenario: Sendable {
         link.userID.text.hasPrefix(prefix)
     }
 
-    func items(signedBy signers: ScenarioSigners) throws -> [DemoItem] {
-        try scenario.observations.enumerated().map { index, observation in
+    func items(signedBy signers: DemoSigners) throws -> [DemoItem] {
+        let bodies = ScenarioBodies(app: .pro, signers: signers, renaming: apart)
+        return try scenario.events.enumerated().map { index, event in
             DemoItem(
                 kind: .purchase,
                 key: Array(prefix.utf8),
-                value: try body(observation, index, signers),
-                headers: observation.ingestUserID.map { user in
+                value: try bodies.body(of: event, notificationUUID: "\(prefix)\(index)"),
+                headers: event.json["userID"]?.identifier.map { user in
                     [DemoItem.Header(name: "user-id", value: Array("\(prefix)\(user)".utf8))]
                 } ?? []
             )
-        }
-    }
-}
-
-extension ApartScenario {
-    private func body(
-        _ observation: Observation,
-        _ index: Int,
-        _ signers: ScenarioSigners
-    ) throws -> [UInt8] {
-        if observation.verification?.method == .receipt {
-            return try receipt(observation, signers.receipts)
-        }
-        if let app = try observation.json(.appTransaction) {
-            return Body.appTransactionInfo(try signers.jws.sign(payload(app)))
-        }
-        let transaction = try observation.json(.transaction).map {
-            try signers.jws.sign(payload($0))
-        }
-        let renewal = try observation.json(.renewalInfo).map {
-            try signers.jws.sign(payload($0, isRenewal: true))
-        }
-        if let notification = observation.notification {
-            return try body(notification, index, observation, transaction, renewal, signers)
-        }
-        if let transaction, let renewal {
-            return Body.subscriptionStatuses(
-                environment: observation.environment.rawValue,
-                bundleID: DemoApp.pro.bundleID,
-                originalTransactionID: prefix + (observation.originalTransactionID?.text ?? ""),
-                transaction: transaction,
-                renewal: renewal
-            )
-        }
-        return transaction.map { Body.transaction($0) } ?? renewal ?? []
-    }
-
-    private func body(
-        _ notification: ObservedNotification,
-        _ index: Int,
-        _ observation: Observation,
-        _ transaction: [UInt8]?,
-        _ renewal: [UInt8]?,
-        _ signers: ScenarioSigners
-    ) throws -> [UInt8] {
-        var data = NotificationDataFields()
-        data.environment = observation.environment.rawValue
-        data.signedTransactionInfo = transaction.map { String(decoding: $0, as: UTF8.self) }
-        data.signedRenewalInfo = renewal.map { String(decoding: $0, as: UTF8.self) }
-        var fields = NotificationFields()
-        fields.notificationType = notification.type
-        fields.subtype = notification.subtype
-        fields.notificationUUID = "\(prefix)\(index)"
-        fields.signedDate = notification.signedDate.milliseconds
-        fields.data = data.json
-        return Body.notification(try signers.jws.sign(fields.json))
-    }
-
-    /// A receipt of one record, created when the event was signed.
-    private func receipt(
-        _ observation: Observation,
-        _ authority: CertificateAuthority
-    ) throws -> [UInt8] {
-        let transaction = try observation.json(.transaction)
-        func text(_ name: StaticString) -> String? {
-            transaction?[name]?.string.map { prefix + $0 }
-        }
-        var record = ReceiptRecordFields()
-        record.transactionID = text("transactionId")
-        record.originalTransactionID = text("originalTransactionId")
-        record.productID = text("productId")
-        record.quantity = transaction?["quantity"]?.int64.map { Int($0) }
-        record.purchaseDate = transaction?["purchaseDate"]?.int64
-        record.originalPurchaseDate = record.purchaseDate
-        record.expiresDate = transaction?["expiresDate"]?.int64
-        record.cancellationDate = transaction?["revocationDate"]?.int64
-        let isSubscription = transaction?["type"]?.isString("Auto-Renewable Subscription")
-        record.productType = isSubscription == true ? 3 : nil
-        var receipt = ReceiptFields()
-        receipt.receiptType =
-            observation.environment == .sandbox ? "ProductionSandbox" : "Production"
-        receipt.appAppleID = Int(DemoApp.pro.appAppleID)
-        receipt.bundleID = DemoApp.pro.bundleID
-        receipt.creationDate = observation.verification?.signedDate.milliseconds
-        receipt.records = [record]
-        return Body.receipt(try authority.receiptText(receipt))
-    }
-
-    /// The payload with its IDs replaced by this scenario's own.
-    ///
-    /// A renewal info differs from other payloads by its status, so Apple never leaves it out.
-    private func payload(_ payload: JSONValue, isRenewal: Bool = false) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            write(membersOf: payload, to: &writer)
-            if isRenewal, payload["autoRenewStatus"] == nil {
-                writer.key("autoRenewStatus")
-                writer.int(1)
-            }
-        }
-        return writer.bytes
-    }
-
-    private func write(membersOf object: JSONValue, to writer: inout JSONWriter) {
-        for (key, value) in object.members {
-            let name = key.string ?? ""
-            writer.key(name)
-            write(value, of: name, to: &writer)
-        }
-    }
-
-    private func write(_ value: JSONValue, of name: String, to writer: inout JSONWriter) {
-        if let text = value.string, let apart = apart(name, text) {
-            writer.string(apart)
-        } else if value.kind == .object {
-            writer.object { write(membersOf: value, to: &$0) }
-        } else if value.kind == .array {
-            writer.array { writer in
-                for element in value.elements {
-                    write(element, of: name, to: &writer)
-                }
-            }
-        } else {
-            writer.raw(value.rawBytes)
         }
     }
 
@@ -232,7 +109,9 @@ extension ApartScenario {
                 let date = observation.verification?.signedDate
             else { continue }
             let id = transaction["transactionId"]?.string ?? ""
-            let apart = try JSONDocument(parsing: payload(transaction)).root
+            let apart = try JSONDocument(
+                parsing: ScenarioBodies.payload(transaction, renaming: apart)
+            ).root
             tied["\(observation.environment.rawValue) \(id) \(date)", default: []].append(
                 (
                     Revision(signedDate: date, contentHash: ContentHash.of(transaction)),

@@ -23,7 +23,7 @@ enum ScenarioTraffic {
     }
 
     static func traffic(_ scenarios: [ApartScenario]) throws -> DemoTraffic {
-        let signers = ScenarioSigners(
+        let signers = DemoSigners(
             jws: try CertificateAuthority(),
             receipts: try CertificateAuthority(.receipts(name: "Scenarios"))
         )
@@ -36,12 +36,6 @@ enum ScenarioTraffic {
             links: scenarios.flatMap(\.links)
         )
     }
-}
-
-/// The authorities that sign instead of Apple.
-struct ScenarioSigners {
-    let jws: CertificateAuthority
-    let receipts: CertificateAuthority
 }
 
 extension Scenario {

@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import JSON
 import Records
+import Simulation
 
 extension Scenario {
     /// - Parameter signedLater: milliseconds by which each event is signed later than the file
@@ -21,9 +22,10 @@ extension Scenario {
         )
         links = try Self.links(root["links"])
         areLinksLate = root["links"]?.elements.contains { $0["linked"] != nil } ?? false
-        observations = try Self.member("events", of: root).elements.enumerated().map {
-            try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater).observation()
+        events = try Self.member("events", of: root).elements.enumerated().map {
+            try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater)
         }
+        observations = try events.map { try $0.observation() }
         entitlements = try Self.entitlements(root["entitlements"])
         terms = root["terms"].map { Self.terms($0) }
         balances = Self.balances(root["balances"])

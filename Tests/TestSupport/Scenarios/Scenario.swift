@@ -1,6 +1,7 @@
 package import AppStore
 package import Entitlements
 package import Records
+package import Simulation
 
 /// By user, by environment and entitlement key, then by original transaction ID.
 package typealias HeldTerms = [Identifier: [Identifier: [Identifier: EntitlementTerms]]]
@@ -19,8 +20,10 @@ package struct Scenario: Sendable {
     package var links: AccountLinks
     /// Whether they are written only when everything else has come.
     package var areLinksLate: Bool
-    /// In the order of the file, which is that of the signed dates unless the scenario is about
-    /// another.
+    /// As in the file.
+    package var events: [ScenarioEvent]
+    /// The same as observations, in the order of the file, which is that of the signed dates unless
+    /// the scenario is about another.
     package var observations: [Observation]
     /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
     package var entitlements: [Identifier: [Identifier: PeriodSet]]

@@ -1,21 +1,21 @@
-import AppStore
-import Entitlements
-import JSON
-import OpenSSL
-import Records
+package import AppStore
+package import JSON
 
-/// One signed body of a scenario, written short: what it leaves out is filled in.
+/// One signed body of a scenario (`schemas/scenarios`), written short: what it leaves out is filled
+/// in.
 ///
 /// Members named `…Date` are ISO 8601 and become the milliseconds that Apple writes. A transaction
 /// is by default its own original, of quantity 1, in Production; every payload is signed at the
 /// event's time.
-struct ScenarioEvent {
-    let json: JSONValue
-    let offset: Int64
-    private let signedDate: Timestamp
-    private let environment: String
+package struct ScenarioEvent: Sendable {
+    package static let bundleID = "com.example.app"
 
-    init(json: JSONValue, offset: Int64, signedLater: Int64 = 0) throws {
+    package let json: JSONValue
+    package let offset: Int64
+    package let signedDate: Timestamp
+    package let environment: String
+
+    package init(json: JSONValue, offset: Int64, signedLater: Int64 = 0) throws {
         guard let signed = json["signed"]?.string.flatMap({ Timestamp(iso8601: $0) }) else {
             throw ScenarioError("event \(offset) has no date in signed")
         }
@@ -25,55 +25,19 @@ struct ScenarioEvent {
         environment = json["environment"]?.string ?? "Production"
     }
 
-    func observation() throws -> Observation {
-        let transaction = try json["transaction"].map { try payload($0, isTransaction: true) }
-        let renewal = try json["renewalInfo"].map { try payload($0, isTransaction: false) }
-        let app = try json["appTransaction"].map { try appTransaction($0) }
-        return try Observation(
-            SignedPayloads(
-                transaction: transaction,
-                renewalInfo: renewal,
-                appTransaction: app
-            ),
-            source: ObservationSource(
-                topic: "raw",
-                partition: 0,
-                offset: offset,
-                timestamp: nil,
-                index: 0,
-                count: 1
-            ),
-            environment: Environment(rawValue: environment),
-            bundleID: (transaction ?? app)?["bundleId"]?.identifier,
-            verification: verification(),
-            notification: notification(),
-            ingestUserID: json["userID"]?.identifier
-        )
+    /// The payload of its transaction; nil if it has none.
+    package func transaction() throws -> JSONValue? {
+        try json["transaction"].map { try payload($0, isTransaction: true) }
     }
 
-    private func notification() -> ObservedNotification? {
-        json["notification"].map { notification in
-            ObservedNotification(
-                type: notification["type"]?.string ?? "",
-                subtype: notification["subtype"]?.string,
-                uuid: notification["uuid"]?.string ?? "notification-\(offset)",
-                signedDate: signedDate
-            )
-        }
+    /// The payload of its renewal info; nil if it has none.
+    package func renewalInfo() throws -> JSONValue? {
+        try json["renewalInfo"].map { try payload($0, isTransaction: false) }
     }
 
-    private func verification() throws -> VerificationFacts {
-        let root = SHA256.digest(Array("root".utf8))
-        let isForeign = json["trust"]?.string == "test"
-        let isReceipt = json["track"]?.string == "receipt"
-        return VerificationFacts(
-            signedDate: signedDate,
-            leaf: SHA256.digest(Array("leaf".utf8)),
-            root: root,
-            trust: isForeign ? .configured(root) : .apple,
-            method: isReceipt ? .receipt : .jws,
-            verifier: "scenario"
-        )
+    /// The payload of its app transaction; nil if it has none.
+    package func appTransaction() throws -> JSONValue? {
+        try json["appTransaction"].map { try appTransaction($0) }
     }
 
     /// Apple's statement about a copy of the app, which names its signed date otherwise.
@@ -83,7 +47,7 @@ struct ScenarioEvent {
         for (key, value) in short.members {
             try write(key.string ?? "", value, to: &writer)
         }
-        for (name, value) in [("bundleId", "com.example.app"), ("receiptType", environment)]
+        for (name, value) in [("bundleId", Self.bundleID), ("receiptType", environment)]
         where short[name] == nil {
             writer.key(name)
             writer.string(value)
@@ -131,9 +95,18 @@ struct ScenarioEvent {
         guard isTransaction else { return [("environment", environment)] }
         return [
             ("originalTransactionId", short["transactionId"]?.string ?? ""),
-            ("bundleId", "com.example.app"),
+            ("bundleId", Self.bundleID),
             ("environment", environment),
             ("type", "Auto-Renewable Subscription"),
         ]
+    }
+}
+
+/// A scenario file that does not say what a scenario has to say.
+package struct ScenarioError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
     }
 }

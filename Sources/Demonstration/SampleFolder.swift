@@ -1,0 +1,82 @@
+import Foundation
+import JSON
+import OpenSSL
+import Operations
+import Settings
+import Simulation
+
+/// The folder of a local authority, with the files by which a pipeline trusts it.
+struct SampleFolder {
+    private static let authorityFile = "authority.pem"
+    private static let receiptAuthorityFile = "receipt-authority.pem"
+    private static let rootFile = "root.pem"
+    private static let appsFile = "apps.json"
+    private static let catalogFile = "catalog.json"
+    private static let linksFile = "links.jsonl"
+
+    private let folder: DemoFolder
+
+    init(_ path: String) throws(CommandError) {
+        folder = try DemoFolder(at: URL(filePath: path).standardizedFileURL.path)
+    }
+
+    /// The authorities of the folder, which are made at first.
+    func signers() throws -> DemoSigners {
+        let signers = DemoSigners(
+            jws: try authority(Self.authorityFile) { try CertificateAuthority(name: "Sample") },
+            receipts: try authority(Self.receiptAuthorityFile) {
+                try CertificateAuthority(.receipts(name: "Sample"))
+            }
+        )
+        let roots = signers.jws.rootPEM + signers.receipts.rootPEM
+        try folder.write(roots.utf8, to: Self.rootFile)
+        return signers
+    }
+
+    private func authority(
+        _ name: String,
+        _ make: () throws -> CertificateAuthority
+    ) throws -> CertificateAuthority {
+        let path = folder.path(of: name)
+        guard FileManager.default.fileExists(atPath: path) else {
+            let made = try make()
+            try folder.write(made.pem.utf8, to: name)
+            return made
+        }
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+        guard let found = CertificateAuthority(pem: Array(bytes)) else {
+            throw CommandError(
+                ExitCode.data,
+                "\(path) is no authority that this command made: remove it, or choose another "
+                    + "--folder"
+            )
+        }
+        return found
+    }
+
+    /// Writes the files that belong to a sample.
+    ///
+    /// - Returns: what comes next.
+    func write(_ sample: Sample) throws -> String {
+        var writer = JSONWriter()
+        writer.apps(sample.apps, rootFile: folder.path(of: Self.rootFile))
+        let apps = String(decoding: writer.bytes, as: UTF8.self)
+        try folder.write("\(apps)\n".utf8, to: Self.appsFile)
+        try folder.write(sample.catalog, to: Self.catalogFile)
+        var commands = ["pipeline catalog apply \(folder.path(of: Self.catalogFile))"]
+        if let links = sample.links {
+            try folder.write(links, to: Self.linksFile)
+            commands.append("pipeline link add --from \(folder.path(of: Self.linksFile))")
+        }
+        let next = (commands + sample.notes).map { "  \($0)\n" }.joined()
+        return """
+            \(Quantity.counted(sample.bodies.count, "body", "bodies")), which verify-worker \
+            accepts with APPS, or apps of its settings, as in \(folder.path(of: Self.appsFile)):
+              \(apps)
+            What they need:
+            \(next)
+            """
+    }
+}

@@ -1,0 +1,103 @@
+import AppStore
+import Foundation
+import JSON
+import Operations
+import Settings
+import Simulation
+
+/// A scenario file (`schemas/scenarios`) whose app stands for another one.
+struct SampleStory {
+    private let root: JSONValue
+    private let path: String
+    private let bundleID: String
+    private let events: [ScenarioEvent]
+
+    init(_ path: String, _ bundleID: String) throws {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
+        self.path = path
+        self.bundleID = bundleID
+        do {
+            root = try JSONDocument(parsing: Array(bytes)).root
+            guard let list = root["events"], list.count > 0, root["catalog"] != nil else {
+                throw ScenarioError("expected a scenario, with a catalog and events")
+            }
+            events = try list.elements.enumerated().map {
+                try ScenarioEvent(json: $1, offset: Int64($0))
+            }
+        } catch {
+            throw Self.fault(path, error)
+        }
+    }
+
+    private static func fault(_ path: String, _ error: any Error) -> CommandError {
+        CommandError(ExitCode.data, "\(path): \(error)")
+    }
+
+    func bodies(_ signers: DemoSigners) throws -> [[UInt8]] {
+        let maker = ScenarioBodies(
+            app: DemoApp(bundleID: bundleID, environment: ""),
+            signers: signers
+        ) { name, text in
+            name == "bundleId" && text == ScenarioEvent.bundleID ? bundleID : nil
+        }
+        do {
+            return try events.map { event in
+                let app = try (event.transaction() ?? event.appTransaction())?["bundleId"]?.string
+                guard app ?? ScenarioEvent.bundleID == ScenarioEvent.bundleID else {
+                    throw ScenarioError("event \(event.offset) is of another app")
+                }
+                guard event.json["trust"]?.string ?? "apple" == "apple" else {
+                    throw ScenarioError("event \(event.offset) is signed below another root")
+                }
+                let uuid = event.json["notification"]?["uuid"]?.string
+                return try maker.body(
+                    of: event,
+                    notificationUUID: uuid ?? UUID().uuidString.lowercased()
+                )
+            }
+        } catch {
+            throw Self.fault(path, error)
+        }
+    }
+
+    /// The app in each environment that occurs.
+    var apps: [DemoApp] {
+        Set(events.map(\.environment)).sorted().map {
+            DemoApp(bundleID: bundleID, environment: $0)
+        }
+    }
+
+    var catalog: [UInt8] { root["catalog"].map { Array($0.rawBytes) } ?? [] }
+
+    /// A line for each link.
+    var links: [UInt8] {
+        let kinds: [(member: StaticString, kind: String)] = [
+            ("token", "account_token"), ("appTransactionId", "app_transaction_id"),
+            ("originalTransactionId", "original_transaction_id"),
+        ]
+        var lines: [UInt8] = []
+        for link in root["links"]?.elements.map(\.self) ?? [] {
+            for (member, kind) in kinds {
+                guard let key = link[member]?.string, let user = link["user"]?.string else {
+                    continue
+                }
+                var writer = JSONWriter()
+                writer.object { writer in
+                    writer.member("kind", kind)
+                    writer.member("key", key)
+                    writer.member("user", user)
+                }
+                lines += writer.bytes + Array("\n".utf8)
+            }
+        }
+        return lines
+    }
+
+    /// The parts of the story that lines of bodies cannot hold.
+    var remarks: [String] {
+        let count = events.count { $0.json["userID"] != nil }
+        return count == 0 ? [] : ["\(count) events name a user, which only a header can"]
+    }
+}
