@@ -48,6 +48,25 @@ import Testing
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
+    func `more copies than brokers are refused with the number that fits`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        #expect(await topics(cluster, "--replication=9") == 64)
+        let found = try #require(transcript.notes.firstMatch(of: /--replication (\d) is the most/))
+        #expect(await topics(cluster, "--replication=\(found.1)") == 0)
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (3, 3), (7, 3)])
+    func `without the option there are three copies, or as many as brokers`(
+        brokerCount: Int,
+        expected: Int16
+    ) {
+        var layout = TopicLayout()
+        #expect(layout.fitting(brokerCount: brokerCount).replication == expected)
+        layout.replication = 5
+        #expect(layout.fitting(brokerCount: brokerCount).replication == 5)
+    }
+
+    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
     func `a topic that takes less than a record at the limit ends with 1`() async throws {
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)

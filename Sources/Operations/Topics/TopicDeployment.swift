@@ -1,4 +1,5 @@
 package import Kafka
+import Settings
 
 /// Makes a cluster's topics what the layout says, as far as that loses nothing.
 package struct TopicDeployment: Sendable {
@@ -58,8 +59,10 @@ package struct TopicDeployment: Sendable {
         let missing = layout.plans.filter { plan in
             metadata[topic: plan.name].map { $0.error != nil } ?? true
         }
+        let names = missing.map(\.name)
+        let fitting = layout.fitting(brokerCount: metadata.brokerIDs.count)
         let failures = try await admin.createTopics(
-            missing.map { plan in
+            fitting.plans.filter { names.contains($0.name) }.map { plan in
                 NewTopic(
                     name: plan.name,
                     partitions: Int(plan.partitions),
@@ -72,10 +75,24 @@ package struct TopicDeployment: Sendable {
         // Another program may be creating them at this moment.
         let failed = failures.filter { $0.value.code != .topicAlreadyExists }
         if let first = failed.min(by: { $0.key < $1.key }) {
-            throw first.value.naming(topic: first.key)
+            throw Self.refusal(of: first.key, first.value, metadata.brokerIDs.count)
         }
         try await waitUntilKnown()
-        return missing.map(\.name).filter { failures[$0] == nil }
+        return names.filter { failures[$0] == nil }
+    }
+
+    private static func refusal(
+        of topic: String,
+        _ error: KafkaError,
+        _ brokerCount: Int
+    ) -> any Error {
+        let named = error.naming(topic: topic)
+        guard error.name == "INVALID_REPLICATION_FACTOR" else { return named }
+        return CommandError(
+            ExitCode.usage,
+            "\(named)\nthe cluster has \(Quantity.counted(brokerCount, "broker", "brokers")): "
+                + "--replication \(brokerCount) is the most"
+        )
     }
 
     /// The controller creates a topic, and the brokers know it a moment later.

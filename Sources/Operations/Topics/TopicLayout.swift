@@ -18,7 +18,7 @@ package struct TopicLayout: Hashable, Sendable {
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.
     package var partitions: Int32
-    /// Nil leaves it to the cluster's own default.
+    /// Nil is as many as fit the cluster, up to three.
     package var replication: Int16?
     /// How long the topics of the flow keep a record; nil for no limit.
     package var retentionMilliseconds: Int64? = 7 * 86_400_000
@@ -36,6 +36,13 @@ package struct TopicLayout: Hashable, Sendable {
     package init(prefix: String = "storekit.", partitions: Int32 = 8) {
         self.prefix = prefix
         self.partitions = partitions
+    }
+
+    /// The same with a replication that the cluster can make.
+    package func fitting(brokerCount: Int) -> TopicLayout {
+        var layout = self
+        layout.replication = replication ?? Int16(clamping: min(max(brokerCount, 1), 3))
+        return layout
     }
 
     package var plans: [TopicPlan] {
@@ -110,7 +117,7 @@ package struct TopicLayout: Hashable, Sendable {
 package struct TopicPlan: Hashable, Sendable {
     package let name: String
     package let partitions: Int32
-    /// Nil leaves it to the cluster's own default.
+    /// Nil where the cluster decides.
     package let replication: Int16?
     /// The topic's properties by Kafka's names.
     package fileprivate(set) var configuration: [String: String]

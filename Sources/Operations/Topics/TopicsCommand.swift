@@ -28,8 +28,8 @@ extension ToolCommand {
         CommandOption(
             "replication",
             argument: "N",
-            "Copies of each partition; the cluster's default if not given. From 3 on, a write "
-                + "waits for all but one of them."
+            "Copies of each partition; 3 by default, or as many as there are brokers. From 3 on, a "
+                + "write waits for all but one of them."
         ),
         CommandOption(
             "retention",
