@@ -13,7 +13,8 @@ extension ToolCommand {
                 + "with what it needs and nothing else. Without --apply SQL and the commands of "
                 + "Kafka's kafka-acls.sh are printed. May be run again at any time, and has to be "
                 + "after a migration: PostgreSQL's rights are then exactly these, Kafka's are "
-                + "added to, and enforced by every broker when it returns. New roles may log in "
+                + "added to, and enforced by every broker when it returns. Brokers without an "
+                + "authorizer have no rights: Kafka's part is left out there. New roles may log in "
                 + "and have no password yet: ALTER ROLE \"link-worker\" PASSWORD '…', or "
                 + "\\password in psql.",
             options: CommandOption.kafka + [
@@ -63,7 +64,13 @@ extension ToolCommand {
             let plan = AccessPlan(settings) { name in
                 pattern.replacing("{}", with: prefix + name)
             }
-            try await grantInKafka(settings, plan.rules, isApplying, context.console)
+            try await grantInKafka(
+                settings,
+                plan.rules,
+                isApplying,
+                isRequired: only == "kafka",
+                context.console
+            )
         }
         return ExitCode.success
     }
@@ -92,12 +99,18 @@ extension ToolCommand {
             )
         }
         console.print("PostgreSQL: \(DatabaseRole.all.count) roles have their rights")
+        console.note(
+            "A new role has no password yet, and cannot sign in by one: "
+                + "ALTER ROLE \"\(prefix)\(DatabaseRole.operations.name)\" PASSWORD '…', or "
+                + "\\password in psql, and so for each"
+        )
     }
 
     private static func grantInKafka(
         _ settings: SettingsValues,
         _ rules: [KafkaAccessRule],
         _ isApplying: Bool,
+        isRequired: Bool,
         _ console: Console
     ) async throws {
         guard isApplying else {
@@ -105,8 +118,16 @@ extension ToolCommand {
             rules.forEach { console.print($0.command) }
             return
         }
-        try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
-            try await admin.allow(rules, deadline: .seconds(30))
+        do {
+            try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+                try await admin.allow(rules, deadline: .seconds(30))
+            }
+        } catch let error as KafkaError where error.name == "SECURITY_DISABLED" && !isRequired {
+            console.print(
+                "Kafka: left out, as the brokers have no authorizer (authorizer.class.name): every "
+                    + "client may do everything"
+            )
+            return
         }
         console.print("Kafka: \(rules.count) rules are there")
     }
