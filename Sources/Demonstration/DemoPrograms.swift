@@ -31,16 +31,7 @@ struct DemoPrograms: Sendable {
         environment: [String: String],
         inheriting prefixes: [String]
     ) throws(CommandError) {
-        let missing = names.filter { name in
-            !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)")
-        }
-        guard missing.isEmpty else {
-            throw CommandError(
-                ExitCode.unavailable,
-                "\(missing.joined(separator: ", ")) not found in \(executables): build all of the "
-                    + "package with 'swift build'"
-            )
-        }
+        try ChildPrograms.require(names, in: executables)
         self.executables = executables
         self.folder = folder
         self.environment = environment.filter { name, _ in

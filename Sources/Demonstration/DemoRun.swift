@@ -197,7 +197,7 @@ actor DemoRun {
             while true {
                 try programs?.requireRunning()
                 let reconciliation = try await AccountReader(admin, settings).read()
-                progress.show("settling", DemoSettling.state(of: reconciliation))
+                progress.show("settling", reconciliation.progress)
                 guard try !wait.isOver(reconciliation, at: .now) else { break }
                 try await Task.sleep(for: DemoSettling.pause)
             }

@@ -59,13 +59,4 @@ package struct DemoSettling: Sendable {
             )
         }
     }
-
-    /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
-    static func state(of reconciliation: Reconciliation) -> String {
-        reconciliation.stages.map { stage in
-            "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of "
-                + Quantity.grouped(stage.end)
-        }
-        .joined(separator: ", ")
-    }
 }

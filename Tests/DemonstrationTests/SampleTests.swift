@@ -59,17 +59,22 @@ import Testing
         return Verifier(configuration: VerifierConfiguration(apps: apps))
     }
 
-    @Test(arguments: SampleKind.allCases, ["Sandbox", "Production"])
-    func `the verifier accepts what the files of a sample trust`(
-        kind: SampleKind,
-        environment: String
-    ) async throws {
+    @Test(arguments: ["Sandbox", "Production"])
+    func `the verifier accepts what the files of a sample trust`(environment: String) async throws {
+        for kind in SampleKind.allCases {
+            try await expectTrusted(kind, environment)
+        }
+    }
+
+    private func expectTrusted(_ kind: SampleKind, _ environment: String) async throws {
         let options = [
             "--bundle-id=org.example.app", "--kind=\(kind.rawValue)", "--count=2",
             "--environment=\(environment)", "--user-token=\(Self.token.uppercased())",
         ]
+        let former = transcript.notes.count
         let (code, bodies) = await sample(options)
-        #expect(code == 0, "\(transcript.notes)")
+        let notes = transcript.notes.dropFirst(former)
+        #expect(code == 0, "\(notes)")
         let verifier = try verifier()
         let isSingle = [.purchase, .consumable, .notification, .receipt, .forged].contains(kind)
         #expect(bodies.count == (isSingle ? 2 : 4))
@@ -82,9 +87,8 @@ import Testing
         }
         let catalog = ["catalog", "check", "\(folder)/catalog.json"]
         #expect(await PipelineTool.tool.run(catalog, in: context(transcript)) == 0)
-        let isReceipt = kind == .receipt
-        #expect(transcript.notes.contains("link add account_token \(Self.token)") != isReceipt)
-        #expect(transcript.notes.contains("link add original_transaction_id 2") == isReceipt)
+        let key = kind == .receipt ? "original_transaction_id 2" : "account_token \(Self.token)"
+        #expect(notes.contains("link add \(key)"))
     }
 
     @Test func `a folder keeps its authority, and no transaction comes twice`() async throws {

@@ -24,6 +24,7 @@ import Testing
         "Sources/Operations/Privacy/WhatsStoredCommand.swift": "names of tables",
         "Sources/Operations/Publish/PublishCommand.swift": "settings of a client",
         "Sources/Operations/Reconcile/AccountReader.swift": "names of topics",
+        "Sources/Operations/Run/": "environment variables",
         "Sources/Operations/Topics/": "names of topics and their settings",
     ]
 

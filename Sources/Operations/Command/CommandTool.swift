@@ -210,7 +210,7 @@ package enum PipelineTool {
             .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
             .forget,
             .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed, .publish,
-            .status, .reconcile,
+            .run, .status, .reconcile,
         ]
     )
 }

@@ -1,0 +1,112 @@
+import Foundation
+import Kafka
+import Settings
+import Topology
+import Worker
+
+extension ToolCommand {
+    /// `pipeline run`.
+    static let run = ToolCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) run",
+            "Runs the four workers and the index of dead letters until Ctrl-C, for trials.\n\n"
+                + "One copy of each, with this command's environment and settings file, and any "
+                + "free port for health and metrics, which its log names. All end with this "
+                + "command. When one of them ends by itself, its last words are shown and the "
+                + "others are stopped: nothing is started again. In production each worker is a "
+                + "service of its own.",
+            options: [
+                CommandOption.config,
+                CommandOption(
+                    "logs",
+                    argument: "FOLDER",
+                    "Where each program writes its log; ./logs unless given."
+                ),
+            ]
+        ),
+        run: { arguments, context in
+            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+            let trial = Trial(
+                settings: settings,
+                options: arguments.value("config").map { ["--config", $0] } ?? [],
+                logs: arguments.value("logs") ?? "logs",
+                context: context
+            )
+            do {
+                try await Interruption.cancelling { try await trial.run() }
+            } catch is CancellationError {}
+            return ExitCode.success
+        }
+    )
+}
+
+/// All programs of a pipeline, as children of this process.
+private struct Trial: Sendable {
+    static let pause = Duration.seconds(1)
+
+    let settings: SettingsValues
+    /// The options of every program.
+    let options: [String]
+    let logs: String
+    let context: CommandContext
+
+    private var commandLines: [(program: String, arguments: [String])] {
+        Topology.stages.map { ($0.program, options) } + [("dead-letter", ["index"] + options)]
+    }
+
+    /// Returns only by an error, or by a cancellation.
+    func run() async throws {
+        try ChildPrograms.require(commandLines.map(\.program), in: context.executables)
+        let admin = try KafkaAdmin(configuration: settings.kafkaConfiguration)
+        do {
+            // Topics that are missing are reported before anything is started.
+            _ = try await AccountReader(admin, settings).read()
+            try await run(admin)
+        } catch {
+            await admin.close()
+            throw error
+        }
+    }
+
+    private func run(_ admin: KafkaAdmin) async throws {
+        let children = try ChildPrograms(in: context.executables, logs: logs)
+        do {
+            var environment = context.environment
+            environment["HTTP_PORT"] = "0"
+            for (program, arguments) in commandLines {
+                try children.start(program, arguments, environment)
+            }
+            try children.guardAll()
+            try await watch(children, admin)
+        } catch {
+            await Task { await children.stop() }.value
+            throw error
+        }
+    }
+
+    private func watch(_ children: ChildPrograms, _ admin: KafkaAdmin) async throws {
+        var progress = ProgressLine(console: context.console)
+        defer { progress.clear() }
+        while true {
+            try children.requireRunning()
+            do {
+                let reconciliation = try await AccountReader(admin, settings).read()
+                progress.show("running, logs in \(logs)", reconciliation.progress)
+            } catch let error as KafkaError {
+                progress.show("waiting for Kafka", error.name)
+            }
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+}
+
+extension Reconciliation {
+    /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
+    package var progress: String {
+        stages.map { stage in
+            "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of "
+                + Quantity.grouped(stage.end)
+        }
+        .joined(separator: ", ")
+    }
+}
