@@ -72,10 +72,10 @@ struct SampleFolder {
         }
         let next = (commands + sample.notes).map { "  \($0)\n" }.joined()
         return """
-            \(Quantity.counted(sample.bodies.count, "body", "bodies")), which verify-worker \
-            accepts with APPS, or apps of its settings, as in \(folder.path(of: Self.appsFile)):
+            \(Quantity.counted(sample.bodies.count, "body", "bodies")). verify-worker trusts their \
+            authority by APPS, or apps of its settings, as in \(folder.path(of: Self.appsFile)):
               \(apps)
-            What they need:
+            They also need:
             \(next)
             """
     }

@@ -87,6 +87,8 @@ import Testing
         }
         let catalog = ["catalog", "check", "\(folder)/catalog.json"]
         #expect(await PipelineTool.tool.run(catalog, in: context(transcript)) == 0)
+        let products = try #require(file("catalog.json")["products"]).members.map { $0.key.string }
+        #expect(products.count == 3, "one catalog serves all kinds")
         let key = kind == .receipt ? "original_transaction_id 2" : "account_token \(Self.token)"
         #expect(notes.contains("link add \(key)"))
     }

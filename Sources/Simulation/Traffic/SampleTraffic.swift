@@ -17,36 +17,34 @@ package struct SampleTraffic: Sendable {
     package init(_ kind: SampleKind, of productID: String?, in app: DemoApp) {
         self.app = app
         self.kind = kind
-        self.productID = productID ?? app.bundleID + (kind == .consumable ? ".coins" : ".pro")
+        self.productID = productID ?? app.bundleID + (kind == .consumable ? Self.coins : Self.pro)
     }
 
-    /// An upgrade changes to it.
-    private var premiumID: String { productID + ".premium" }
+    private static let (pro, premium, coins) = (".pro", ".premium", ".coins")
 
-    /// The subscription grants `pro`, its upgrade `premium` too; the consumable credits 100
-    /// `coins`.
+    /// The catalog of all kinds: the subscription grants `pro`, its upgrade `premium` too, and the
+    /// consumable credits 100 `coins`.
     package var catalog: [UInt8] {
-        var products = FieldWriter(overrides: [:])
-        if kind == .consumable {
-            var product = FieldWriter(overrides: ["credits": #"{"coins":100}"#])
-            product.add("type", "consumable")
-            products.add(productID, json: product.finish())
-        } else {
-            products.add(productID, json: subscription(["pro"], level: 2))
-            products.add(premiumID, json: subscription(["pro", "premium"], level: 1))
+        let isConsumable = kind == .consumable
+        let subscriptionID = isConsumable ? app.bundleID + Self.pro : productID
+        let consumable = #"{"type":"consumable","credits":{"coins":100}}"#
+        var products: [String: String] = [:]
+        products[app.bundleID + Self.coins] = consumable
+        products[subscriptionID] = subscription(#"["pro"]"#, level: 2)
+        products[subscriptionID + Self.premium] = subscription(#"["pro","premium"]"#, level: 1)
+        if isConsumable {
+            products[productID] = consumable
         }
         var catalog = FieldWriter(overrides: [:])
-        catalog.add("products", json: products.finish())
+        catalog.add("products", json: FieldWriter(overrides: products).finish())
         return catalog.finish()
     }
 
-    private func subscription(_ entitlements: [String], level: Int64) -> [UInt8] {
-        var product = FieldWriter(overrides: [:])
-        product.add("type", "auto-renewable")
-        product.add("entitlements", entitlements)
-        product.add("group", DemoProduct.subscriptionGroup)
-        product.add("level", level)
-        return product.finish()
+    private func subscription(_ entitlements: String, level: Int) -> String {
+        """
+        {"type":"auto-renewable","entitlements":\(entitlements),\
+        "group":"\(DemoProduct.subscriptionGroup)","level":\(level)}
+        """
     }
 
     /// The bodies of as many customers, in transactions of which no other run has one.
@@ -139,7 +137,7 @@ package struct SampleTraffic: Sendable {
             )
         case .upgrade:
             let date = now - 5 * DemoScript.day
-            purchase.name(premiumID)
+            purchase.name(productID + Self.premium)
             purchase.renew(id: script.nextTransactionID(), from: date, until: date + month)
             purchase.transaction.transactionReason = "PURCHASE"
             try script.notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", of: purchase, as: .upgrade)
