@@ -35,3 +35,32 @@ package enum FileSystem {
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 }
+
+extension FileSystem {
+    /// Replaces the file at a path as a whole or not at all; everybody may read it.
+    ///
+    /// Returns false if it cannot be written; then a former file is as it was.
+    package static func replace(_ path: String, with bytes: [UInt8]) -> Bool {
+        let partial = "\(path).\(getpid())"
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return false }
+        // The umask does not count: the reader may be another user.
+        let isWritten = write(bytes, to: descriptor) && fchmod(descriptor, 0o644) == 0
+        guard close(descriptor) == 0, isWritten, rename(partial, path) == 0 else {
+            unlink(partial)
+            return false
+        }
+        return true
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

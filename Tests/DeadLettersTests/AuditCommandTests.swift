@@ -58,6 +58,13 @@ import Testing
         }
         let byState = await rig.tool("count", "--by=state", "--json")
         #expect(byState.result.contains(#""open":30"#))
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).prom")
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(await rig.tool("count", "--metrics", file.path).exitCode == 0)
+        let metrics = try String(contentsOf: file, encoding: .utf8)
+        #expect(metrics.contains("\nentitlements_dead_letter_open_records{class=\"forged\"} 30\n"))
+        #expect(metrics.contains("\nentitlements_dead_letter_open_records{class=\"stale\"} 0\n"))
+        #expect(await rig.tool("count", "--metrics=a.prom", "--state=open").exitCode == 64)
     }
 
     @Test func `a decision is recorded with who and why, and asks if it is for many`() async throws

@@ -30,11 +30,16 @@ fi
 
 "$python" -B - "$dashboard" <<'PYTHON'
 import json
+import re
 import sys
 
 from grafana_foundation_sdk.cog import plugins
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
+
+
+# The members of an annotation that belong to Grafana's Prometheus, whose schema is not published.
+OF_PROMETHEUS = re.compile(r"annotations\.list\[\d+\]\.(titleFormat|useValueForTime)$")
 
 
 def differences(given, understood, path="dashboard"):
@@ -43,7 +48,7 @@ def differences(given, understood, path="dashboard"):
         for key, value in given.items():
             if key in understood:
                 yield from differences(value, understood[key], f"{path}.{key}")
-            else:
+            elif not OF_PROMETHEUS.search(f"{path}.{key}"):
                 yield f"{path}.{key} is no member that Grafana knows"
     elif isinstance(given, list) and isinstance(understood, list) and len(given) == len(understood):
         for index, (left, right) in enumerate(zip(given, understood)):

@@ -5,6 +5,7 @@ import Postgres
 import Records
 import Settings
 import Store
+import Worker
 
 /// `dead-letter count`: how many, by a property in common.
 enum CountCommand: DeadLetterCommand {
@@ -21,6 +22,7 @@ enum CountCommand: DeadLetterCommand {
                         + "certificate (the leaf's fingerprint), worker or state."
                 ),
                 ToolContext.fromTopic,
+                MetricsFile.option("Write how many are open, by class, as metrics and no table"),
             ]
         )
     }
@@ -32,6 +34,9 @@ enum CountCommand: DeadLetterCommand {
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)
+        if let file = try MetricsFile(context.arguments) {
+            return try await write(query, to: file, context)
+        }
         let by: DeadLetterGrouping = try context.arguments.value("by", as: .choice) ?? .reason
         guard let index = try await context.index() else {
             return try await readTopic(query, by, context)
@@ -42,6 +47,43 @@ enum CountCommand: DeadLetterCommand {
         if counts.count == valuesMax {
             context.console.note("only \(valuesMax) values are shown: narrow the filter")
         }
+        return ExitCode.success
+    }
+
+    /// Writes the numbers of open letters; they need the index.
+    private static func write(
+        _ query: DeadLetterQuery,
+        to file: MetricsFile,
+        _ context: ToolContext
+    ) async throws -> Int32 {
+        let isWhole = query == DeadLetterQuery() && context.arguments.value("by") == nil
+        guard isWhole, !context.arguments.isSet(ToolContext.fromTopic.long) else {
+            throw UsageError("--metrics counts the open letters by class: leave out the rest")
+        }
+        _ = try await context.database()
+        guard let index = try await context.index() else {
+            throw CommandError(ExitCode.configuration, IndexOnly.needed("--metrics"))
+        }
+        var open = DeadLetterQuery()
+        open.states = [.open]
+        let limit = DeadLetterClass.allCases.count
+        let counts = try await DeadLetterCounts.counts(
+            by: .deadLetterClass,
+            open,
+            limit: limit,
+            on: index
+        )
+        let registry = MetricsRegistry()
+        let letters = registry.gauge(
+            "dead_letter_open_records",
+            "Dead letters that nobody has dealt with, by class, as `dead-letter count` found them.",
+            labels: ["class"]
+        )
+        for deadLetterClass in DeadLetterClass.allCases {
+            let found = counts.first { $0.value == deadLetterClass.rawValue }
+            letters[deadLetterClass.rawValue].set(Int(found?.letters ?? 0))
+        }
+        try file.write(registry)
         return ExitCode.success
     }
 

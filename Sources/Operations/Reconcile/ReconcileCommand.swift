@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Settings
+import Worker
 
 extension ToolCommand {
     /// `pipeline reconcile`.
@@ -30,12 +31,7 @@ extension ToolCommand {
                         argument: "N",
                         "Skipped offsets of all stages that are dealt with; 0 unless given."
                     ),
-                    CommandOption(
-                        "metrics",
-                        argument: "FILE",
-                        "Also write the result as metrics for node_exporter's textfile collector; "
-                            + "FILE has to end in .prom."
-                    ),
+                    MetricsFile.option("Also write the result as metrics"),
                 ]
         ),
         run: runReconcile
@@ -46,12 +42,7 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-        let metricsPath = arguments.value("metrics")
-        if let metricsPath, !metricsPath.hasSuffix(".prom") {
-            throw UsageError(
-                "--metrics: \(metricsPath) does not end in .prom, so it would not be collected"
-            )
-        }
+        let metricsFile = try MetricsFile(arguments)
         let skippedMax = try arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
         var reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
@@ -61,9 +52,7 @@ extension ToolCommand {
             let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
             reconciliation = try await counter.count(reconciliation)
         }
-        if let metricsPath {
-            try ReconciliationMetrics(reconciliation, at: Date()).write(to: metricsPath)
-        }
+        try metricsFile?.write(reconciliation.metrics(at: Date()))
         if arguments.isSet("json") {
             context.console.print(json: reconciliation.json)
         } else {

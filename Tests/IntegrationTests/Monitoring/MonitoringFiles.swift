@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The files for monitoring in `deploy`: rules, dashboard and runbook.
 enum MonitoringFiles {
@@ -80,27 +81,49 @@ enum MonitoringFiles {
     }
 
     static func panelQueries() throws -> [PanelQuery] {
-        struct Dashboard: Decodable {
-            struct Panel: Decodable {
-                struct Target: Decodable { let expr: String }
-
-                let title: String
-                let targets: [Target]?
-            }
-
-            let panels: [Panel]
-        }
-        let data = Data(try text("grafana/dashboard.json").utf8)
-        let dashboard = try JSONDecoder().decode(Dashboard.self, from: data)
-        return dashboard.panels.flatMap { panel in
-            (panel.targets ?? []).map { target in
+        let panels = try dashboard()["panels"]?.elements.map(\.self) ?? []
+        return panels.flatMap { panel in
+            (panel["targets"]?.elements.map(\.self) ?? []).map { target in
                 PanelQuery(
-                    title: panel.title,
-                    expression: target.expr.replacingOccurrences(of: "$stage", with: ".+")
-                        .replacingOccurrences(of: "$__rate_interval", with: "10s")
+                    title: panel["title"]?.string ?? "",
+                    expression: filled(target["expr"]?.string ?? "")
                 )
             }
         }
+    }
+
+    /// The dashboard's queries beside its panels: values of variables, and annotations.
+    static func otherQueries() throws -> [String] {
+        let root = try dashboard()
+        let variables = root["templating"]?["list"]?.elements.map(\.self) ?? []
+        let values = variables.compactMap { $0["query"]?["query"]?.string }.map { query in
+            query.replacing(/^label_values\((.+), \w+\)$/) { $0.1 }
+        }
+        let annotations = root["annotations"]?["list"]?.elements.map(\.self) ?? []
+        return (values + annotations.compactMap { $0["expr"]?.string }).map(filled)
+    }
+
+    static func dashboard() throws -> JSONValue {
+        try JSONDocument(parsing: Array(try text("grafana/dashboard.json").utf8)).root
+    }
+
+    /// A query with values for its variables.
+    private static func filled(_ query: String) -> String {
+        query.replacing("$stage", with: ".+").replacing("$instance", with: ".+")
+            .replacing("$__rate_interval", with: "10s")
+    }
+
+    /// The address of the runbook, which operators replace by theirs, before the anchor.
+    static let runbookAddress = "https://runbook.example.com/runbook.md"
+
+    /// The anchors of the runbook's headings, as GitHub, GitLab and Gitea make them.
+    static func anchors() throws -> Set<String> {
+        Set(
+            try text("runbook.md").matches(of: /\n#+ (.+)/).map { heading in
+                heading.1.lowercased().filter { $0.isLetter || $0.isNumber || "- _".contains($0) }
+                    .replacing(" ", with: "-")
+            }
+        )
     }
 
     /// A command of the runbook, and its section.

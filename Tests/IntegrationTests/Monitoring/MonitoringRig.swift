@@ -56,12 +56,15 @@ final class MonitoringRig: Sendable {
         try await pipeline.publish(traffic.items)
         try await pipeline.settle()
         _ = try await run("pipeline reconcile --metrics \(prometheus.metricsFile)")
+        _ = try await run("dead-letter index --until-end")
+        _ = try await run("dead-letter count --metrics \(prometheus.lettersFile)")
         await eventually(within: .seconds(60), every: .milliseconds(250), "scraped") {
             Topology.stages.allSatisfy { stage in
                 let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
             } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
+                && prometheus.query("entitlements_dead_letter_open_records")?.isEmpty == false
         }
     }
 

@@ -1,6 +1,7 @@
 import Operations
 import Postgres
 import Foundation
+import JSON
 import Simulation
 import TestSupport
 import Testing
@@ -85,6 +86,58 @@ extension PipelineTests {
             #expect(sections == Set(alerts))
         }
 
+        @Test func `each alert leads to its section of the runbook`() throws {
+            let anchors = try MonitoringFiles.anchors()
+            for name in MonitoringFiles.ruleFiles {
+                let rules = try MonitoringFiles.text("prometheus/\(name)")
+                for rule in rules.components(separatedBy: "- alert: ").dropFirst() {
+                    let alert = rule.prefix { $0.isLetter }
+                    let anchor = alert.lowercased()
+                    let address = "\(MonitoringFiles.runbookAddress)#\(anchor)"
+                    #expect(rule.contains("runbook_url: \"\(address)\"\n"), "\(alert)")
+                    #expect(anchors.contains(anchor), "\(alert)")
+                }
+            }
+        }
+
+        @Test func `the dashboard begins with health, and its links lead into the runbook`() throws
+        {
+            let root = try MonitoringFiles.dashboard()
+            let panels = root["panels"]?.elements.map(\.self) ?? []
+            #expect(panels.first?["title"]?.string == "Health")
+            let next = panels.dropFirst().first { $0["type"]?.string == "row" }
+            let top = try #require(next?["gridPos"]?["y"]?.int64)
+            let queries = panels.filter { $0["gridPos"]?["y"]?.int64 ?? 0 < top }
+                .flatMap { $0["targets"]?.elements.map(\.self) ?? [] }
+                .compactMap { $0["expr"]?.string }.joined(separator: "\n")
+            for metric in [
+                "worker_ready_state", "body_age_seconds", "dead_letter_open_records", "build_info",
+            ] {
+                #expect(queries.contains("entitlements_\(metric)"), "\(metric)")
+            }
+            let links = ([root] + panels).flatMap { $0["links"]?.elements.map(\.self) ?? [] }
+                .compactMap { $0["url"]?.string }
+            #expect(links.contains(MonitoringFiles.runbookAddress))
+            let anchors = try MonitoringFiles.anchors()
+            for link in links {
+                #expect(link.hasPrefix(MonitoringFiles.runbookAddress), "\(link)")
+                let anchor = link.split(separator: "#").dropFirst().first.map(String.init)
+                #expect(anchor.map(anchors.contains) ?? true, "\(link)")
+            }
+            #expect(links.count { $0.contains("#") } > 3)
+        }
+
+        @Test func `each query that a stage narrows is narrowed by the instance too`() throws {
+            let text = try MonitoringFiles.text("grafana/dashboard.json")
+            let queries = text.matches(of: /"expr": "(.+)"/).map { String($0.1) }
+            for query in queries where query.contains("$stage") {
+                #expect(
+                    query.matches(of: /\$stage/).count == query.matches(of: /\$instance/).count,
+                    "\(query)"
+                )
+            }
+        }
+
         /// The labels of each worker's own series; all others come from Prometheus.
         private static let labels: Set<String> = [
             "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity",
@@ -140,6 +193,9 @@ extension PipelineTests {
             for query in queries {
                 let series = rig.prometheus.query(query.expression)
                 #expect(series?.isEmpty == false, "\(query.title): \(query.expression)")
+            }
+            for query in try MonitoringFiles.otherQueries() {
+                #expect(rig.prometheus.query(query)?.isEmpty == false, "\(query)")
             }
         }
     }

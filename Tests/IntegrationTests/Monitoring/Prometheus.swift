@@ -70,6 +70,9 @@ struct Prometheus: Sendable {
               - job_name: node
                 metrics_path: /reconcile.prom
                 static_configs: [{ targets: ["127.0.0.1:\(filePort)"] }]
+              - job_name: letters
+                metrics_path: /letters.prom
+                static_configs: [{ targets: ["127.0.0.1:\(filePort)"] }]
 
             """
         let path = "\(folder)/prometheus.yaml"
@@ -96,6 +99,7 @@ struct Prometheus: Sendable {
     }
 
     var metricsFile: String { "\(folder)/reconcile.prom" }
+    var lettersFile: String { "\(folder)/letters.prom" }
 
     /// Scrapes these workers, and no others.
     func scrape(_ copies: [WorkerCopy]) throws {

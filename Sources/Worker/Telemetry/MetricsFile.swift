@@ -1,0 +1,38 @@
+import Platform
+package import Settings
+
+/// The option `--metrics`: a file of metrics for node_exporter's textfile collector (its README,
+/// "Textfile Collector").
+package struct MetricsFile {
+    private static let name = "metrics"
+    private let path: String
+
+    /// - Parameter summary: says which metrics are written.
+    package static func option(_ summary: String) -> CommandOption {
+        CommandOption(
+            name,
+            argument: "FILE",
+            "\(summary) for node_exporter's textfile collector; FILE has to end in .prom."
+        )
+    }
+
+    /// Reads the option; nil if it is not given.
+    package init?(_ arguments: CommandArguments) throws(UsageError) {
+        guard let path = arguments.value(Self.name) else { return nil }
+        guard path.hasSuffix(".prom") else {
+            throw UsageError(
+                "--metrics: \(path) does not end in .prom, so it would not be collected"
+            )
+        }
+        self.path = path
+    }
+
+    /// Writes the file as a whole or not at all, so that no half of it is ever collected.
+    ///
+    /// Throws a `CommandError` that names the file.
+    package func write(_ registry: MetricsRegistry) throws(CommandError) {
+        guard FileSystem.replace(path, with: registry.exposition()) else {
+            throw CommandError(ExitCode.noInput, "cannot write \(path)")
+        }
+    }
+}
