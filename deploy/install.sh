@@ -9,7 +9,7 @@ set -euo pipefail
 
 build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev libgmp-dev postgresql)
 test_packages=(
-    prometheus python3-confluent-kafka python3-jsonschema chromium chromium-driver
+    prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
     systemd systemd-container pgbouncer openssl zsh fish curl python3-venv
 )
 

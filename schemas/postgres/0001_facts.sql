@@ -24,7 +24,8 @@ CREATE FUNCTION is_identifier(value text) RETURNS boolean
         AND value !~ '[ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$';
 
 COMMENT ON FUNCTION is_identifier IS
-    '1 to 255 bytes without control characters, bidirectional controls, and blanks at an end.';
+    'Whether a text may name a user, a key or a debit: 1 to 255 bytes without control characters, '
+    'bidirectional controls, and blanks at an end.';
 
 -- Apple's environments, spelt as Apple spells them. A link or a grant of another one would concern no
 -- purchase, and a question about it would be answered with "nothing": both are refused.

@@ -254,10 +254,6 @@ $$;
 CREATE TRIGGER emptied BEFORE TRUNCATE ON account_links
     FOR EACH STATEMENT EXECUTE FUNCTION account_links_emptied();
 
--- Makes running workers find the owner of every purchase again, by the present links and settings:
--- as if each purchase had a link of its own that has changed.
---
--- Returns how many purchases there are.
 CREATE FUNCTION reapply_ownership_rules() RETURNS bigint
     LANGUAGE plpgsql AS
 $$
@@ -271,6 +267,10 @@ BEGIN
     RETURN purchases;
 END
 $$;
+
+COMMENT ON FUNCTION reapply_ownership_rules IS
+    'Makes running workers find the owner of every purchase again, by the present links and '
+    'settings. Returns how many purchases there are.';
 
 -- Locks, always in the order of their numbers, so that two batches wait for each other instead of
 -- ending in a deadlock; held to the end of the transaction. Two names with one number share a lock,

@@ -204,8 +204,6 @@ BEGIN
 END
 $$;
 
--- Whether a user may use something at an instant, by today's knowledge of that instant, bought or
--- granted. Raises UE001 for an unknown environment, like every function that takes one.
 CREATE FUNCTION has_entitlement(
     user_id text,
     entitlement_key text,
@@ -231,8 +229,10 @@ BEGIN ATOMIC
     );
 END;
 
--- The present entitlements in one environment, each with its present period; no end means forever.
--- Each is either bought or granted.
+COMMENT ON FUNCTION has_entitlement IS
+    'Whether a user may use something at an instant, bought or granted, by today''s knowledge of '
+    'that instant.';
+
 CREATE FUNCTION active_entitlements_in(environment text)
 RETURNS TABLE (
     user_id text,
@@ -264,14 +264,16 @@ BEGIN ATOMIC
         AND held.environment = active_entitlements_in.environment AND span @> now();
 END;
 
+COMMENT ON FUNCTION active_entitlements_in IS
+    'The entitlements that hold now in one environment, each with its present period; no end '
+    'means forever. Each is either bought or granted.';
+
 CREATE VIEW active_entitlements AS
     SELECT * FROM active_entitlements_in('Production');
 
 COMMENT ON VIEW active_entitlements IS
     'Production only; active_entitlements_in(environment) answers for the others.';
 
--- All entitlements of a user, in every environment, past and present, bought and granted; also those
--- that a record of the feed or an answer was too small for.
 CREATE FUNCTION held_entitlements(user_id text)
 RETURNS TABLE (
     environment text,
@@ -297,8 +299,10 @@ BEGIN ATOMIC
     WHERE held.user_id = held_entitlements.user_id AND NOT isempty(held.periods);
 END;
 
--- For support: every entitlement, past and present, beside Apple's statements about its purchase. The
--- newest transaction is the one bought last; renewal info is what the same trust vouched for.
+COMMENT ON FUNCTION held_entitlements IS
+    'All entitlements of a user, in every environment, past and present, bought and granted; also '
+    'those that a record of the feed or an answer was too small for.';
+
 CREATE VIEW entitlement_details AS
     SELECT
         held.user_id, held.entitlement_key, held.environment, held.bundle_id,
@@ -330,7 +334,11 @@ CREATE VIEW entitlement_details AS
         ON owner.environment = held.environment AND owner.bundle_id = held.bundle_id
         AND owner.original_transaction_id = held.original_transaction_id;
 
--- A user's balance; below zero only after a refund of a spent credit.
+COMMENT ON VIEW entitlement_details IS
+    'For support: every entitlement, past and present, beside Apple''s statements about its '
+    'purchase, and the rule that found its owner. The transaction is the one bought last; renewal '
+    'info is what the same trust vouched for.';
+
 CREATE FUNCTION ledger_balance(
     user_id text, currency text, environment text DEFAULT 'Production'
 ) RETURNS bigint
@@ -353,6 +361,9 @@ BEGIN ATOMIC
     WHERE require_environment(ledger_balance.environment);
 END;
 
+COMMENT ON FUNCTION ledger_balance IS
+    'A user''s balance; below zero only after a refund of a spent credit.';
+
 CREATE VIEW ledger_balances AS
     SELECT user_id, currency, sum(amount)::bigint AS balance
     FROM (
@@ -367,11 +378,6 @@ CREATE VIEW ledger_balances AS
 COMMENT ON VIEW ledger_balances IS
     'Production only; ledger_balance(user, currency, environment) answers for the others.';
 
--- Spends, for the app's own servers, and returns the remaining balance.
---
--- The same reference again changes nothing and returns the present balance. Raises LE001 if the
--- balance does not suffice, LE002 if the reference already stands for another debit, and IL001 in
--- a transaction that is not READ COMMITTED.
 CREATE FUNCTION ledger_debit(
     user_id text,
     currency text,
@@ -420,8 +426,10 @@ BEGIN
 END
 $$;
 
--- The history of a user's balance, by today's knowledge: the credit of each purchase, its refunds,
--- the app's debits, and the balance after each. Other environments than Production are shown too.
+COMMENT ON FUNCTION ledger_debit IS
+    'Spends and returns the remaining balance. The same reference again changes nothing and '
+    'returns the present balance.';
+
 CREATE VIEW ledger_history AS
     SELECT
         user_id, environment, currency, happened_at, kind, amount, reference, product_id,
@@ -444,5 +452,5 @@ CREATE VIEW ledger_history AS
     ) AS entries;
 
 COMMENT ON VIEW ledger_history IS
-    'Each credit, refund and debit with the balance after it; references are transaction IDs, or '
-    'the app''s own names of its debits.';
+    'Each credit, refund and debit in every environment, by today''s knowledge, with the balance '
+    'after it; references are transaction IDs, or the app''s own names of its debits.';

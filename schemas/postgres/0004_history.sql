@@ -123,9 +123,6 @@ BEGIN
 END
 $$;
 
--- Lets a user use something from now on, until an instant; forever for null and for 'infinity'.
---
--- Returns the grant's number, by which it is revoked.
 CREATE FUNCTION grant_entitlement(
     user_id text,
     entitlement_key text,
@@ -158,9 +155,10 @@ BEGIN
 END
 $$;
 
--- Ends a grant now; its past stays in the history.
---
--- Returns false if there is no such grant, or if it was revoked before.
+COMMENT ON FUNCTION grant_entitlement IS
+    'Lets a user use something from now on, until an instant; forever for null and for '
+    '''infinity''. Returns the grant''s number, by which it is revoked.';
+
 CREATE FUNCTION revoke_grant(grant_id bigint, reason text, revoked_by text) RETURNS boolean
     LANGUAGE plpgsql AS
 $$
@@ -192,7 +190,10 @@ BEGIN
 END
 $$;
 
--- The knowledge about a user at an instant: every entitlement with its periods as known then.
+COMMENT ON FUNCTION revoke_grant IS
+    'Ends a grant now; its past stays in the history. Returns false if there is no such grant, or '
+    'if it was revoked before.';
+
 CREATE FUNCTION entitlements_as_known(
     user_id text, known_at timestamptz, environment text DEFAULT 'Production'
 ) RETURNS TABLE (
@@ -223,9 +224,9 @@ BEGIN ATOMIC
         AND NOT isempty(newest.new_periods);
 END;
 
--- Whether a user could use something at an instant, by the knowledge of another instant.
---
--- has_entitlement answers the same by present knowledge.
+COMMENT ON FUNCTION entitlements_as_known IS
+    'The knowledge about a user at an instant: every entitlement with its periods as known then.';
+
 CREATE FUNCTION had_entitlement(
     user_id text,
     entitlement_key text,
@@ -243,3 +244,6 @@ BEGIN ATOMIC
             AND known.periods @> had_entitlement.at
     );
 END;
+
+COMMENT ON FUNCTION had_entitlement IS
+    'Whether a user could use something at an instant, by the knowledge of another instant.';

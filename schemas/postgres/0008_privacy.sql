@@ -110,3 +110,7 @@ BEGIN
     RETURN forgotten;
 END
 $$;
+
+COMMENT ON FUNCTION forget_user IS
+    'Removes a user''s links and claims and, if account tokens are user IDs, the tokens in the '
+    'facts. The accounting is kept. Returns what was removed.';

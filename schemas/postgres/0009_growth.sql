@@ -39,7 +39,6 @@ BEGIN
 END
 $$;
 
--- The knowledge about a user at an instant: every entitlement with its periods as known then.
 -- Raises HA001 for an instant whose history is archived.
 CREATE OR REPLACE FUNCTION entitlements_as_known(
     user_id text, known_at timestamptz, environment text DEFAULT 'Production'

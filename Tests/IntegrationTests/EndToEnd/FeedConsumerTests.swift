@@ -1,0 +1,103 @@
+import Foundation
+import Operations
+import Postgres
+import Simulation
+import TestSupport
+import Testing
+
+extension PipelineTests {
+    /// The consumer of the feed in `deploy/examples`.
+    @Suite(.timeLimit(.minutes(10)))
+    struct FeedConsumerTests {
+        private static let hasClient = FileManager.default.fileExists(
+            atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
+        )
+
+        @Test(.needsBuiltWorkers, .enabled(if: hasClient, "install python3-confluent-kafka"))
+        func `a copy that follows the feed, and one that begins later, hold all rows`() async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 11, bodyCount: 200, now: now)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                let first = "\(pipeline.folder)/first.sqlite"
+                // Before there is anything to read.
+                #expect(try Self.follow(pipeline, first) == 0)
+                try pipeline.startAll()
+                try await pipeline.waitUntilReady()
+                let half = traffic.items.count / 2
+                try await pipeline.publish(Array(traffic.items.prefix(half)))
+                try await pipeline.settle()
+                var seen = try Self.follow(pipeline, first)
+                try await pipeline.publish(Array(traffic.items.dropFirst(half)))
+                try await pipeline.settle()
+                seen += try Self.follow(pipeline, first)
+                #expect(try Self.follow(pipeline, first) == 0)
+
+                let (changes, rows) = try await pipeline.withDatabase { connection in
+                    let changes = try await connection.query("SELECT count(*) FROM changes")
+                    let rows = try await connection.query(Self.rows)
+                    return (changes[0].int8(0), Set(rows.map { $0.text(0) }))
+                }
+                // Each change once, although the feed was read in three parts.
+                #expect(seen == changes && seen > 50)
+                #expect(try Self.copied(first) == rows)
+
+                let later = "\(pipeline.folder)/later.sqlite"
+                #expect(try Self.follow(pipeline, later) == 0)
+                #expect(try Self.copied(later) == rows)
+            }
+        }
+
+        private static let rows = """
+            SELECT concat_ws('|', user_id, environment, bundle_id, original_transaction_id,
+                entitlement_key, (
+                    SELECT string_agg(
+                        (extract(epoch FROM lower(span)) * 1000)::int8 || '-'
+                        || coalesce((extract(epoch FROM upper(span)) * 1000)::int8::text, 'None'),
+                        ',' ORDER BY span)
+                    FROM unnest(periods) AS span))
+            FROM entitlements
+            """
+
+        private static let copyReader = """
+            import json, sqlite3, sys
+            for *key, periods in sqlite3.connect(sys.argv[1]).execute("SELECT * FROM entitlements"):
+                spans = (f"{span['start']}-{span['end']}" for span in json.loads(periods))
+                print("|".join(key + [",".join(spans)]))
+            """
+
+        private static func copied(_ file: String) throws -> Set<String> {
+            let lines = try python(["-c", copyReader, file], [:]).split(separator: "\n")
+            return Set(lines.map(String.init))
+        }
+
+        /// Runs the example to the end of the feed.
+        ///
+        /// - Returns: how many changes were new to it.
+        private static func follow(_ pipeline: RunningPipeline, _ file: String) throws -> Int64 {
+            let script = ReferenceScript.root.appending(path: "deploy/examples/feed_consumer.py")
+            let printed = try python(
+                ["-B", script.path, file, "--prefix", pipeline.layout.prefix, "--until-end"],
+                ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers]
+            )
+            return Int64(printed.split(separator: "\n").count)
+        }
+
+        private static func python(
+            _ arguments: [String],
+            _ environment: [String: String]
+        ) throws -> String {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/python3")
+            process.arguments = arguments
+            process.environment = environment
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            let printed = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+            return String(decoding: printed, as: UTF8.self)
+        }
+    }
+}
