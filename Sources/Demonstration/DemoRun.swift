@@ -50,7 +50,7 @@ actor DemoRun {
                 context.console.note("stopping what was started")
             }
             await stop()
-            guard !Task.isCancelled else { return Interruption.exitCode }
+            guard !Task.isCancelled else { return ExitCode.interrupted }
             throw error
         }
     }

@@ -33,6 +33,16 @@ package struct CommandSyntax: Sendable {
             + TextLayout.columns(options.map { ($0.usage, $0.sentence) })
     }
 
+    /// The summary's first sentence.
+    package var sentence: String {
+        var end = summary.startIndex
+        while let dot = summary[end...].firstIndex(of: ".") {
+            end = summary.index(after: dot)
+            if end == summary.endIndex || summary[end].isWhitespace { break }
+        }
+        return String(summary[..<end])
+    }
+
     /// Understands the arguments that follow the command's name.
     ///
     /// With `--help` among them the number of operands is not checked.
@@ -141,6 +151,27 @@ package struct CommandSyntax: Sendable {
         }
         let surplus = found[operandCount.upperBound]
         return UsageError("unexpected operand \"\(surplus)\"")
+    }
+}
+
+extension [CommandSyntax] {
+    /// The commands without their tool's name, each with its first sentence.
+    package var overview: String {
+        TextLayout.columns(map { ($0.words, $0.sentence) })
+    }
+
+    /// Says that a tool has no such command, and which one may be meant.
+    package func unknown(_ word: String, of tool: String) -> String {
+        let words = Set(map(\.words) + map { String($0.words.prefix { $0 != " " }) })
+        return "\(tool): there is no command \"\(word)\"\(Spelling.hint(for: word, among: words))\n"
+            + "Try '\(tool) --help'."
+    }
+}
+
+extension CommandSyntax {
+    /// The words that name the command, without the tool's.
+    fileprivate var words: String {
+        command.split(separator: " ").dropFirst().joined(separator: " ")
     }
 }
 

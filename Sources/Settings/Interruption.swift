@@ -3,9 +3,6 @@ import Glibc
 
 /// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
 package enum Interruption {
-    /// The exit code that a shell expects after Ctrl-C.
-    package static let exitCode: Int32 = 130
-
     /// Runs `body` in a task that the first signal cancels; the second one ends the process at
     /// once, and what it started is stopped by the watchdog of its children.
     package static func cancelling<T: Sendable>(
@@ -17,7 +14,7 @@ package enum Interruption {
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 if task.isCancelled {
-                    _exit(exitCode)
+                    _exit(ExitCode.interrupted)
                 }
                 task.cancel()
             }

@@ -64,19 +64,22 @@ enum Spelling {
         suggestion(for: word, among: known).map { ", did you mean \($0)?" } ?? ""
     }
 
-    /// Levenshtein's distance, without regard to case.
+    /// Levenshtein's distance, without regard to case; a swap of two neighbours is one slip.
     private static func distance(_ first: String, _ second: String) -> Int {
         let first = Array(first.lowercased().utf8)
         let second = Array(second.lowercased().utf8)
+        var former: [Int] = []
         var row = Array(0...second.count)
         for (i, a) in first.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var next = [i + 1]
             for (j, b) in second.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
-                diagonal = above
+                var slips = min(row[j + 1] + 1, next[j] + 1, row[j] + (a == b ? 0 : 1))
+                if i > 0, j > 0, a == second[j - 1], first[i - 1] == b {
+                    slips = min(slips, former[j - 1] + 1)
+                }
+                next.append(slips)
             }
+            (former, row) = (row, next)
         }
         return row[second.count]
     }

@@ -5,6 +5,7 @@ import JSON
 import Kafka
 import OpenSSL
 import Records
+import Settings
 import TestSupport
 import Testing
 
@@ -235,6 +236,17 @@ import Testing
         let run = await ToolRun(arguments)
         #expect(run.exitCode == exitCode)
         #expect(!(run.result + run.notes).isEmpty)
+    }
+
+    @Test func `the help has a whole sentence for each command, and the exit codes`() async {
+        let help = await ToolRun(["--help"]).result
+        let list = help.components(separatedBy: "Commands:\n").last ?? ""
+        let lines = list.components(separatedBy: "\n\n").first?.split(separator: "\n") ?? []
+        let commands = lines.filter { $0.prefix(3).last != " " }
+        #expect(commands.count == lines.count { $0.hasSuffix(".") } && commands.count > 15)
+        #expect(help.hasSuffix(ExitCode.help))
+        let run = await ToolRun(["serach"])
+        #expect(run.exitCode == 64 && run.notes.contains(", did you mean search?\n"))
     }
 
     @Test func `a wrong librdkafka property is reported in its own words`() async {

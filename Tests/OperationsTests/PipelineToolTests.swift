@@ -1,6 +1,10 @@
-import Operations
+import Foundation
+import Postgres
+import Settings
 import TestSupport
 import Testing
+
+@testable import Operations
 
 @Suite struct PipelineToolTests {
     private let transcript = ConsoleTranscript()
@@ -32,6 +36,26 @@ import Testing
     @Test func `an unknown command is named`() async {
         #expect(await run("frobnicate") == 64)
         #expect(transcript.notes.contains("there is no command \"frobnicate\""))
+        #expect(!transcript.notes.contains("did you mean"))
+    }
+
+    @Test(arguments: [("statsu", "status"), ("catlog", "catalog"), ("revok-grant", "revoke-grant")])
+    func `a misspelt command is answered with the one that may be meant`(
+        word: String,
+        meant: String
+    ) async {
+        #expect(await run(word) == 64)
+        let answer = "pipeline: there is no command \"\(word)\", did you mean \(meant)?\n"
+        #expect(transcript.notes.hasPrefix(answer))
+    }
+
+    @Test func `the overview has a whole sentence for each command, and the exit codes`() async {
+        #expect(await run("--help") == 0)
+        let list = transcript.output.components(separatedBy: "Commands:\n").last ?? ""
+        let lines = list.components(separatedBy: "\n\n").first?.split(separator: "\n") ?? []
+        let commands = lines.filter { $0.prefix(3).last != " " }
+        #expect(commands.count == lines.count { $0.hasSuffix(".") } && commands.count > 15)
+        #expect(transcript.output.hasSuffix(ExitCode.help))
     }
 
     @Test func `a command explains its options`() async {
@@ -55,6 +79,15 @@ import Testing
         )
         #expect(code == 64)
         #expect(transcript.notes.contains("Try 'pipeline \(arguments[0]) --help'."))
+    }
+
+    @Test(arguments: ["23514": 65, "22003": 65, "08006": 69, "42501": 78] as [String: Int32])
+    func `a value that the database refuses is wrong input, and no outage`(
+        state: String,
+        exitCode: Int32
+    ) {
+        let error = PostgresError(code: .server, message: "no", sqlState: SQLState(state))
+        #expect(CommandError(describing: error).exitCode == exitCode)
     }
 
     @Test func `settings that are missing end with 78`() async {

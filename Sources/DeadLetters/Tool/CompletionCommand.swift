@@ -94,10 +94,9 @@ struct ShellCompletion {
         let tool = DeadLetterTool.name
         var lines = ["complete -c \(tool) -f"]
         for command in commands {
-            let summary = command.syntax.summary.prefix { $0 != "." && $0 != "," }
             lines.append(
                 "complete -c \(tool) -n __fish_use_subcommand -a \(command.name) "
-                    + "-d \(quoted(String(summary)))"
+                    + "-d \(quoted(command.syntax.sentence))"
             )
             let condition = "-n '__fish_seen_subcommand_from \(command.name)'"
             for word in Self.operands(command) {

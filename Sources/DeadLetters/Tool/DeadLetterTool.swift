@@ -45,7 +45,7 @@ package enum DeadLetterTool {
             return ExitCode.success
         }
         guard let command = commands.first(where: { $0.name == first }) else {
-            console.note("\(name): there is no command \"\(first)\"\n\(tryHelp())")
+            console.note(commands.map { $0.syntax }.unknown(first, of: name))
             return ExitCode.usage
         }
         do {
@@ -113,32 +113,24 @@ package enum DeadLetterTool {
             error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
         case let error as PostgresError:
             error.sqlState == .undefinedTable || error.fault == .operator
-                ? ExitCode.configuration : ExitCode.unavailable
+                ? ExitCode.configuration
+                : error.isRecordFault ? ExitCode.data : ExitCode.unavailable
         default: ExitCode.software
         }
     }
 
     private static func help(_ commands: [any DeadLetterCommand.Type]) -> String {
-        let width = commands.map { $0.name.count }.max() ?? 0
-        let lines = commands.map { command in
-            let blanks = String(repeating: " ", count: width + 2 - command.name.count)
-            let summary = command.syntax.summary.prefix { $0 != "." && $0 != "," }
-            return "  \(command.name)\(blanks)\(summary).\n"
-        }
-        return "Usage: \(name) COMMAND [OPTION]…\n\n"
+        "Usage: \(name) COMMAND [OPTION]…\n\n"
             + "Answers what was refused, why, and what was done about it, from the dead-letter\n"
-            + "topic and its index.\n\nCommands:\n" + lines.joined()
+            + "topic and its index.\n\nCommands:\n" + commands.map { $0.syntax }.overview
             + "\nSettings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX,\n"
             + "DATABASE_URL, and RDKAFKA_* for librdkafka's own. Without a database, list, count\n"
             + "and show read the topic. '\(name) COMMAND --help' shows the options,\n"
-            + "'\(name) --version' the version.\n\n"
-            + "Exit codes: 0 done, 1 the answer is no or nothing was found, 64 wrong command\n"
-            + "line, 69 Kafka or PostgreSQL does not answer, 70 a fault of this program, 78 wrong\n"
-            + "settings or schema, 130 interrupted."
+            + "'\(name) --version' the version.\n\n" + ExitCode.help
     }
 
-    private static func tryHelp(_ command: String? = nil) -> String {
-        "Try '\(name)\(command.map { " \($0)" } ?? "") --help'."
+    private static func tryHelp(_ command: String) -> String {
+        "Try '\(name) \(command) --help'."
     }
 }
 

@@ -91,33 +91,24 @@ package struct CommandTool: Sendable {
         }
         let family = commands.filter { $0.words.first == Substring(first) }
         guard !family.isEmpty else {
-            console.note("\(name): there is no command \"\(first)\"\nTry '\(name) --help'.")
+            console.note(commands.map(\.syntax).unknown(first, of: name))
             return ExitCode.usage
         }
-        let lines = ["\(name) \(first) is one of:"] + summaries(of: family)
+        let text = "\(name) \(first) is one of:\n" + family.map(\.syntax).overview
         if arguments.dropFirst().first == "--help" {
-            console.print(text: lines.joined(separator: "\n"))
+            console.print(text: text)
             return ExitCode.success
         }
-        console.note(lines.joined(separator: "\n"))
+        console.note(text)
         return ExitCode.usage
     }
 
     private var overview: String {
-        let lines =
-            ["Usage: \(name) COMMAND [OPTION]…", ""] + introduction + ["", "Commands:"]
-            + summaries(of: commands)
-            + ["", "'\(name) COMMAND --help' shows its options, '\(name) --version' the version."]
-        return lines.joined(separator: "\n")
-    }
-
-    private func summaries(of commands: [ToolCommand]) -> [String] {
-        var table = TextTable([.init(""), .init("")])
-        for command in commands {
-            let sentence = command.syntax.summary.prefix { $0 != "\n" }
-            table.add([command.words.joined(separator: " "), String(sentence)])
-        }
-        return table.lines(indent: 2)
+        let introduction = introduction.map { "\($0)\n" }.joined()
+        return "Usage: \(name) COMMAND [OPTION]…\n\n\(introduction)\nCommands:\n"
+            + commands.map(\.syntax).overview
+            + "\n'\(name) COMMAND --help' shows its options, '\(name) --version' the version.\n\n"
+            + ExitCode.help
     }
 }
 
@@ -187,6 +178,8 @@ extension CommandError {
             self.init(ExitCode.configuration, error.description)
         case is MigrationError:
             self.init(ExitCode.configuration, "\(error)")
+        case let error as PostgresError where error.isRecordFault:
+            self.init(ExitCode.data, "\(error)")
         case is KafkaError, is PostgresError:
             self.init(ExitCode.unavailable, "\(error)")
         default:

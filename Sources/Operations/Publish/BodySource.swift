@@ -23,8 +23,13 @@ struct BodySource {
     private var paths: ArraySlice<String>
     private var reader: (lines: LineReader, name: String)?
 
+    /// Throws a `CommandError` that names a file that cannot be read, before any body is.
+    ///
     /// - Parameter paths: `-` is standard input.
-    init(paths: [String], division: Division) {
+    init(paths: [String], division: Division) throws(CommandError) {
+        for path in paths where path != "-" && !FileSystem.isReadableFile(path) {
+            throw CommandError(ExitCode.noInput, "cannot read \(path)")
+        }
         self.paths = paths[...]
         self.division = division
     }

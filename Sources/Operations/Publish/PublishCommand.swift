@@ -44,7 +44,7 @@ extension ToolCommand {
         let headers = try arguments.values("header").map(header)
         let topic =
             arguments.value("topic") ?? settings.topic(Topic.raw)
-        let bodies = BodySource(
+        let bodies = try BodySource(
             paths: arguments.operands.isEmpty ? ["-"] : arguments.operands,
             division: arguments.isSet("whole") ? .whole : .lines
         )

@@ -1,0 +1,41 @@
+/// The exit codes of every executable, as `sysexits.h` numbers them.
+package enum ExitCode {
+    package static let success: Int32 = 0
+    /// The question that the command answers has the answer no.
+    package static let negative: Int32 = 1
+    /// Wrong options or operands.
+    package static let usage: Int32 = 64
+    /// Input that does not say what it should.
+    package static let data: Int32 = 65
+    /// A file that cannot be read or written.
+    package static let noInput: Int32 = 66
+    /// A server that is needed did not answer.
+    package static let unavailable: Int32 = 69
+    /// A fault of this program.
+    package static let software: Int32 = 70
+    /// Wrong or missing settings.
+    package static let configuration: Int32 = 78
+    /// Ended by Ctrl-C or SIGTERM, as shells number it.
+    package static let interrupted: Int32 = 130
+
+    /// Each code with its meaning, for the help and `deploy/SETTINGS.md`.
+    package static let meanings: [(code: Int32, meaning: String)] = [
+        (success, "done"),
+        (
+            negative,
+            "the answer is no: nothing was found, something does not add up, or --yes is missing"
+        ),
+        (usage, "wrong command, options or operands"),
+        (data, "input that does not say what it should, or that the database refuses"),
+        (noInput, "a file that cannot be read or written"),
+        (unavailable, "Kafka or PostgreSQL does not answer"),
+        (software, "a fault of this program"),
+        (configuration, "wrong or missing settings, rights or schema"),
+        (interrupted, "interrupted"),
+    ]
+
+    /// The table for a help text.
+    package static let help =
+        "Exit codes:\n"
+        + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
+}
