@@ -42,7 +42,13 @@ package enum ServiceLaunch: Sendable {
             )
             let values = try source.read()
             guard parsed.isSet("check") else { return .run(values, source) }
-            return .finish(CommandOutcome(exitCode: ExitCode.success, output: values.report))
+            return .finish(
+                CommandOutcome(
+                    exitCode: ExitCode.success,
+                    output: values.report,
+                    errors: source.slips.map { "\(program): \($0)\n" }.joined()
+                )
+            )
         } catch let error as UsageError {
             return .finish(
                 CommandOutcome(

@@ -37,6 +37,29 @@ package struct SettingsSource: Sendable {
         return values
     }
 
+    /// The variables of the environment that are no settings, begin like one, and may be meant for
+    /// it.
+    package var slips: [SettingProblem] {
+        let known = Set(
+            schema.declarations.flatMap { declaration in
+                let name = declaration.environmentName
+                return declaration.isSecret ? [name, "\(name)_FILE"] : [name]
+            }
+        )
+        let sections = Set(known.map { $0.prefix { $0 != "_" } })
+        return environment.filter { !$0.value.isEmpty && !known.contains($0.key) }.keys.sorted()
+            .filter { sections.contains($0.prefix { $0 != "_" }) }
+            .compactMap { name in
+                Spelling.suggestion(for: name, among: known).map { meant in
+                    SettingProblem(
+                        setting: name,
+                        origin: "environment",
+                        message: "there is no such setting, did you mean \(meant)?"
+                    )
+                }
+            }
+    }
+
     /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
     /// secrets.
     package var files: [String] {

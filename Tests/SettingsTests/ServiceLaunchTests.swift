@@ -54,6 +54,18 @@ import Testing
         #expect(outcome.errors.contains("/nowhere.json"))
     }
 
+    @Test func `check warns of a variable that is nearly a setting, and of no other`() throws {
+        let environment = Example.environment.merging([
+            "BATCH_RECORD_MAX": "5", "BATCH_SERVICE_HOST": "10.0.0.1", "PATH": "/usr/bin",
+        ]) { $1 }
+        let outcome = try outcome(launch(["--check"], environment: environment))
+        #expect(outcome.exitCode == 0)
+        #expect(
+            outcome.errors == "verify-worker: BATCH_RECORD_MAX (environment): "
+                + "there is no such setting, did you mean BATCH_RECORDS_MAX?\n"
+        )
+    }
+
     @Test func `check prints the settings of environment and file`() throws {
         let file = try TemporaryFile(#"{"batch": {"records_max": 9}}"#)
         let outcome = try outcome(launch(["--config", file.path, "--check"]))

@@ -42,6 +42,9 @@ package enum WorkerProcess {
         let name = program.stage.program
         do {
             let service = try WorkerService(program, settings, source, log: handler)
+            for slip in source.slips {
+                service.log.warning("unknown variable, ignored", ["variable": "\(slip)"])
+            }
             let signals = ProcessSignals(
                 stop: {
                     service.stop()
