@@ -77,7 +77,8 @@ extension PipelineTests {
             let broker = try await OwnBroker.start(kind)
             var setup = PipelineSetup(kind)
             setup.ownCluster = broker.cluster
-            setup.sessionTimeout = .seconds(60)
+            // A broker may take a minute to start on a busy machine, and the groups are to be kept.
+            setup.sessionTimeout = .seconds(300)
             do {
                 try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
                     let workers = try pipeline.startAll()
