@@ -63,10 +63,13 @@ extension KafkaConsumer {
         for (partition, offset) in positions {
             list.append(partition, offset: offset)
         }
+        // Before release 2.1 librdkafka takes the milliseconds for microseconds here (its pull
+        // request 4230), so that a busy machine let seeks fail after a few milliseconds.
+        let isShortened = rd_kafka_version() < 0x0201_0000
         let error = unsafe rd_kafka_seek_partitions(
             client.pointer,
             list.pointer,
-            deadline.millisecondsClamped
+            (isShortened ? deadline * 1_000 : deadline).millisecondsClamped
         )
         if let error = unsafe error {
             throw unsafe KafkaError(takingOwnershipOf: error)
