@@ -54,7 +54,7 @@ package actor KafkaConsumer {
     /// compressed and is held many times as large.
     ///
     /// A broker answers a fetch as soon as it has a record, since somebody who has just paid waits
-    /// for it; under load the caller lets records gather between two polls.
+    /// for it; under load the caller lets records gather between polls.
     package static let defaults = properties.merging(
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
@@ -69,6 +69,8 @@ package actor KafkaConsumer {
         "message.max.bytes": "65536",
         "fetch.max.bytes": "262144",
         "max.partition.fetch.bytes": "262144",
+        // A partition that is assigned, sought or resumed waits until the fetch under way returns.
+        "fetch.wait.max.ms": "50",
         "topic.metadata.refresh.interval.ms": "30000",
         "reconnect.backoff.max.ms": "2000",
         "allow.auto.create.topics": "false",
