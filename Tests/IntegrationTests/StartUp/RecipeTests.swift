@@ -134,7 +134,11 @@ struct RunTests {
         try ChildProcess(
             executable: "\(folder)/pipeline",
             arguments: ["run", "--logs", "\(folder)/logs"],
-            environment: ["PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+            environment: [
+                "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+                // Names the check that deploy/mutate.sh has taken out.
+                "MUTATION": ProcessInfo.processInfo.environment["MUTATION"] ?? "0",
+            ],
             standardOutput: .file(path: "\(folder)/output"),
             standardError: .file(path: "\(folder)/output")
         )
