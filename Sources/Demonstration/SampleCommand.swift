@@ -48,8 +48,9 @@ extension DemoTool {
         run: { arguments, context in
             let folder = try SampleFolder(arguments.value("folder") ?? "sample")
             let sample = try Sample(arguments, signers: { try folder.signers() })
+            let next = try folder.write(sample)
             sample.bodies.forEach { context.console.print(json: $0) }
-            context.console.note(try folder.write(sample))
+            context.console.note(next)
             return ExitCode.success
         }
     )
