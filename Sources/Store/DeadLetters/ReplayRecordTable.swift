@@ -14,8 +14,6 @@ package enum ReplayOutcome: String, Sendable, CaseIterable, TextColumnValue {
 package struct ReplayRecordRow: Sendable, Equatable {
     package let ordinal: Int64
     package let letterID: String
-    package let letterPartition: Int32
-    package let letterOffset: Int64
     /// The transaction ID that the original states.
     package let transactionID: String?
     /// The body that an observation came from, as `topic/partition/offset`.
@@ -227,8 +225,6 @@ package enum ReplayRecordTable {
         ReplayRecordRow.init,
         "ordinal",
         "dead_letter_id",
-        "letter_partition",
-        "letter_offset",
         "transaction_id",
         "raw",
         "sent_at",

@@ -17,8 +17,6 @@ struct ReplayAccountTests {
         ReplayRecordRow(
             ordinal: ordinal,
             letterID: letterID,
-            letterPartition: 0,
-            letterOffset: ordinal,
             transactionID: transaction,
             raw: raw,
             sentAt: nil,
