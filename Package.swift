@@ -24,6 +24,7 @@ func library(
     _ dependencies: [Target.Dependency] = [],
     path: String? = nil,
     exclude: [String] = [],
+    embedded: [String] = [],
     settings: [SwiftSetting] = strict
 ) -> Target {
     .target(
@@ -31,6 +32,7 @@ func library(
         dependencies: dependencies,
         path: path,
         exclude: exclude,
+        resources: embedded.map { .embedInCode($0) },
         swiftSettings: settings
     )
 }
@@ -168,7 +170,8 @@ let package = Package(
             [
                 "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
                 "Records", "Settings", "Store", "Threads", "Worker",
-            ]
+            ],
+            embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]
         ),
 
         // The operators' commands.

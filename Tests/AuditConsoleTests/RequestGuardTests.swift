@@ -122,6 +122,18 @@ import Worker
         #expect(try await fixture.client().get(path).status == 404)
     }
 
+    @Test(arguments: [
+        (Assets.stylesheet, "console.css"), (Assets.script, "console.js"),
+        (Assets.icon, "icon.svg"),
+    ])
+    func `an asset has the bytes of its source file`(asset: Asset, file: String) throws {
+        let source = URL(
+            filePath: "../../Sources/AuditConsole/Assets/\(file)",
+            relativeTo: URL(filePath: #filePath)
+        )
+        #expect(asset.body == Array(try Data(contentsOf: source)))
+    }
+
     @Test func `assets may be kept forever, and pages not at all`() async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "vera")

@@ -7,8 +7,8 @@ struct Asset: Sendable {
     let contentType: String
     let body: [UInt8]
 
-    init(_ stem: String, _ ending: String, contentType: String, _ text: String) {
-        body = Array(text.utf8)
+    init(_ stem: String, _ ending: String, contentType: String, _ body: [UInt8]) {
+        self.body = body
         name = "\(stem)-\(SHA256.digest(body).hex.prefix(16)).\(ending)"
         self.contentType = contentType
     }
@@ -16,27 +16,29 @@ struct Asset: Sendable {
     var link: LocalLink { LocalLink("assets", name) }
 }
 
-/// All files that the pages load; nothing comes from another server, and nothing from a file.
+/// All files that the pages load; nothing comes from another server.
+///
+/// The files of this folder are part of the program: the package's build embeds their bytes as
+/// `PackageResources`, so that nothing is read while it runs.
 enum Assets {
     static let stylesheet = Asset(
         "console",
         "css",
         contentType: "text/css; charset=utf-8",
-        Stylesheet.text
+        PackageResources.console_css
     )
     static let script = Asset(
         "console",
         "js",
         contentType: "text/javascript; charset=utf-8",
-        Script.text
+        PackageResources.console_js
     )
-    static let icon = Asset("icon", "svg", contentType: "image/svg+xml", iconText)
-
-    private static let iconText = """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" \
-        rx="7" fill="#0b5fa5"/><path d="M6 10h20v13H6z M6 10l10 8 10-8" fill="none" \
-        stroke="#fff" stroke-width="2.4" stroke-linejoin="round"/></svg>
-        """
+    static let icon = Asset(
+        "icon",
+        "svg",
+        contentType: "image/svg+xml",
+        PackageResources.icon_svg
+    )
 
     /// By name: a path can ask for these and for nothing else.
     static let byName = Dictionary(
