@@ -242,6 +242,58 @@ import Worker
             #expect(run.notes.contains("is not what was exported"))
             let named = ["altered": "altered: storekit", "truncated": "missing:"][how]
             if let named { #expect(run.notes.contains(named), "\(run.notes)") }
+            let line = [
+                "altered": "storekit.dead-letter/1/1 is line 2",
+                "deleted": "storekit.dead-letter/1/2 is line 2",
+            ][how]
+            if let line { #expect(run.notes.contains(line), "\(run.notes)") }
+        }
+    }
+
+    @Test(arguments: [
+        ("cut", "line 2: it is cut off after 40 bytes"),
+        ("emptied", "line 2: it is empty"),
+        ("no JSON", "line 2: it is not JSON: unexpected_byte at byte 0"),
+        ("no object", "line 2: it is not a JSON object"),
+        ("no partition", "line 2: it has no \"partition\""),
+        ("large partition", "line 2: it has a \"partition\" that is not a number of 32 bits"),
+        ("broken value", "line 2: it has a \"value\" that is not base64"),
+        ("broken header", "line 2: it has a header, number 1, that has no \"name\""),
+    ])
+    func `a damaged line of an export is named, with what is wrong`(
+        how: String,
+        message: String
+    ) async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let folder = rig.folder + "/export"
+            let export = await rig.run("export", "--to", folder)
+            #expect(export.exitCode == 0)
+            let file = folder + "/dead-letters.ndjson"
+            var lines = try String(contentsOfFile: file, encoding: .utf8)
+                .split(separator: "\n").map(String.init)
+            let whole = lines[1]
+            lines[1] =
+                switch how {
+                case "cut": String(whole.prefix(40))
+                case "emptied": ""
+                case "no JSON": "x" + whole
+                case "no object": "[]"
+                case "no partition": whole.replacing("\"partition\"", with: "\"part\"")
+                case "large partition":
+                    whole.replacing("\"partition\":1", with: "\"partition\":4294967296")
+                case "broken value":
+                    whole.replacing("\"value\":\"", with: "\"value\":\"*", maxReplacements: 1)
+                default: whole.replacing("\"headers\":[", with: "\"headers\":[{},")
+                }
+            try (lines.joined(separator: "\n") + "\n").write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            let run = await ToolRun(["verify", "--offline", folder + "/manifest.json"])
+            #expect(run.exitCode == 65)
+            #expect(run.notes.contains("\(file), \(message)"), "\(run.notes)")
         }
     }
 

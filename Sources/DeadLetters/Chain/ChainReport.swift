@@ -114,6 +114,19 @@ package enum ChainFinding: Sendable, Equatable {
         }
     }
 
+    /// The records that it names.
+    var positions: [RecordPosition] {
+        switch self {
+        case .altered(let position, _, _), .redactionUnrecorded(let position, _),
+            .missing(_, nil, let position), .outside(_, let position, _),
+            .reordered(_, let position), .beganAnew(_, let position), .unchained(let position),
+            .foreign(let position), .endMissing(_, _, let position?):
+            [position]
+        case .missing(_, let after?, let before): [after, before]
+        case .endMissing(_, _, nil), .fewer, .anchorMissing, .fileDiffers: []
+        }
+    }
+
     /// The first word of the description, for programs.
     package var kind: String {
         switch self {

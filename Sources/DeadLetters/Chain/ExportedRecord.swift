@@ -38,38 +38,53 @@ enum ExportedRecord {
         return writer.bytes
     }
 
-    /// Reads the output of `line`; nil for anything else.
-    static func read(_ line: [UInt8]) -> (record: ConsumerRecord, hasOriginal: Bool)? {
-        guard let root = try? JSONDocument(parsing: line).root,
-            let topic = root["topic"]?.string,
-            let partition = root["partition"]?.int64.flatMap({ Int32(exactly: $0) }),
-            let offset = root["offset"]?.int64,
-            let hasOriginal = root["original"]?.bool,
-            let list = root["headers"], list.kind == .array
-        else { return nil }
+    /// A defect of a line of an export, in words that follow "it".
+    struct Fault: Error, Equatable {
+        let text: String
+    }
+
+    /// Reads the output of `line`.
+    static func read(
+        _ line: [UInt8]
+    ) throws(Fault) -> (record: ConsumerRecord, hasOriginal: Bool) {
+        let root = try document(line).root
+        guard root.kind == .object else { throw Fault(text: "is not a JSON object") }
+        let topic = try root.required("topic", "a text", \.string)
+        let partition = try root.required("partition", "a number of 32 bits") { value in
+            value.int64.flatMap { Int32(exactly: $0) }
+        }
+        let offset = try root.required("offset", "a number of 64 bits", \.int64)
+        let hasOriginal = try root.required("original", "true or false", \.bool)
+        let list = try root.required("headers", "a list") { $0.kind == .array ? $0 : nil }
         var headers: [KafkaHeader] = []
         for header in list.elements {
-            guard let name = header.base64("name"), let name else { return nil }
-            guard let value = header.base64("value") else { return nil }
-            headers.append(KafkaHeader(nameBytes: name, value: value))
-        }
-        var key: [UInt8]?
-        var value: [UInt8]?
-        if hasOriginal {
-            guard let foundKey = root.base64("key"), let foundValue = root.base64("value") else {
-                return nil
+            do throws(Fault) {
+                guard let name = try header.base64("name") else {
+                    throw Fault(text: "has null for \"name\"")
+                }
+                headers.append(KafkaHeader(nameBytes: name, value: try header.base64("value")))
+            } catch {
+                throw Fault(text: "has a header, number \(headers.count + 1), that \(error.text)")
             }
-            (key, value) = (foundKey, foundValue)
         }
         let record = ConsumerRecord(
             topicPartition: TopicPartition(topic: topic, partition: partition),
             offset: offset,
             timestampMilliseconds: root["timestamp"]?.int64,
-            key: key,
-            value: value,
+            key: hasOriginal ? try root.base64("key") : nil,
+            value: hasOriginal ? try root.base64("value") : nil,
             headers: headers
         )
         return (record, hasOriginal)
+    }
+
+    private static func document(_ line: [UInt8]) throws(Fault) -> JSONDocument {
+        do throws(JSONError) {
+            return try JSONDocument(parsing: line)
+        } catch {
+            guard error.code == .unexpectedEnd else { throw Fault(text: "is not JSON: \(error)") }
+            throw Fault(text: line.isEmpty ? "is empty" : "is cut off after \(line.count) bytes")
+        }
     }
 }
 
@@ -93,11 +108,26 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// The bytes of a member, or its null; nil if it is missing or not base64.
-    fileprivate func base64(_ name: String) -> [UInt8]?? {
-        guard let member = self[name] else { return nil }
-        if member.isNull { return .some(nil) }
-        guard let text = member.string, let data = Data(base64Encoded: text) else { return nil }
-        return .some(Array(data))
+    /// A member in its Swift form.
+    fileprivate func required<Value>(
+        _ name: String,
+        _ form: String,
+        _ read: (JSONValue) -> Value?
+    ) throws(ExportedRecord.Fault) -> Value {
+        guard let member = self[name] else {
+            throw ExportedRecord.Fault(text: "has no \"\(name)\"")
+        }
+        guard let value = read(member) else {
+            throw ExportedRecord.Fault(text: "has a \"\(name)\" that is not \(form)")
+        }
+        return value
+    }
+
+    /// The bytes of a member, or nil for its null.
+    fileprivate func base64(_ name: String) throws(ExportedRecord.Fault) -> [UInt8]? {
+        guard self[name]?.isNull != true else { return nil }
+        return try required(name, "base64") { member in
+            member.string.flatMap { Data(base64Encoded: $0) }.map { Array($0) }
+        }
     }
 }

@@ -30,6 +30,11 @@ extension ChainReport {
         return positions
     }
 
+    /// The records that the first findings name.
+    var positionsNamed: Set<RecordPosition> {
+        Set(findings.prefix(Self.comparedMax).flatMap(\.positions))
+    }
+
     /// Names the differences between the letters of these records.
     mutating func compare(_ records: [RecordPosition: ConsumerRecord]) {
         findings = findings.map { finding in

@@ -89,15 +89,7 @@ enum ExportReading {
             report.findings.insert(.fileDiffers(file, difference), at: 0)
         }
         compare(&report, with: manifest)
-        let positions = report.lettersToCompare
-        var records: [RecordPosition: ConsumerRecord] = [:]
-        if !positions.isEmpty {
-            _ = try read(file) { record, _ in
-                let position = RecordPosition(record)
-                if positions.contains(position) { records[position] = record }
-            }
-        }
-        report.compare(records)
+        try compare(&report, with: file)
         return report
     }
 
@@ -142,18 +134,33 @@ enum ExportReading {
             while let line = try lines.next() {
                 hasher.update(line + [UInt8(ascii: "\n")])
                 records += 1
-                guard let (record, hasOriginal) = ExportedRecord.read(line) else {
-                    throw CommandError(
-                        ExitCode.data,
-                        "\(file), line \(records): no record of an export"
-                    )
-                }
+                let (record, hasOriginal) = try ExportedRecord.read(line)
                 visit(record, hasOriginal)
             }
+        } catch let error as ExportedRecord.Fault {
+            throw CommandError(ExitCode.data, "\(file), line \(records): it \(error.text)")
         } catch let error as LineReader.LineTooLong {
-            throw CommandError(ExitCode.data, "\(file), line \(error.lineNumber): too long")
+            let most = "\(ExportedRecord.lineBytesMax) bytes"
+            let place = "\(file), line \(error.lineNumber)"
+            throw CommandError(ExitCode.data, "\(place): it is longer than \(most)")
         }
         return (records, hasher.finish())
+    }
+
+    /// Names the differences between altered letters, and the lines of all that the findings name.
+    private static func compare(_ report: inout ChainReport, with file: String) throws {
+        let compared = report.lettersToCompare
+        let named = report.positionsNamed
+        guard !compared.isEmpty || !named.isEmpty else { return }
+        var records: [RecordPosition: ConsumerRecord] = [:]
+        var line = 0
+        _ = try read(file) { record, _ in
+            line += 1
+            let position = RecordPosition(record)
+            if compared.contains(position) { records[position] = record }
+            if named.contains(position) { report.notes.append("\(position) is line \(line)") }
+        }
+        report.compare(records)
     }
 
     /// Compares the ends and lengths of the chains with the manifest.
