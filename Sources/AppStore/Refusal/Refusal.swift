@@ -49,12 +49,12 @@ package struct CertificateFacts: Hashable, Sendable {
 }
 
 /// A broken rule where it is found; `VerificationTrail` turns it into the refusal.
-struct Fault: Error, Equatable {
-    let reason: RefusalReason
+package struct Fault: Error, Hashable {
+    package let reason: RefusalReason
     /// Constant text that quotes nothing from the body.
-    let detail: String
+    package let detail: String
 
-    init(_ reason: RefusalReason, _ detail: String) {
+    package init(_ reason: RefusalReason, _ detail: String) {
         self.reason = reason
         self.detail = detail
     }

@@ -9,11 +9,14 @@ package struct UnverifiedChain: Sendable {
         package let role: String
         /// Nil if it does not parse.
         package let certificate: Certificate?
-        package fileprivate(set) var findings: [String] = []
+        /// The rules that it breaks, each with the reason of a refusal for it.
+        package fileprivate(set) var faults: [Fault] = []
+
+        package var findings: [String] { faults.map(\.detail) }
     }
 
     package private(set) var readings: [Reading] = []
-    /// The fault of the chain as a whole; nil if it has none.
+    /// The fault of the chain as a whole, which is its length; nil if it has none.
     package private(set) var problem: String?
 
     private static let roles = ["leaf", "intermediate", "root"]
@@ -35,7 +38,7 @@ package struct UnverifiedChain: Sendable {
         }
         for index in readings.indices {
             let issuer = index + 1 < readings.count ? readings[index + 1].certificate : nil
-            readings[index].findings += Self.issuance(readings[index].certificate, by: issuer)
+            readings[index].faults += Self.issuance(readings[index].certificate, by: issuer)
         }
     }
 
@@ -50,7 +53,9 @@ package struct UnverifiedChain: Sendable {
             return Reading(
                 role: role,
                 certificate: nil,
-                findings: ["it is not standard base64, or is too large"]
+                faults: [
+                    Fault(.certificateMalformed, "it is not standard base64, or is too large")
+                ]
             )
         }
         do throws(CertificateError) {
@@ -58,68 +63,78 @@ package struct UnverifiedChain: Sendable {
             return Reading(
                 role: role,
                 certificate: certificate,
-                findings: findings(certificate, role, signedDate)
+                faults: faults(certificate, role, signedDate)
             )
         } catch {
             return Reading(
                 role: role,
                 certificate: nil,
-                findings: ["it does not parse: \(error)"]
+                faults: [Fault(.certificateMalformed, "it does not parse: \(error)")]
             )
         }
     }
 
-    private static func findings(
+    private static func faults(
         _ certificate: Certificate,
         _ role: String,
         _ signedDate: Timestamp?
-    ) -> [String] {
-        var findings: [String] = []
+    ) -> [Fault] {
+        var faults: [Fault] = []
+        func add(_ reason: RefusalReason, _ text: String) { faults.append(Fault(reason, text)) }
         if let signedDate, !certificate.validity.contains(signedDate.wholeSeconds) {
-            findings.append("it was not valid at the date of signing that the payload states")
+            add(
+                .certificateNotValidAtSigning,
+                "it was not valid at the date of signing that the payload states"
+            )
         }
         switch role {
         case "leaf":
             if certificate.occurrences(ofExtension: MarkerOID.receiptSigning) != 1 {
-                findings.append(
+                add(
+                    .certificatePurpose,
                     "it lacks the extension \(MarkerOID.receiptSigning): it is not for App Store "
                         + "data"
                 )
             }
-            if certificate.isCA { findings.append("it is a CA") }
-            if let fault = ChainFamily.jws.keyFault(of: certificate) { findings.append(fault) }
+            if certificate.isCA { add(.certificatePurpose, "it is a CA") }
+            if let fault = ChainFamily.jws.keyFault(of: certificate) {
+                add(.certificatePurpose, fault)
+            }
         case "intermediate":
             if certificate.occurrences(ofExtension: MarkerOID.developerRelations) == 0 {
-                findings.append(
+                add(
+                    .certificatePurpose,
                     "it lacks the extension \(MarkerOID.developerRelations) of Apple's "
                         + "intermediates"
                 )
             }
-            if !certificate.isCA { findings.append("it is not a CA") }
+            if !certificate.isCA { add(.chainInvalid, "it is not a CA") }
         case "root":
             if certificate.fingerprint != AppleRoots.jws {
-                findings.append("it is not Apple Root CA - G3, by its fingerprint")
+                add(.rootUntrusted, "it is not Apple Root CA - G3, by its fingerprint")
             }
         default: break
         }
         if role != "root", !ChainFamily.jws.allows(certificate.signatureDigest) {
-            findings.append("it is signed over a weak digest")
+            add(.chainInvalid, "it is signed over a weak digest")
         }
         if !certificate.unknownCriticalExtensions.filter({ !MarkerOID.all.contains($0) }).isEmpty {
-            findings.append("it has an unknown critical extension")
+            add(.chainInvalid, "it has an unknown critical extension")
         }
-        return findings
+        return faults
     }
 
-    private static func issuance(_ certificate: Certificate?, by issuer: Certificate?) -> [String] {
+    private static func issuance(_ certificate: Certificate?, by issuer: Certificate?) -> [Fault] {
         guard let certificate, let issuer else { return [] }
+        let text: String
         switch certificate.issuance(by: issuer) {
-        case .nameMismatch: return ["it names an issuer other than the next certificate"]
-        case .keyIdentifierMismatch: return ["it names a key other than the next certificate's"]
+        case .nameMismatch: text = "it names an issuer other than the next certificate"
+        case .keyIdentifierMismatch: text = "it names a key other than the next certificate's"
         case .named:
-            return certificate.isSigned(by: issuer)
-                ? [] : ["the next certificate, which it names as its issuer, has not signed it"]
+            guard !certificate.isSigned(by: issuer) else { return [] }
+            text = "the next certificate, which it names as its issuer, has not signed it"
         }
+        return [Fault(.chainInvalid, text)]
     }
 }
 
