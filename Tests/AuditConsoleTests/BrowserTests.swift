@@ -34,7 +34,8 @@ import Testing
             ("search", "/search"),
             ("search-filtered", "/search?reason=signature_invalid&since=7d"),
             ("search-none", "/search?q=nothing-like-this"), ("letter", "/letters/\(ids[1])"),
-            ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"), ("help", "/help"),
+            ("letter-hostile", "/letters/\(ids[0])"), ("history", "/history"),
+            ("history-none", "/history?who=nobody"), ("help", "/help"),
             ("not-found", "/nothing"), ("replays", "/replays"),
             ("replay-new", "/replays/new?class=conflict"),
         ]
@@ -50,23 +51,6 @@ import Testing
         return url
     }()
 
-    private func signIn(
-        _ browser: Browser,
-        _ fixture: ConsoleFixture,
-        as user: String
-    ) async throws {
-        try await browser.open("http://127.0.0.1:\(fixture.port)/sign-in")
-        try await browser.type(user, into: "#name")
-        try await browser.type(ConsoleFixture.password, into: "#password")
-        try await browser.click("main button")
-        try await eventually {
-            try await browser.texts(
-                "return [...document.querySelectorAll('.visitor .name')]"
-                    + ".map((e) => e.textContent)"
-            ) == [user]
-        }
-    }
-
     @Test func `each page is sound at each width, in light and dark, for an operator`()
         async throws
     {
@@ -76,7 +60,7 @@ import Testing
         try await browser.view(width: 1280, isDark: false)
         try await browser.open(base + "/sign-in")
         try await check(browser, "sign-in", isDark: false)
-        try await signIn(browser, fixture, as: "otto")
+        try await browser.signIn(to: fixture, as: "otto")
         try await fixture.client(as: "otto").submit(
             "/letters/\(fixture.ids[2])/state",
             [("kind", "resolved"), ("note", "a test root of our own")],
@@ -84,7 +68,10 @@ import Testing
         )
         let replay = try await beginReplay(fixture)
         _ = try await browser.complaints()
-        for (name, path) in Self.pages(fixture.ids) + [("replay", replay)] {
+        let group = try await fixture.client(as: "vera").get("/groups").body
+            .firstMatch(of: /href="(\/groups\/[0-9a-f]+)"/)
+        let others = [("replay", replay), ("group", String(try #require(group).1))]
+        for (name, path) in Self.pages(fixture.ids) + others {
             try await browser.view(width: 1280, isDark: false)
             try await browser.open(base + path)
             for isDark in [false, true] {
@@ -114,7 +101,7 @@ import Testing
 
     /// All checks of the open page, at three widths, with a screenshot of each.
     private func check(_ browser: Browser, _ name: String, isDark: Bool) async throws {
-        for width in [390, 1280, 2560] {
+        for width in [390, 768, 1440, 2560] {
             let what: Comment = "\(name) at \(width), \(isDark ? "dark" : "light")"
             try await browser.view(width: width, isDark: isDark)
             #expect(try await browser.texts(Accessibility.overflow).isEmpty, what)
@@ -143,7 +130,7 @@ import Testing
     ) async throws {
         let fixture = try await ConsoleFixture(letters: [.plain(1)])
         let browser = try await Browser()
-        try await signIn(browser, fixture, as: user)
+        try await browser.signIn(to: fixture, as: user)
         try await browser.open("http://127.0.0.1:\(fixture.port)/letters/\(fixture.ids[0])")
         let ids = try await browser.texts(
             "return [...document.querySelectorAll('[id]')]"
@@ -161,7 +148,7 @@ import Testing
         let fixture = try await ConsoleFixture(letters: (0..<3).map { .plain($0) })
         let browser = try await Browser()
         let base = "http://127.0.0.1:\(fixture.port)"
-        try await signIn(browser, fixture, as: "otto")
+        try await browser.signIn(to: fixture, as: "otto")
         try await browser.press("gs")
         try await eventually { try await browser.url == base + "/search" }
         try await browser.press("j\u{E007}")
@@ -169,18 +156,12 @@ import Testing
         try await browser.type("dealt with", into: "#decision-note")
         try await browser.click("form[action$='/state'] button")
         try await eventually {
-            try await browser.texts(
-                "return [...document.querySelectorAll('.done')]"
-                    + ".map((e) => e.textContent)"
-            ) == ["Recorded."]
+            try await browser.contents(of: ".done") == ["Recorded."]
         }
         try await browser.type("case 17", into: "#why")
         try await browser.click("form[action$='/reveal'] button")
         try await eventually {
-            try await !browser.texts(
-                "return [...document.querySelectorAll('.note')]"
-                    + ".map((e) => e.textContent)"
-            ).isEmpty
+            try await !browser.contents(of: ".note").isEmpty
         }
         try await browser.click("form[action='/sign-out'] button")
         try await eventually { try await browser.url.hasPrefix(base + "/sign-in") }
@@ -214,7 +195,7 @@ import Testing
         let fixture = try await ConsoleFixture(letters: [HostileLetterTests.letter()])
         let browser = try await Browser()
         let base = "http://127.0.0.1:\(fixture.port)"
-        try await signIn(browser, fixture, as: "otto")
+        try await browser.signIn(to: fixture, as: "otto")
         for (_, path) in Self.pages([fixture.ids[0], fixture.ids[0]]) {
             try await browser.open(base + path)
             let scripts = try await browser.texts(

@@ -86,6 +86,39 @@ import Testing
         }
         let row = try #require(try await fixture.replays.replay(number))
         #expect(row.counts.accepted == 2)
+        let page = try await fixture.client(as: "vera").get(path).body
+        #expect(page.contains("Finished: 2 accepted."))
+    }
+
+    @Test(.needsChromium) func `an open page says by itself that its replay has finished`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
+        let path = try await Self.begin(try await fixture.client(as: "otto"))
+        let browser = try await Browser()
+        try await browser.signIn(to: fixture, as: "otto")
+        try await browser.open("http://127.0.0.1:\(fixture.port)\(path)")
+        try await TestSupport.eventually("it has to run") {
+            try await browser.contents(of: "#controls button") == ["Stop in good order"]
+        }
+        // The element stays, so that a screen reader reads the change aloud.
+        try await browser.run("window.kept = document.querySelector('#outcome[role=status]')")
+        #expect(try await browser.contents(of: "#outcome") == [""])
+        let raw = DeadLetterTopic(name: "storekit.raw", configuration: fixture.cluster.client)
+        try await TestSupport.eventually("both have to be sent") {
+            try await raw.watermarks().values.reduce(0) { $0 + $1.high - $1.low } == 2
+        }
+        try await Self.settle(try await raw.watermarks().mapValues(\.high), fixture)
+        try await TestSupport.eventually("the page has to say so") {
+            try await browser.texts("return [window.kept.textContent]")
+                == ["Finished: 2 accepted."]
+        }
+        #expect(try await browser.contents(of: "title").first?.contains("completed") == true)
+        try await TestSupport.eventually("the button has to go") {
+            try await browser.contents(of: "#controls button").isEmpty
+        }
+        #expect(try await browser.complaints().isEmpty)
+        await browser.close()
     }
 
     /// Commits as the stage does after it has accepted everything.

@@ -57,7 +57,7 @@ import Testing
         let page = try await client.get("/letters/\(fixture.ids[0])").body
         #expect(page.contains("Certificates of "))
         #expect(page.contains("Somebody &amp; Sons"))
-        #expect(page.contains("Wrong: "))
+        #expect(page.contains("it is not Apple Root CA - G3, by its fingerprint"))
         for role in ["leaf", "intermediate", "root"] {
             #expect(page.contains("\(role)</bdi></h3>") || page.contains(">\(role)<"))
         }

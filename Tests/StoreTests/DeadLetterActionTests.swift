@@ -150,6 +150,35 @@ import Testing
         #expect(newest.allSatisfy { $0.why == "a test\\u{0}" && $0.who == "boss" })
     }
 
+    @Test func `actions are found by who, what, replay and time`() async throws {
+        let client = try await Sample.database()
+        let boss = try Sample.name("boss")
+        try await DeadLetterActionTable.append(
+            [
+                .init(who: boss, kind: .resolved, why: "a", deadLetterID: "id1"),
+                .init(who: boss, kind: .replayStarted, replay: 7),
+                .init(who: try Sample.name("other"), kind: .signedIn),
+            ],
+            on: client
+        )
+        func found(
+            _ change: (inout DeadLetterActionQuery) -> Void
+        ) async throws -> [DeadLetterAction.Kind] {
+            var query = DeadLetterActionQuery()
+            change(&query)
+            return try await DeadLetterActionTable.newest(query, limit: 9, on: client).map(\.kind)
+        }
+        #expect(try await found { $0.who = "boss" } == [.replayStarted, .resolved])
+        #expect(try await found { $0.kind = .signedIn } == [.signedIn])
+        #expect(try await found { $0.replay = 7 } == [.replayStarted])
+        let oldest = try #require(
+            try await DeadLetterActionTable.newest(limit: 9, on: client).last
+        )
+        // Stored to the microsecond, and read to the millisecond.
+        #expect(try await found { $0.until = oldest.at } == [])
+        #expect(try await found { $0.since = oldest.at }.count == 3)
+    }
+
     @Test(arguments: ["", "a\nb", "\u{7F}", String(repeating: "x", count: 256)])
     func `a name is short text`(text: String) {
         #expect(AuditorName(text) == nil)

@@ -39,6 +39,23 @@ extension HTML {
         }
     }
 
+    /// A part of a page that the script requests again and again.
+    ///
+    /// - Parameters:
+    ///   - id: the part's in the page.
+    ///   - seconds: between two requests.
+    ///   - isAnnounced: whether screen readers read a change aloud.
+    mutating func live(
+        _ id: String,
+        every seconds: Int = 10,
+        isAnnounced: Bool = false,
+        _ content: (inout HTML) -> Void
+    ) {
+        let role = isAnnounced ? [Attribute("role", "status")] : []
+        let refresh = Attribute("data-refresh", String(seconds))
+        element("div", [.id(id), refresh] + role, content: content)
+    }
+
     /// Names with their explanations.
     mutating func facts(_ facts: [(name: String, text: String)]) {
         element("dl", [.class("facts")]) { html in

@@ -5,11 +5,18 @@ import Store
 
 extension HTML {
     /// An instant in UTC, to the second.
+    ///
+    /// The pages' script shows its distance from now instead, and this text on hover: without a
+    /// script, saved or printed, a page stays true.
     mutating func time(_ instant: Timestamp) {
+        let attributes = [Attribute("datetime", instant.description), .class("time")]
+        element("time", attributes, text: Self.utc(instant))
+    }
+
+    /// `2026-01-31 12:00:00 UTC`.
+    static func utc(_ instant: Timestamp) -> String {
         let seconds = Timestamp(milliseconds: instant.wholeSeconds * 1000)
-        element("time", [Attribute("datetime", instant.description), .class("time")]) { html in
-            html.text(String(seconds.description.map { $0 == "T" ? " " : $0 }.filter { $0 != "Z" }))
-        }
+        return seconds.description.replacing("T", with: " ").replacing("Z", with: " UTC")
     }
 
     /// A link to a letter's page, by the beginning of its ID.
@@ -26,8 +33,18 @@ extension HTML {
             element("code") { $0.foreign(reason, bytesMax: 80) }
             return
         }
-        element("a", [.href(LocalLink("help", fragment: reason))]) { html in
-            html.element("code", text: reason)
+        element("a", [.href(LocalLink("help", fragment: reason))]) { $0.breakable(reason) }
+    }
+
+    /// A name of ours as code that may break after an underscore.
+    private mutating func breakable(_ name: String) {
+        element("code", [.class("name")]) { html in
+            let parts = name.split(separator: "_")
+            for part in parts.dropLast() {
+                html.text("\(part)_")
+                html.void("wbr")
+            }
+            html.text(parts.last.map(String.init) ?? "")
         }
     }
 
@@ -51,20 +68,20 @@ extension HTML {
 
     mutating func letters(_ rows: [DeadLetterRow], caption: String) {
         let columns: [TableColumn] = [
-            .text("Letter"), .text("Failed (UTC)"), .text("Reason"), .text("State"),
-            .text("Bundle ID"), .text("Transaction"), .text("Stage"), .text("Detail"),
+            .text("Reason"), .text("Letter"), .text("Failed"), .text("State"), .text("Bundle ID"),
+            .text("Transaction"), .text("Stage"), .text("Detail"),
         ]
         table(caption, columns) { html in
             for row in rows {
                 html.element("tr") { html in
-                    html.element("th", [Attribute("scope", "row")]) {
-                        $0.letter(row.id, isRow: true)
-                    }
-                    html.element("td") { $0.time(row.failedAt) }
                     html.element("td") { html in
                         html.reason(row.reason)
                         if row.warning != nil { html.tag("doubtful") }
                     }
+                    html.element("th", [Attribute("scope", "row")]) {
+                        $0.letter(row.id, isRow: true)
+                    }
+                    html.element("td") { $0.time(row.failedAt) }
                     html.element("td") { $0.tag(row.state.rawValue) }
                     html.element("td") { $0.optional(row.identifiers.bundleID, bytesMax: 60) }
                     html.element("td") {
@@ -79,9 +96,10 @@ extension HTML {
 
     mutating func groups(_ groups: [DeadLetterGroup], caption: String) {
         let columns: [TableColumn] = [
-            .text("Group"), .number("Letters"), .number("Open"), .text("Trend, 6 h"),
-            .text("Reason"), .text("Bundle ID"), .text("Leaf certificate"), .text("Source"),
-            .text("First (UTC)"), .text("Last (UTC)"),
+            .text("Reason"), .number("Open"), .number("Letters"),
+            .text("Last \(DeadLetterGroupTable.trendHours) h"), .text("Bundle ID"),
+            .text("Leaf certificate"), .text("Source"), .text("First"), .text("Last"),
+            .text("Group"),
         ]
         table(caption, columns) { html in
             for group in groups {
@@ -92,15 +110,21 @@ extension HTML {
 
     private mutating func group(_ group: DeadLetterGroup) {
         element("th", [Attribute("scope", "row")]) { html in
-            let link = LocalLink("search", query: [HTTPItem("group", group.id)])
-            html.element("a", [.class("mono"), .href(link), Attribute("data-row", nil)]) { html in
-                html.text(String(group.id.prefix(8)))
+            let link = LocalLink("groups", group.id)
+            html.element("a", [.href(link), Attribute("data-row", nil)]) { html in
+                if RefusalReason(rawValue: group.reason) != nil {
+                    html.breakable(group.reason)
+                } else {
+                    html.element("code") { $0.foreign(group.reason, bytesMax: 80) }
+                }
             }
         }
-        number(group.letters)
         number(group.openLetters)
-        element("td") { $0.trend(recent: group.recent, before: group.before) }
-        element("td") { $0.reason(group.reason) }
+        number(group.letters)
+        element("td") { html in
+            html.trend(group)
+            html.text(", \(Figure.count(group.before)) before")
+        }
         element("td") { $0.optional(group.bundleID, bytesMax: 60) }
         element("td", [.class("mono")]) { html in
             html.optional(group.leaf.map { String($0.prefix(12)) })
@@ -114,52 +138,17 @@ extension HTML {
         }
         element("td") { $0.time(group.firstAt) }
         element("td") { $0.time(group.lastAt) }
+        element("td", [.class("mono")], text: String(group.id.prefix(8)))
     }
 
-    private mutating func trend(recent: Int64, before: Int64) {
+    /// The letters of the last hours, with a sign that compares them with as many hours before.
+    mutating func trend(_ group: DeadLetterGroup) {
         let (word, sign) =
-            recent > before ? ("up", "▲") : recent < before ? ("down", "▼") : ("even", "–")
+            group.recent > group.before
+            ? ("up", "▲") : group.recent < group.before ? ("down", "▼") : ("even", "=")
         element("span", [.class(word)]) { html in
             html.element("span", [Attribute("aria-hidden", "true")], text: "\(sign) ")
-            html.text("\(Figure.count(recent)) after \(Figure.count(before))")
-        }
-    }
-
-    /// The actions, the last first.
-    mutating func actions(_ actions: [DeadLetterAction], caption: String, withLetters: Bool) {
-        let columns: [TableColumn] =
-            [.text("When (UTC)"), .text("Who"), .text("What")]
-            + (withLetters ? [.text("Letter")] : [])
-            + [.text("Replay"), .text("Why"), .text("Detail")]
-        table(caption, columns) { html in
-            for action in actions {
-                html.element("tr") { html in
-                    html.element("td") { $0.time(action.at) }
-                    html.element("th", [Attribute("scope", "row")]) {
-                        $0.foreign(action.who, bytesMax: 80)
-                    }
-                    html.element("td") { $0.tag(action.kind.rawValue) }
-                    if withLetters {
-                        html.element("td") { html in
-                            if let id = action.deadLetterID {
-                                html.letter(id)
-                            } else {
-                                html.optional(nil)
-                            }
-                        }
-                    }
-                    html.element("td") { html in
-                        if let replay = action.replay {
-                            let link = LocalLink("replays", String(replay))
-                            html.element("a", [.href(link)], text: String(replay))
-                        } else {
-                            html.optional(nil)
-                        }
-                    }
-                    html.element("td", [.class("wide")]) { $0.optional(action.why, bytesMax: 500) }
-                    html.element("td") { $0.optional(action.detail, bytesMax: 200) }
-                }
-            }
+            html.text(Figure.count(group.recent))
         }
     }
 }

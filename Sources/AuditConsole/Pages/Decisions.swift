@@ -52,6 +52,31 @@ enum DecisionForms {
         }
     }
 
+    /// The dry run and the resolution of a group's open letters, for the top of its page.
+    static func ofGroup(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
+        html.element("section", [.class("card group-actions"), .label("What to do")]) { html in
+            html.element("div") { html in
+                let link = LocalLink("replays", "new", query: filter.items)
+                html.element("a", [.class("button"), .href(link)], text: "Dry run")
+                html.element(
+                    "p",
+                    [.class("hint")],
+                    text: "What a replay would send, and what today's verifier says."
+                )
+            }
+            html.form(LocalLink("decisions"), token) { html in
+                let fields = [
+                    ("filter", HTTPForm.encoded(filter.items)), ("kind", "resolved"),
+                ]
+                for (name, value) in fields {
+                    html.void("input", [.type("hidden"), .name(name), .value(value)])
+                }
+                note(&html, id: "resolution")
+                html.element("button", text: "Resolve \(Figure.count(count))")
+            }
+        }
+    }
+
     /// Shows the effect of a decision about many letters, and asks for confirmation.
     static func confirmation(
         _ kind: DeadLetterAction.Kind,
@@ -103,6 +128,11 @@ enum DecisionForms {
                 }
             }
         }
+        note(&html, id: id)
+        html.element("button", text: "Write down")
+    }
+
+    private static func note(_ html: inout HTML, id: String) {
         html.field(
             "Note",
             id: "\(id)-note",
@@ -112,7 +142,6 @@ enum DecisionForms {
             ],
             hint: "Why: it stands in the history forever."
         )
-        html.element("button", text: "Write down")
     }
 }
 
@@ -195,6 +224,12 @@ struct Decisions: Sendable {
             on: sources.database
         )
         let done = HTTPItem("done", String(count))
+        // The group's page, if it was the one that asked.
+        if let group = filter.value("group"), filter.value("state") == "open",
+            filter.items.count == 2
+        {
+            return .redirect(LocalLink("groups", group, query: [done]))
+        }
         return .redirect(LocalLink("search", query: filter.items + [done]))
     }
 }

@@ -91,6 +91,7 @@ enum HelpPage {
                 (["/"], "search"), (["g", "o"], "overview"), (["g", "g"], "groups"),
                 (["g", "r"], "replays"), (["g", "h"], "history"), (["?"], "this list"),
                 (["j"], "next row"), (["k"], "row before"),
+                (["t"], "exact times, or how long ago it was"),
             ]
             for (names, meaning) in keys {
                 html.element("dt") { html in

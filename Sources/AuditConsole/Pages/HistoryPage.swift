@@ -1,40 +1,128 @@
+import AppStore
 import HTTP
 import Store
 
-/// The actions of all users, the last first.
+/// The actions of all users, the last first; a decision about many letters is one row.
 struct HistoryPage: Sendable {
     let sources: ConsoleSources
 
-    private static let pageSize = 100
+    private static let runsMax = 100
+    private static let actionsMax = 2_000
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let filter = HistoryFilter(request.http.queryItems, now: sources.now())
         let before = request.argument("before").flatMap { Int64($0) } ?? .max
-        let actions = try await DeadLetterActionTable.newest(
-            before: before,
-            limit: Self.pageSize + 1,
-            on: sources.database
-        )
-        let shown = Array(actions.prefix(Self.pageSize))
-        let page = Page("History", section: .history) { html in
+        let actions =
+            filter.problems.isEmpty
+            ? try await DeadLetterActionTable.newest(
+                filter.query,
+                before: before,
+                limit: Self.actionsMax + 1,
+                on: sources.database
+            ) : []
+        return .page(page(filter, actions))
+    }
+
+    private func page(_ filter: HistoryFilter, _ actions: [DeadLetterAction]) -> Page {
+        let runs = ActionRun.runs(of: Array(actions.prefix(Self.actionsMax)))
+        let shown = Array(runs.prefix(Self.runsMax))
+        let isCut = shown.count == runs.count && actions.count > Self.actionsMax
+        return Page("History", section: .history) { html in
             html.element("h1", text: "History")
             html.element(
                 "p",
                 [.class("lead")],
                 text: "Who did what about dead letters. Entries are only ever added."
             )
+            for problem in filter.problems { html.notice(problem, .alert) }
+            form(&html, filter)
             guard !shown.isEmpty else {
-                html.element("p", [.class("soft")], text: "Nothing was done yet.")
+                let text = filter.items.isEmpty ? "Nothing was done yet." : "No action matches."
+                html.element("p", [.class("soft")], text: text)
                 return
             }
-            html.actions(shown, caption: "Actions, the last first", withLetters: true)
-            if actions.count > Self.pageSize, let last = shown.last {
-                let older = HTTPItem("before", String(last.number))
-                html.element("p") { html in
-                    let link = LocalLink("history", query: [older])
-                    html.element("a", [.class("button"), .href(link)], text: "Older ones")
+            html.actions(
+                shown,
+                caption: "Actions, the last first",
+                withLetters: true,
+                continuing: isCut
+            )
+            guard shown.count < runs.count || isCut, let last = shown.last?.actions.last else {
+                return
+            }
+            let older = HTTPItem("before", String(last.number))
+            html.element("p") { html in
+                let link = LocalLink("history", query: filter.items + [older])
+                html.element("a", [.class("button"), .href(link)], text: "Older ones")
+            }
+        }
+    }
+
+    private func form(_ html: inout HTML, _ filter: HistoryFilter) {
+        html.element(
+            "form",
+            [HTML.Attribute("method", "get"), HTML.Attribute("action", "/history"), .class("card")]
+        ) { html in
+            html.element("details", HTML.Attribute.flag("open", !filter.items.isEmpty)) { html in
+                html.element("summary", text: "Filters")
+                html.element("div", [.class("filters")]) { fields(&$0, filter) }
+                html.element("div", [.class("actions")]) { html in
+                    html.element("button", [.class("primary")], text: "Filter")
+                    html.element("a", [.href(LocalLink("history"))], text: "Clear")
                 }
             }
         }
-        return .page(page)
+    }
+
+    private func fields(_ html: inout HTML, _ filter: HistoryFilter) {
+        html.choice(
+            "What",
+            "action",
+            DeadLetterAction.Kind.allCases.map(\.rawValue),
+            chosen: filter.value("action")
+        )
+        let texts = [
+            ("Who", "who", "the whole name"), ("Replay", "replay", "its number"),
+            ("Since", "since", "2026-01-31, or 7d"), ("Before", "until", "2026-01-31, or 1h"),
+        ]
+        for (label, name, example) in texts {
+            html.filterField(label, name, example, filter.value(name))
+        }
+    }
+}
+
+/// The filters of the history: a query string and its meaning to the store.
+struct HistoryFilter {
+    private(set) var query = DeadLetterActionQuery()
+    /// The arguments that are invalid, explained for people.
+    private(set) var problems: [String] = []
+    /// As they came, for links and fields.
+    private(set) var items: [HTTPItem] = []
+
+    init(_ items: [HTTPItem], now: Timestamp) {
+        for item in items where !item.value.isEmpty && self.items.count < 20 {
+            let value = item.value
+            switch item.name {
+            case "who": query.who = value
+            case "action":
+                query.kind = DeadLetterAction.Kind(rawValue: value)
+                if query.kind == nil { problems.append("There is no action of that name.") }
+            case "replay":
+                query.replay = Int64(value)
+                if query.replay == nil { problems.append("A replay is written as its number.") }
+            case "since": query.since = instant(item, now)
+            case "until": query.until = instant(item, now)
+            default: continue
+            }
+            self.items.append(item)
+        }
+    }
+
+    func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
+
+    private mutating func instant(_ item: HTTPItem, _ now: Timestamp) -> Timestamp? {
+        let instant = Timestamp(filter: item.value, now: now)
+        if instant == nil { problems.append(Timestamp.filterProblem(item.name)) }
+        return instant
     }
 }

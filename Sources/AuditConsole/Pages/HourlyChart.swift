@@ -21,12 +21,9 @@ struct HourlyChart: Sendable {
     static let hourMilliseconds: Int64 = 3_600_000
     static let seriesMax = 6
 
-    private static let width = 960.0
-    private static let height = 240.0
-    /// Room for the numbers beside the newest hour, which a narrow page shows first.
-    private static let right = 56.0
-    private static let bottom = 24.0
-    private static let top = 10.0
+    /// The ends of the scale, as percentages of the height from the top; the hours are below.
+    private static let top = 4.0
+    private static let bottom = 90.0
 
     private func total(_ hour: Int64) -> Int64 {
         series.reduce(0) { $0 + ($1.letters[hour] ?? 0) }
@@ -68,27 +65,34 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// As wide as its text needs; a narrow page scrolls it back from the newest hour.
+    /// As wide as the page, with all of its hours: positions are percentages, so that the text
+    /// keeps its size.
     private func drawing(_ html: inout HTML) {
-        let region = [
-            .class("scroll drawing"), HTML.Attribute("role", "region"),
-            .label("Dead letters per hour, as bars"), HTML.Attribute("tabindex", "0"),
-        ]
-        html.element("div", region) { html in
-            html.element(
-                "svg",
-                [
-                    .class("chart"), HTML.Attribute("viewBox", "0 0 960 240"),
-                    HTML.Attribute("role", "img"), .label(summary),
-                    HTML.Attribute("preserveAspectRatio", "xMidYMid meet"),
-                ]
-            ) { html in
+        html.element("div", [.class("drawing")]) { html in
+            let image = HTML.Attribute("role", "img")
+            html.element("svg", [.class(isLong ? "chart long" : "chart"), image, .label(summary)]) {
+                html in
                 rules(&html)
                 bars(&html)
                 labels(&html)
             }
+            let label = HTML.Attribute.label("Scale to \(Figure.count(scale)) dead letters")
+            html.element("svg", [.class("scale"), image, label]) { html in
+                for letters in steps {
+                    let place = [
+                        HTML.Attribute("x", "0"), HTML.Attribute("y", Self.percent(y(letters))),
+                        HTML.Attribute("dy", "4"),
+                    ]
+                    html.element("text", place, text: Figure.count(letters))
+                }
+            }
         }
     }
+
+    /// Whether only the days have room below it.
+    private var isLong: Bool { hours.count > 48 }
+
+    private var steps: [Int64] { (0...4).map { scale / 4 * $0 } }
 
     private var summary: String {
         let parts = series.map { "\($0.name) \(Figure.count($0.total))" }
@@ -101,37 +105,28 @@ struct HourlyChart: Sendable {
     }
 
     private func y(_ letters: Int64) -> Double {
-        let room = Self.height - Self.bottom - Self.top
-        return Self.height - Self.bottom - room * Double(letters) / Double(scale)
+        Self.bottom - (Self.bottom - Self.top) * Double(letters) / Double(scale)
     }
 
     private func rules(_ html: inout HTML) {
-        for step in 0...4 {
-            let letters = scale / 4 * Int64(step)
-            let height = Self.digits(y(letters))
+        for letters in steps {
+            let height = Self.percent(y(letters))
             html.element(
                 "line",
                 [
-                    .class("rule"), HTML.Attribute("x1", "0"),
-                    HTML.Attribute("x2", Self.digits(Self.width - Self.right)),
+                    .class("rule"), HTML.Attribute("x1", "0"), HTML.Attribute("x2", "100%"),
                     HTML.Attribute("y1", height), HTML.Attribute("y2", height),
                 ],
                 text: ""
             )
-            html.element(
-                "text",
-                [
-                    HTML.Attribute("x", Self.digits(Self.width - Self.right + 8)),
-                    HTML.Attribute("y", height), HTML.Attribute("dy", "4"),
-                ],
-                text: Figure.count(letters)
-            )
         }
     }
 
+    /// The percentage of the width for each hour.
+    private var step: Double { 100 / Double(max(hours.count, 1)) }
+
     private func bars(_ html: inout HTML) {
-        let step = (Self.width - Self.right) / Double(max(hours.count, 1))
-        let bar = max(1, step - max(1, step * 0.18))
+        let bar = step * 0.82
         for (column, hour) in hours.enumerated() {
             var below: Int64 = 0
             let x = Double(column) * step + (step - bar) / 2
@@ -139,10 +134,10 @@ struct HourlyChart: Sendable {
                 guard let letters = series.letters[hour], letters > 0 else { continue }
                 let top = y(below + letters)
                 let rectangle: [HTML.Attribute] = [
-                    .class(Self.colour(series, index)), HTML.Attribute("x", Self.digits(x)),
-                    HTML.Attribute("y", Self.digits(top)),
-                    HTML.Attribute("width", Self.digits(bar)),
-                    HTML.Attribute("height", Self.digits(max(0.5, y(below) - top))),
+                    .class(Self.colour(series, index)), HTML.Attribute("x", Self.percent(x)),
+                    HTML.Attribute("y", Self.percent(top)),
+                    HTML.Attribute("width", Self.percent(bar)),
+                    HTML.Attribute("height", Self.percent(max(0.2, y(below) - top))),
                 ]
                 html.element("rect", rectangle) { html in
                     let count = "\(series.name): \(Figure.count(letters))"
@@ -153,9 +148,8 @@ struct HourlyChart: Sendable {
         }
     }
 
+    /// The day at each midnight, and hours between if there is room for them.
     private func labels(_ html: inout HTML) {
-        let step = (Self.width - Self.right) / Double(max(hours.count, 1))
-        let isLong = hours.count > 48
         for (column, hour) in hours.enumerated() {
             let ofDay = hour / Self.hourMilliseconds % 24
             guard isLong ? ofDay == 0 : ofDay.isMultiple(of: 4) else { continue }
@@ -163,11 +157,11 @@ struct HourlyChart: Sendable {
             html.element(
                 "text",
                 [
-                    HTML.Attribute("x", Self.digits((Double(column) + 0.5) * step)),
-                    HTML.Attribute("y", Self.digits(Self.height - 6)),
-                    HTML.Attribute("text-anchor", "middle"),
-                ],
-                text: String(isLong || ofDay == 0 ? whole.prefix(10).suffix(5) : whole.suffix(5))
+                    HTML.Attribute("x", Self.percent((Double(column) + 0.5) * step)),
+                    HTML.Attribute("y", "98%"), HTML.Attribute("text-anchor", "middle"),
+                ]
+                    + (ofDay == 0 ? [.class("day")] : []),
+                text: String(ofDay == 0 ? whole.prefix(10).suffix(5) : whole.suffix(5))
             )
         }
     }
@@ -196,9 +190,10 @@ struct HourlyChart: Sendable {
         return String(text.prefix(16).map { $0 == "T" ? " " : $0 })
     }
 
-    /// With one decimal.
-    private static func digits(_ number: Double) -> String {
-        let tenths = Int((number * 10).rounded())
-        return "\(tenths / 10).\(abs(tenths % 10))"
+    /// With two decimals.
+    private static func percent(_ number: Double) -> String {
+        let hundredths = Int((number * 100).rounded())
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)%"
     }
 }

@@ -8,7 +8,7 @@ import Store
 
 /// The facts of a dead letter besides the original.
 enum LetterFacts {
-    static func write(_ row: DeadLetterRow, _ letter: DeadLetter?, to html: inout HTML) {
+    static func write(_ row: DeadLetterRow, to html: inout HTML) {
         html.element("h2", text: "Facts")
         html.element("dl", [.class("facts")]) { html in
             failure(&html, row)
@@ -22,11 +22,10 @@ enum LetterFacts {
             text: "For search alone: nobody vouches for it."
         )
         html.element("dl", [.class("facts")]) { unverified(&$0, row.identifiers) }
-        certificates(&html, row, letter?.chain)
     }
 
     private static func failure(_ html: inout HTML, _ row: DeadLetterRow) {
-        html.fact("Failed (UTC)") { html in
+        html.fact("Failed") { html in
             html.time(row.failedAt)
             html.text(" in stage ")
             html.foreign(row.stage, bytesMax: 60)
@@ -34,7 +33,7 @@ enum LetterFacts {
             html.foreign(row.worker, bytesMax: 120)
         }
         html.fact("Group") { html in
-            let link = LocalLink("search", query: [HTTPItem("group", row.groupID)])
+            let link = LocalLink("groups", row.groupID)
             html.element("a", [.class("mono"), .href(link)], text: row.groupID)
         }
         if row.copies > 1 {
@@ -104,43 +103,8 @@ enum LetterFacts {
                 html.element("a", [.href(link)]) { $0.foreign(text, bytesMax: 255) }
             }
         }
-        html.fact("Signed (UTC)") { html in
+        html.fact("Signed") { html in
             if let date = identifiers.signedDate { html.time(date) } else { html.optional(nil) }
-        }
-    }
-
-    private static func certificates(
-        _ html: inout HTML,
-        _ row: DeadLetterRow,
-        _ chain: String?
-    ) {
-        let fingerprints = [
-            ("leaf", row.certificates.leaf), ("intermediate", row.certificates.intermediate),
-            ("root", row.certificates.root),
-        ].compactMap { role, text in text.map { (role, $0) } }
-        guard !fingerprints.isEmpty else { return }
-        let validity = chain.flatMap { try? JSONDocument(parsing: Array($0.utf8)) }
-        html.element("h2", text: "Certificates")
-        html.table(
-            "The chain as it came, whether it is good or not",
-            [.text("Certificate"), .text("SHA-256"), .text("Valid from"), .text("Valid until")]
-        ) { html in
-            for (role, fingerprint) in fingerprints {
-                let dates = validity?.root[role]
-                html.element("tr") { html in
-                    html.element("th", [HTML.Attribute("scope", "row")], text: role)
-                    html.element("td", [.class("mono")]) { html in
-                        let link = LocalLink(
-                            "search",
-                            query: [HTTPItem("certificate", fingerprint)]
-                        )
-                        html.element("a", [.href(link)]) { $0.foreign(fingerprint, bytesMax: 64) }
-                    }
-                    for name in ["not_before", "not_after"] {
-                        html.element("td") { $0.optional(dates?[name]?.string, bytesMax: 40) }
-                    }
-                }
-            }
         }
     }
 }
@@ -211,6 +175,23 @@ struct OriginalContents {
             HTML.Attribute("tabindex", "0"), HTML.Attribute("role", "region"), .label(label),
             HTML.Attribute("dir", "ltr"),
         ]
-        html.element("pre", attributes) { $0.lines(text) }
+        html.element("pre", attributes) { html in
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            for (index, line) in lines.enumerated() {
+                html.lines(index > 0 ? "\n\(line)" : String(line))
+                guard let date = Self.date(line) else { continue }
+                let attributes: [HTML.Attribute] = [
+                    .class("beside"), HTML.Attribute("datetime", date.description),
+                ]
+                html.element("time", attributes, text: HTML.utc(date))
+            }
+        }
+    }
+
+    /// The date that a line of JSON has in milliseconds, by the name of its member.
+    private static func date(_ line: Substring) -> Timestamp? {
+        guard line.utf8.count < 200 else { return nil }
+        let match = line.wholeMatch(of: /\s*"\w*(?:[dD]ate|[tT]imestamp)": (\d{10,14}),?/)
+        return match.flatMap { Int64($0.1) }.flatMap { Timestamp(boundedMilliseconds: $0) }
     }
 }

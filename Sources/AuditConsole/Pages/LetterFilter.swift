@@ -68,19 +68,29 @@ struct LetterFilter: Sendable, Equatable {
     }
 
     private mutating func instant(_ text: String, _ name: String, _ now: Timestamp) -> Timestamp? {
-        if let instant = Timestamp(iso8601: text) { return instant }
-        let units: [Character: Int64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
-        if let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-            (0...100_000).contains(count)
-        {
-            return Timestamp(milliseconds: now.milliseconds - count * unit)
+        let instant = Timestamp(filter: text, now: now)
+        if instant == nil { problems.append(Timestamp.filterProblem(name)) }
+        return instant
+    }
+}
+
+extension Timestamp {
+    /// A bound of a filter: a date, a time, or a time ago such as `36h`.
+    init?(filter text: String, now: Timestamp) {
+        if let instant = Timestamp(iso8601: text) {
+            self = instant
+            return
         }
-        problems.append(
-            "The time \"\(name)\" is written as 2026-01-31, 2026-01-31T12:00:00Z, or as a time "
-                + "ago: "
-                + "90m, 36h, 7d."
-        )
-        return nil
+        let units: [Character: Int64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (0...100_000).contains(count)
+        else { return nil }
+        self.init(milliseconds: now.milliseconds - count * unit)
+    }
+
+    static func filterProblem(_ name: String) -> String {
+        "The time \"\(name)\" is written as 2026-01-31, 2026-01-31T12:00:00Z, or as a time ago: "
+            + "90m, 36h, 7d."
     }
 }
 

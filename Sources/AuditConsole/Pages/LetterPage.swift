@@ -137,8 +137,8 @@ struct LetterPage: Sendable {
             html.element("div", [.class("columns")]) { html in
                 html.element("div") { html in
                     explanation(&html, row)
-                    LetterFacts.write(row, contents.whole?.letter, to: &html)
-                    certificates(&html, contents)
+                    LetterFacts.write(row, to: &html)
+                    LetterCertificates(row, contents.whole).write(to: &html)
                     original(&html, contents, isRevealing: isRevealing)
                 }
                 html.element("div") { html in
@@ -165,31 +165,6 @@ struct LetterPage: Sendable {
             html.element("p") { html in
                 html.element("b", text: "Here: ")
                 html.foreign(row.detail.isEmpty ? "no detail" : row.detail)
-            }
-        }
-    }
-
-    /// The certificates in readable form, with the faults of each.
-    private func certificates(_ html: inout HTML, _ contents: Contents) {
-        for entry in contents.whole?.chains ?? [] {
-            html.element("h2") { html in
-                html.text("Certificates of ")
-                html.foreign(entry.path, bytesMax: 120)
-            }
-            html.element("p", [.class("hint")], text: "As the original has them, unverified.")
-            if let problem = entry.chain.problem {
-                html.element("p", [.class("alert")], text: "Wrong: \(problem)")
-            }
-            for reading in entry.chain.readings {
-                html.element("h3") { $0.foreign(reading.role, bytesMax: 60) }
-                for finding in reading.findings {
-                    html.element("p", [.class("alert")], text: "Wrong: \(finding)")
-                }
-                html.element("dl", [.class("facts")]) { html in
-                    for (label, value) in LetterDossier.facts(reading) {
-                        html.fact(label) { $0.foreign(value, bytesMax: 400) }
-                    }
-                }
             }
         }
     }
@@ -249,6 +224,7 @@ struct LetterPage: Sendable {
             return
         }
         let shown = Array(contents.history.prefix(Self.historyShown))
-        html.actions(shown, caption: "The last first", withLetters: false)
+        let runs = ActionRun.runs(of: shown)
+        html.actions(runs, caption: "The last first", withLetters: false)
     }
 }

@@ -33,9 +33,7 @@ struct OverviewPage: Sendable {
         var open = DeadLetterQuery()
         open.states = [.open]
         var recent = DeadLetterQuery()
-        let hour = HourlyChart.hourMilliseconds
-        let end = (now.milliseconds / hour + 1) * hour
-        recent.since = Timestamp(milliseconds: end - Int64(span.hours) * hour)
+        recent.since = HourlyChart.start(of: span.hours, now: now)
         return Contents(
             now: now,
             span: span,
@@ -48,7 +46,7 @@ struct OverviewPage: Sendable {
                 limit: 8,
                 on: database
             ),
-            chart: try await chart(recent, span.hours, end: end),
+            chart: try await HourlyChart(recent, span.hours, now: now, on: database),
             groups: try await DeadLetterGroupTable.largest(
                 open,
                 now: now,
@@ -58,54 +56,14 @@ struct OverviewPage: Sendable {
         )
     }
 
-    private func chart(
-        _ query: DeadLetterQuery,
-        _ hourCount: Int,
-        end: Int64
-    ) async throws -> HourlyChart {
-        let hour = HourlyChart.hourMilliseconds
-        let reasons = try await DeadLetterCounts.counts(
-            by: .reason,
-            query,
-            limit: HourlyChart.seriesMax,
-            on: sources.database
-        ).compactMap(\.value)
-        var all = try await hourly(query, hourCount)
-        var series: [HourlyChart.Series] = []
-        for reason in reasons {
-            var ofReason = query
-            ofReason.reasons = [reason]
-            let letters = try await hourly(ofReason, hourCount)
-            for (hour, count) in letters { all[hour, default: 0] -= count }
-            series.append(HourlyChart.Series(reason: reason, letters: letters))
-        }
-        let rest = all.filter { $0.value > 0 }
-        if !rest.isEmpty { series.append(HourlyChart.Series(reason: nil, letters: rest)) }
-        let hours = (0..<Int64(hourCount)).map { end - (Int64(hourCount) - $0) * hour }
-        return HourlyChart(hours: hours, series: series)
-    }
-
-    private func hourly(_ query: DeadLetterQuery, _ hours: Int) async throws -> [Int64: Int64] {
-        let counts = try await DeadLetterCounts.counts(
-            by: .hour,
-            query,
-            limit: hours + 1,
-            on: sources.database
-        )
-        let pairs = counts.compactMap { count in
-            count.value.flatMap { Timestamp(iso8601: $0) }.map { ($0.milliseconds, count.letters) }
-        }
-        return Dictionary(pairs, uniquingKeysWith: +)
-    }
-
     private func page(_ contents: Contents) -> Page {
         Page("Overview", section: .overview) { html in
             html.element("h1", text: "Overview")
-            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
+            html.live("overview") { html in
                 html.element("p", [.class("lead")]) { html in
-                    html.text("As of ")
+                    html.text("Counted ")
                     html.time(contents.now)
-                    html.text(" UTC. The last ")
+                    html.text(". The last ")
                     for (index, span) in Self.spans.enumerated() {
                         if index > 0 { html.text(" · ") }
                         choice(&html, span, isChosen: span.hours == contents.span.hours)
@@ -137,14 +95,14 @@ struct OverviewPage: Sendable {
     }
 
     private func figures(_ html: inout HTML, _ contents: Contents) {
-        html.element("div", [.class("cards")]) { html in
+        html.figures { html in
             html.figure("Open", Figure.count(contents.open)) { html in
                 let link = LocalLink("search", query: [HTTPItem("state", "open")])
                 html.element("a", [.href(link)], text: "Show them")
             }
             html.figure("Oldest open", age(contents)) { html in
                 if let oldest = contents.oldestOpen {
-                    html.text("of ")
+                    html.text("failed ")
                     html.time(oldest)
                 } else {
                     html.text("nothing is open")
@@ -165,7 +123,7 @@ struct OverviewPage: Sendable {
             }
             html.figure("Hash chains", chainWord(chains)) { html in
                 guard let chains else { return html.text("the first walk is under way") }
-                html.text("as of ")
+                html.text("walked ")
                 html.time(chains.at)
                 html.text("; dead-letter verify names each finding")
             }
@@ -204,6 +162,11 @@ struct OverviewPage: Sendable {
 }
 
 extension HTML {
+    /// Figures in one row, or in even rows on a narrower page.
+    mutating func figures(_ content: (inout HTML) -> Void) {
+        element("div", [.class("figures")], content: content)
+    }
+
     /// A number that matters, its name above and a remark below.
     mutating func figure(_ label: String, _ number: String, _ remark: (inout HTML) -> Void) {
         element("div", [.class("card figure")]) { html in

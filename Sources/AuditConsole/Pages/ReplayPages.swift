@@ -38,9 +38,7 @@ struct ReplayPages: Sendable {
                 html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
                 return
             }
-            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
-                ReplayTables.list(&html, rows)
-            }
+            html.live("replays") { ReplayTables.list(&$0, rows) }
         }
         return .page(page)
     }
@@ -50,15 +48,19 @@ struct ReplayPages: Sendable {
             let row = try await runs.replays.replay(number)
         else { return .page(Self.unknown) }
         let records = try await runs.replays.records(of: number, limit: Self.recordsShown)
-        let page = Page("Replay \(number)", section: .replays) { html in
+        let state = row.effectiveState
+        let seconds = [.prepared, .running].contains(state) ? 2 : 10
+        let title = "Replay \(number) \(state.rawValue)"
+        let page = Page(title, section: .replays) { html in
             html.element("h1", text: "Replay \(number)")
-            html.element("div", [HTML.Attribute("data-refresh", nil)]) { html in
-                ReplayTables.progress(&html, row)
-                ReplayTables.records(&html, records, of: row)
+            html.live("outcome", every: seconds, isAnnounced: true) {
+                ReplayTables.outcome(&$0, row)
             }
+            html.live("progress", every: seconds) { ReplayTables.progress(&$0, row) }
             if request.visitor.role >= .operator {
-                controls(&html, row, request.formToken)
+                html.live("controls", every: seconds) { controls(&$0, row, request.formToken) }
             }
+            html.live("records", every: seconds) { ReplayTables.records(&$0, records, of: row) }
         }
         return .page(page)
     }

@@ -7,7 +7,7 @@ import Store
 enum ReplayTables {
     static func list(_ html: inout HTML, _ rows: [ReplayRow]) {
         let columns: [TableColumn] = [
-            .text("Replay"), .text("Begun (UTC)"), .text("Who"), .text("State"),
+            .text("Replay"), .text("Begun"), .text("Who"), .text("State"),
             .number("Letters"), .number("Accepted"), .number("Refused"), .text("Why"),
             .text("Chosen"),
         ]
@@ -32,19 +32,39 @@ enum ReplayTables {
         }
     }
 
+    /// The outcome of a replay that is not running any more.
+    static func outcome(_ html: inout HTML, _ row: ReplayRow) {
+        let counts = row.counts
+        let parts = [
+            (counts.accepted, "accepted"), (counts.refused, "refused again"),
+            (counts.unsent, "never sent"), (counts.unknown, "of unknown outcome"),
+        ].filter { $0.0 > 0 }.map { "\(Figure.count($0.0)) \($0.1)" }
+        let sum = parts.isEmpty ? "nothing was sent" : parts.joined(separator: ", ")
+        switch row.effectiveState {
+        case .prepared, .running: return
+        case .completed:
+            let isClean = counts.accepted == row.count
+            html.element("p", [.class(isClean ? "done" : "note")], text: "Finished: \(sum).")
+        case .stopped, .interrupted:
+            html.element("p", [.class("note")]) { html in
+                html.text(
+                    "It has \(row.effectiveState == .stopped ? "stopped" : "been interrupted")"
+                )
+                html.text(": \(sum) of \(Figure.count(row.count)).")
+            }
+        }
+        guard !row.note.isEmpty else { return }
+        html.element("p", [.class("note")]) { $0.foreign(row.note, bytesMax: 1000) }
+    }
+
     /// The progress of a replay.
     static func progress(_ html: inout HTML, _ row: ReplayRow) {
         html.element("p", [.class("lead")]) { html in
             html.tag(row.effectiveState.rawValue)
             html.text(" begun ")
             html.time(Timestamp(row.begunAt))
-            html.text(" UTC by ")
+            html.text(" by ")
             html.foreign(row.who, bytesMax: 120)
-        }
-        if !row.note.isEmpty {
-            html.element("p", [.class("note"), HTML.Attribute("role", "status")]) {
-                $0.foreign(row.note, bytesMax: 1000)
-            }
         }
         let counts = row.counts
         let decided = counts.accepted + counts.refused + counts.unsent + counts.unknown
@@ -56,7 +76,7 @@ enum ReplayTables {
             ],
             text: ""
         )
-        html.element("div", [.class("cards")]) { html in
+        html.figures { html in
             html.figure("Letters", Figure.count(row.count)) {
                 $0.text("\(Figure.count(counts.sent)) sent")
             }
@@ -80,10 +100,9 @@ enum ReplayTables {
 
     static func records(_ html: inout HTML, _ records: [ReplayRecordRow], of row: ReplayRow) {
         html.element("h2", text: "Records")
-        let more = Int64(records.count) < row.count ? "the first \(records.count), " : ""
         html.table(
-            "\(more)of \(Figure.count(row.count)) records",
-            [.text("Letter"), .text("Sent (UTC)"), .text("To"), .text("Outcome"), .text("Reason")]
+            "\(Figure.count(records.count)) of \(Figure.count(row.count)) records",
+            [.text("Letter"), .text("Sent"), .text("To"), .text("Outcome"), .text("Reason")]
         ) { html in
             for record in records {
                 html.element("tr") { html in
@@ -121,7 +140,7 @@ enum ReplayTables {
 
     /// The sums of a dry run.
     static func plan(_ html: inout HTML, _ plan: ReplayPlan) {
-        html.element("div", [.class("cards")]) { html in
+        html.figures { html in
             html.figure("Would be sent", Figure.count(plan.count)) { html in
                 html.text(words(plan.topics))
             }
@@ -166,17 +185,17 @@ enum ReplayTables {
         html.table(
             "\(more)\(Figure.count(plan.count)) dead letters, the oldest first",
             [
-                .text("Letter"), .text("Failed (UTC)"), .text("Refused for"),
+                .text("Refused for"), .text("Letter"), .text("Failed"),
                 .text("Would go to"), .text("Today"), .text("Detail"),
             ]
         ) { html in
             for letter in plan.letters.prefix(limit) {
                 html.element("tr") { html in
+                    html.element("td") { $0.reason(letter.row.reason) }
                     html.element("th", [HTML.Attribute("scope", "row")]) {
                         $0.letter(letter.row.id, isRow: true)
                     }
                     html.element("td") { $0.time(letter.row.failedAt) }
-                    html.element("td") { $0.reason(letter.row.reason) }
                     html.element("td") { $0.foreign(letter.row.source.position.topic) }
                     html.element("td") { $0.tag(letter.verdict.name) }
                     html.element("td", [.class("wide")]) {

@@ -111,10 +111,30 @@ struct SearchPage: Sendable {
     }
 
     private func fields(_ html: inout HTML, _ filter: LetterFilter) {
-        html.choice("Reason", "reason", RefusalReason.allCases.map(\.rawValue), filter)
-        html.choice("Class", "class", DeadLetterClass.allCases.map(\.rawValue), filter)
-        html.choice("State", "state", DeadLetterState.allCases.map(\.rawValue), filter)
-        html.choice("Stage", "stage", ["verify", "dedupe", "link", "entitle"], filter)
+        html.choice(
+            "Reason",
+            "reason",
+            RefusalReason.allCases.map(\.rawValue),
+            chosen: filter.value("reason")
+        )
+        html.choice(
+            "Class",
+            "class",
+            DeadLetterClass.allCases.map(\.rawValue),
+            chosen: filter.value("class")
+        )
+        html.choice(
+            "State",
+            "state",
+            DeadLetterState.allCases.map(\.rawValue),
+            chosen: filter.value("state")
+        )
+        html.choice(
+            "Stage",
+            "stage",
+            ["verify", "dedupe", "link", "entitle"],
+            chosen: filter.value("stage")
+        )
         let texts = [
             ("Failed since", "since", "2026-01-31, or 7d"),
             ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),
@@ -124,34 +144,38 @@ struct SearchPage: Sendable {
             ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
         ]
         for (label, name, example) in texts {
-            html.field(
-                label,
-                id: "filter-\(name)",
-                [
-                    .type("text"), .name(name), .value(filter.value(name) ?? ""),
-                    HTML.Attribute("spellcheck", "false"),
-                ],
-                hint: example.isEmpty ? nil : example
-            )
+            html.filterField(label, name, example, filter.value(name))
         }
     }
 }
 
 extension HTML {
-    /// A field with given values, none of them selected at first.
-    mutating func choice(
+    /// A field for a text by which something is filtered.
+    mutating func filterField(
         _ label: String,
         _ name: String,
-        _ choices: [String],
-        _ filter: LetterFilter
+        _ example: String,
+        _ value: String?
     ) {
+        field(
+            label,
+            id: "filter-\(name)",
+            [
+                .type("text"), .name(name), .value(value ?? ""), Attribute("spellcheck", "false"),
+            ],
+            hint: example.isEmpty ? nil : example
+        )
+    }
+
+    /// A field with given values, none of them selected at first.
+    mutating func choice(_ label: String, _ name: String, _ choices: [String], chosen: String?) {
         let id = "filter-\(name)"
         element("div", [.class("field")]) { html in
             html.element("label", [Attribute("for", id)], text: label)
             html.element("select", [.id(id), .name(name)]) { html in
                 html.element("option", [.value("")], text: "any")
                 for choice in choices {
-                    let isChosen = filter.value(name) == choice
+                    let isChosen = chosen == choice
                     html.element(
                         "option",
                         [.value(choice)] + Attribute.flag("selected", isChosen),

@@ -21,6 +21,7 @@ extension ConsoleSources {
         return [
             ConsoleRoute(.get, "", .viewer, handler: OverviewPage(sources: self).answer),
             ConsoleRoute(.get, "groups", .viewer, handler: GroupsPage(sources: self).answer),
+            ConsoleRoute(.get, "groups/*", .viewer, handler: GroupPage(sources: self).answer),
             ConsoleRoute(.get, "search", .viewer, handler: SearchPage(sources: self).answer),
             ConsoleRoute(.get, "history", .viewer, handler: HistoryPage(sources: self).answer),
             ConsoleRoute(.get, "help", .viewer) { _ in .page(HelpPage.page) },

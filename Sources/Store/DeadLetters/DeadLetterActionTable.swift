@@ -76,6 +76,19 @@ package struct DeadLetterStanding: Equatable, Sendable {
     package let who: String
 }
 
+/// A filter for actions; a nil member matches all.
+package struct DeadLetterActionQuery: Equatable, Sendable {
+    package var who: String?
+    package var kind: DeadLetterAction.Kind?
+    package var replay: Int64?
+    /// Done at or after it.
+    package var since: Timestamp?
+    /// Done before it.
+    package var until: Timestamp?
+
+    package init() {}
+}
+
 /// The append-only table `dead_letter_actions`, and `dead_letter_states`, written by its trigger.
 package enum DeadLetterActionTable {
     static let append = Statement<[NewDeadLetterAction], Void>(
@@ -177,24 +190,39 @@ package enum DeadLetterActionTable {
         Array(try await client.run(ofLetter, (id, limit)))
     }
 
-    static let ofAll = Statement<(before: Int64, limit: Int), DeadLetterAction>(
-        [.value("before", \.before), .value("limit", \.limit)],
+    typealias Page = (query: DeadLetterActionQuery, before: Int64, limit: Int)
+
+    static let ofAll = Statement<Page, DeadLetterAction>(
+        [
+            .value("who") { $0.query.who.map(StorableText.whole) }, .value("kind", \.query.kind),
+            .value("replay", \.query.replay),
+            .value("since") { $0.query.since.map(StoredTime.init) },
+            .value("until") { $0.query.until.map(StoredTime.init) },
+            .value("before", \.before), .value("limit", \.limit),
+        ],
         returning: reader,
         """
         SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
-        WHERE action.number < $before ORDER BY action.number DESC LIMIT $limit
+        WHERE action.number < $before
+            AND ($who IS NULL OR action.who = $who)
+            AND ($kind IS NULL OR action.action = $kind)
+            AND ($replay IS NULL OR action.replay = $replay)
+            AND ($since IS NULL OR action.at >= $since)
+            AND ($until IS NULL OR action.at < $until)
+        ORDER BY action.number DESC LIMIT $limit
         """
     )
 
-    /// All actions, the last first.
+    /// The matching actions, the last first.
     ///
     /// - Parameter number: the last action of the previous page.
     package static func newest(
+        _ query: DeadLetterActionQuery = DeadLetterActionQuery(),
         before number: Int64 = .max,
         limit: Int,
         on client: PostgresClient
     ) async throws -> [DeadLetterAction] {
-        Array(try await client.run(ofAll, (number, limit)))
+        Array(try await client.run(ofAll, (query, number, limit)))
     }
 
     static let redacted = Statement<Void, String>(

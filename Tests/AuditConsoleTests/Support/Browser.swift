@@ -198,6 +198,23 @@ final class Browser: Sendable {
     }
 }
 
+extension Browser {
+    func signIn(to fixture: ConsoleFixture, as user: String) async throws {
+        try await open("http://127.0.0.1:\(fixture.port)/sign-in")
+        try await type(user, into: "#name")
+        try await type(ConsoleFixture.password, into: "#password")
+        try await click("main button")
+        try await eventually { try await contents(of: ".visitor .name") == [user] }
+    }
+
+    /// The texts of the matching elements.
+    func contents(of selector: String) async throws -> [String] {
+        try await texts(
+            "return [...document.querySelectorAll(\"\(selector)\")].map((e) => e.textContent)"
+        )
+    }
+}
+
 extension Trait where Self == ConditionTrait {
     /// Skips a test if Chromium is not installed, and says so.
     static var needsChromium: Self {

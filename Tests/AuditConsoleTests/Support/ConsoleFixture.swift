@@ -170,6 +170,8 @@ struct SampleLetter: Sendable {
     var value: [UInt8]? = Array(#"{"signedPayload": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"}"#.utf8)
     var headers = [KafkaHeader(name: "producer", text: "ingest-1")]
     var worker = "verify-7d9f"
+    /// From the leaf to the root.
+    var certificates = (1...3).map { SHA256.digest([UInt8($0)]) }
     var identifiers: @Sendable (inout UnverifiedIdentifiers) -> Void = { _ in }
     var failedAt = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000)
 
@@ -200,11 +202,8 @@ struct SampleLetter: Sendable {
         unverified.environment = "Production"
         unverified.productID = "gold.monthly"
         identifiers(&unverified)
-        let certificates = (1...3).map { byte in
-            CertificateFacts(
-                fingerprint: SHA256.digest([UInt8(byte)]),
-                validity: 1_600_000_000...1_900_000_000
-            )
+        let certificates = certificates.map { fingerprint in
+            CertificateFacts(fingerprint: fingerprint, validity: 1_600_000_000...1_900_000_000)
         }
         let refusal = Refusal(
             reason: reason,

@@ -1,0 +1,101 @@
+import Store
+
+/// Actions of one person, of one kind and for one reason, without another one in between.
+struct ActionRun {
+    /// The last first; never empty.
+    private(set) var actions: [DeadLetterAction]
+
+    var last: DeadLetterAction { actions[0] }
+
+    /// - Parameter actions: the last first.
+    static func runs(of actions: [DeadLetterAction]) -> [ActionRun] {
+        actions.reduce(into: []) { runs, action in
+            if let index = runs.indices.last, runs[index].continues(with: action) {
+                runs[index].actions.append(action)
+            } else {
+                runs.append(ActionRun(actions: [action]))
+            }
+        }
+    }
+
+    private func continues(with action: DeadLetterAction) -> Bool {
+        action.who == last.who && action.kind == last.kind && action.why == last.why
+            && action.replay == last.replay
+            && (action.deadLetterID == nil) == (last.deadLetterID == nil)
+    }
+
+    /// Nil if the actions differ in it.
+    var detail: String? {
+        actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil
+    }
+}
+
+extension HTML {
+    private static let lettersShown = 500
+
+    /// Actions, the last first.
+    ///
+    /// - Parameter continuing: whether more actions of the last run may follow on another page.
+    mutating func actions(
+        _ runs: [ActionRun],
+        caption: String,
+        withLetters: Bool,
+        continuing: Bool = false
+    ) {
+        let columns: [TableColumn] =
+            [.text("When"), .text("Who"), .text("What")]
+            + (withLetters ? [.text("Letters")] : [])
+            + [.text("Replay"), .text("Why"), .text("Detail")]
+        table(caption, columns) { html in
+            for (index, run) in runs.enumerated() {
+                let isCut = continuing && index == runs.count - 1
+                html.element("tr") { $0.actionCells(run, withLetters: withLetters, isCut: isCut) }
+            }
+        }
+    }
+
+    private mutating func actionCells(_ run: ActionRun, withLetters: Bool, isCut: Bool) {
+        let action = run.last
+        element("td") { $0.time(action.at) }
+        element("th", [Attribute("scope", "row")]) { $0.foreign(action.who, bytesMax: 80) }
+        element("td") { $0.tag(action.kind.rawValue) }
+        if withLetters { element("td") { $0.letters(of: run, isCut: isCut) } }
+        element("td") { html in
+            if let replay = action.replay {
+                let link = LocalLink("replays", String(replay))
+                html.element("a", [.href(link)], text: String(replay))
+            } else {
+                html.optional(nil)
+            }
+        }
+        element("td", [.class("wide")]) { $0.optional(action.why, bytesMax: 500) }
+        element("td") { $0.optional(run.detail, bytesMax: 200) }
+    }
+
+    private mutating func letters(of run: ActionRun, isCut: Bool) {
+        let count = (isCut ? "at least " : "") + Figure.count(run.actions.count)
+        guard run.actions.count > 1 || isCut else {
+            return run.last.deadLetterID.map { letter($0) } ?? optional(nil)
+        }
+        guard run.last.deadLetterID != nil else { return text("\(count) times") }
+        element("details") { html in
+            html.element("summary", text: "\(count) letters")
+            html.element("ul", [.class("letters")]) { html in
+                for action in run.actions.prefix(Self.lettersShown) {
+                    guard let id = action.deadLetterID else { continue }
+                    html.element("li") { html in
+                        html.letter(id)
+                        if run.detail == nil, let detail = action.detail {
+                            html.text(" ")
+                            html.foreign(detail, bytesMax: 200)
+                        }
+                    }
+                }
+            }
+            let rest = run.actions.count - Self.lettersShown
+            if rest > 0 {
+                html.element("p", [.class("cut")], text: "\(Figure.count(rest)) more not shown")
+            }
+        }
+    }
+}

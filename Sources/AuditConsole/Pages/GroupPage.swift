@@ -1,0 +1,148 @@
+import AppStore
+import DeadLetters
+import HTTP
+import Records
+import Store
+
+/// One group: what its letters have in common, its trend, its letters, and what can be done.
+struct GroupPage: Sendable {
+    let sources: ConsoleSources
+
+    private static let lettersShown = 50
+    private static let chartHours = 168
+
+    private static let unknown = Page.notice(
+        "Not found",
+        status: 404,
+        "No dead letter is of this group."
+    )
+
+    func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
+        let now = sources.now()
+        var query = DeadLetterQuery()
+        query.group = request.parameters[0]
+        let groups = try await DeadLetterGroupTable.largest(
+            query,
+            now: now,
+            limit: 1,
+            on: sources.database
+        )
+        let letters = try await DeadLetterTable.page(
+            query,
+            limit: Self.lettersShown,
+            on: sources.database
+        )
+        guard let group = groups.first, let newest = letters.first else {
+            return .page(Self.unknown)
+        }
+        let chart = try await HourlyChart(
+            query,
+            Self.chartHours,
+            now: now,
+            on: sources.database
+        )
+        let page = Page("Group \(group.id.prefix(8))", section: .groups) { html in
+            html.element("h1") { html in
+                html.text("Group ")
+                html.element("span", [.class("mono"), HTML.Attribute("data-copy", "group")]) {
+                    $0.foreign(group.id, bytesMax: 64)
+                }
+            }
+            if let done = request.argument("done").flatMap({ Int64($0) }) {
+                html.notice("Recorded for \(Figure.count(done)) dead letters.", .done)
+            }
+            html.element("p", [.class("lead")]) { html in
+                html.text("Dead letters that look alike, refused for ")
+                html.reason(group.reason)
+            }
+            actions(&html, request, group)
+            figures(&html, group)
+            alike(&html, newest)
+            html.element("section", [.class("card"), .label("Refused per hour")]) { html in
+                html.element("h2", text: "Refused per hour, the last 7 days")
+                chart.write(to: &html)
+            }
+            list(&html, letters, group)
+        }
+        return .page(page)
+    }
+
+    private func actions(
+        _ html: inout HTML,
+        _ request: ConsoleRequest,
+        _ group: DeadLetterGroup
+    ) {
+        guard group.openLetters > 0 else {
+            html.element("p", [.class("soft")], text: "Nothing of it is open.")
+            return
+        }
+        guard request.visitor.role >= .operator else { return }
+        let open = LetterFilter(
+            [HTTPItem("group", group.id), HTTPItem("state", "open")],
+            now: sources.now()
+        )
+        DecisionForms.ofGroup(&html, open, group.openLetters, token: request.formToken)
+    }
+
+    private func figures(_ html: inout HTML, _ group: DeadLetterGroup) {
+        let hours = DeadLetterGroupTable.trendHours
+        html.figures { html in
+            html.figure("Open", Figure.count(group.openLetters)) {
+                $0.text("of \(Figure.count(group.letters))")
+            }
+            html.element("div", [.class("card figure")]) { html in
+                html.element("span", [.class("label")], text: "Last \(hours) hours")
+                html.element("b") { $0.trend(group) }
+                html.element(
+                    "span",
+                    text: "\(Figure.count(group.before)) in the \(hours) hours before"
+                )
+            }
+            html.figure("First", Self.day(group.firstAt)) { $0.time(group.firstAt) }
+            html.figure("Last", Self.day(group.lastAt)) { $0.time(group.lastAt) }
+        }
+    }
+
+    private static func day(_ instant: Timestamp) -> String {
+        String(instant.description.prefix(10))
+    }
+
+    private func alike(_ html: inout HTML, _ letter: DeadLetterRow) {
+        html.element("section", [.class("card"), .label("What is alike")]) { html in
+            html.element("h2", text: "What is alike")
+            html.element("dl", [.class("facts")]) { html in
+                html.fact("Reason") { html in
+                    html.reason(letter.reason)
+                    html.text(" ")
+                    html.tag(letter.deadLetterClass)
+                }
+                if let guide = RefusalReason(rawValue: letter.reason).map({ RefusalGuide($0) }) {
+                    html.fact("The rule") { $0.text(guide.rule) }
+                    html.fact("What to do") { $0.text(guide.advice) }
+                }
+                for (role, fingerprint) in letter.certificates.named {
+                    html.fact("Certificate, \(role)") { $0.certificate(fingerprint) }
+                }
+                if letter.certificates.named.isEmpty {
+                    html.fact("Certificates") { $0.optional(nil) }
+                }
+                html.fact("Bundle ID") { $0.optional(letter.identifiers.bundleID) }
+                html.fact("Source topic") { $0.foreign(letter.source.position.topic) }
+                html.fact("Producer") { $0.optional(letter.producer) }
+            }
+        }
+    }
+
+    private func list(_ html: inout HTML, _ letters: [DeadLetterRow], _ group: DeadLetterGroup) {
+        let count = Figure.count(group.letters)
+        html.element("h2", text: "Its letters")
+        html.letters(
+            letters,
+            caption: "\(Figure.count(letters.count)) of \(count) dead letters, the newest first"
+        )
+        html.element("p") { html in
+            let link = LocalLink("search", query: [HTTPItem("group", group.id)])
+            html.element("a", [.href(link)], text: "Search among all \(count), or decide otherwise")
+        }
+    }
+}
