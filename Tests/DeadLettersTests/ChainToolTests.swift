@@ -297,6 +297,38 @@ import Worker
         }
     }
 
+    @Test(arguments: [
+        ("cut", "it is cut off after 40 bytes"),
+        ("other", "it has a \"format\" that is not \"entitlement-pipeline export 2\""),
+        ("no digest", "it has no \"sha256\""),
+        ("long digest", "it has a \"sha256\" that is not a SHA-256"),
+        ("no link", "it has a chain, number 1, that has no \"last\""),
+    ])
+    func `a damaged manifest is named, with what is wrong`(
+        how: String,
+        message: String
+    ) async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let folder = rig.folder + "/export"
+            #expect(await rig.run("export", "--to", folder).exitCode == 0)
+            let file = folder + "/manifest.json"
+            let whole = try String(contentsOfFile: file, encoding: .utf8)
+            let text =
+                switch how {
+                case "cut": String(whole.prefix(40))
+                case "other": whole.replacing("export 2\"", with: "export 1\"")
+                case "no digest": whole.replacing("\"sha256\"", with: "\"sha\"")
+                case "long digest": whole.replacing("\"sha256\":\"", with: "\"sha256\":\"0")
+                default: whole.replacing("\"last\"", with: "\"end\"")
+                }
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            let run = await ToolRun(["verify", "--offline", file])
+            #expect(run.exitCode == 65)
+            #expect(run.notes.contains("\(file): \(message)"), "\(run.notes)")
+        }
+    }
+
     @Test func `an anchor shows later that letters are gone`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])

@@ -86,49 +86,44 @@ package struct ExportManifest: Sendable, Equatable {
 
     /// Reads the output of `json`; throws `CommandError` for anything else.
     package init(json text: [UInt8], path: String) throws(CommandError) {
-        let problem = CommandError(ExitCode.data, "\(path) is no manifest of 'dead-letter export'")
-        guard let root = try? JSONDocument(parsing: text).root,
-            root["format"]?.string == Self.format,
-            let exportedAt = root["exported_at"]?.string.flatMap({ Timestamp(iso8601: $0) }),
-            let cluster = root["cluster"]?.string, let topic = root["topic"]?.string,
-            let hasOriginals = root["originals"]?.bool, let file = root["file"]?.string,
-            let bytes = root["bytes"]?.int64, let records = root["records"]?.int64,
-            let sha256 = root["sha256"]?.string.flatMap({ SHA256Digest(hex: $0) }),
-            let redacted = root["redacted"], redacted.kind == .array,
-            let redactionsAreRecorded = root["redactions_recorded"]?.bool,
-            let chains = root["chains"], chains.kind == .array
-        else { throw problem }
-        redactions = Set(redacted.elements.compactMap(\.string))
-        self.redactionsAreRecorded = redactionsAreRecorded
-        self.exportedAt = exportedAt
-        self.cluster = cluster
-        self.topic = topic
+        do throws(ExportFault) {
+            try self.init(reading: JSONValue.exported(text))
+        } catch {
+            throw CommandError(ExitCode.data, "\(path): it \(error.text)")
+        }
+    }
+
+    private init(reading root: JSONValue) throws(ExportFault) {
+        _ = try root.required("format", "\"\(Self.format)\"") {
+            $0.string == Self.format ? $0 : nil
+        }
+        exportedAt = try root.required("exported_at", "a time") { value in
+            value.string.flatMap { Timestamp(iso8601: $0) }
+        }
+        cluster = try root.requiredText("cluster")
+        topic = try root.requiredText("topic")
         since = root["since"]?.string.flatMap { Timestamp(iso8601: $0) }
         until = root["until"]?.string.flatMap { Timestamp(iso8601: $0) }
-        self.hasOriginals = hasOriginals
-        self.file = file
-        self.bytes = Int(bytes)
-        self.sha256 = sha256
-        self.records = Int(records)
-        self.chains = []
+        hasOriginals = try root.requiredBool("originals")
+        file = try root.requiredText("file")
+        bytes = Int(try root.requiredNumber("bytes"))
+        sha256 = try root.requiredDigest("sha256")
+        records = Int(try root.requiredNumber("records"))
+        redactions = Set(try root.requiredList("redacted").elements.compactMap(\.string))
+        redactionsAreRecorded = try root.requiredBool("redactions_recorded")
         counts = ExportCounts(
             byReason: root.counts("by_reason"),
             verifierVersions: root.counts("verifier_versions"),
             configurations: root.counts("config_sha256")
         )
-        for chain in chains.elements {
-            guard let name = ChainName(chain), let letters = chain["letters"]?.int64,
-                let last = chain["last"]?.string.flatMap({ SHA256Digest(hex: $0) })
-            else { throw problem }
-            let previous = chain["previous"]?.string
-            self.chains.append(
-                Chain(
-                    name: name,
-                    letters: Int(letters),
-                    previous: previous.flatMap { SHA256Digest(hex: $0) },
-                    last: last
-                )
-            )
+        chains = []
+        for chain in try root.requiredList("chains").elements {
+            do throws(ExportFault) {
+                chains.append(try Chain(reading: chain))
+            } catch {
+                let number = chains.count + 1
+                throw ExportFault(text: "has a chain, number \(number), that \(error.text)")
+            }
         }
     }
 
@@ -178,6 +173,20 @@ package struct ExportCounts: Sendable, Equatable {
     }
 }
 
+extension ExportManifest.Chain {
+    fileprivate init(reading chain: JSONValue) throws(ExportFault) {
+        guard let name = ChainName(chain) else {
+            throw ExportFault(text: "has no stage, source topic or source partition")
+        }
+        self.init(
+            name: name,
+            letters: Int(try chain.requiredNumber("letters")),
+            previous: chain["previous"]?.string.flatMap { SHA256Digest(hex: $0) },
+            last: try chain.requiredDigest("last")
+        )
+    }
+}
+
 extension JSONWriter {
     fileprivate mutating func counts(_ name: StaticString, _ counts: [String: Int]) {
         key(name)
@@ -191,6 +200,12 @@ extension JSONWriter {
 }
 
 extension JSONValue {
+    fileprivate func requiredDigest(_ name: String) throws(ExportFault) -> SHA256Digest {
+        try required(name, "a SHA-256") { value in
+            value.string.flatMap { SHA256Digest(hex: $0) }
+        }
+    }
+
     fileprivate func counts(_ name: String) -> [String: Int] {
         var counts: [String: Int] = [:]
         guard let object = self[name] else { return counts }

@@ -38,33 +38,29 @@ enum ExportedRecord {
         return writer.bytes
     }
 
-    /// A defect of a line of an export, in words that follow "it".
-    struct Fault: Error, Equatable {
-        let text: String
-    }
-
     /// Reads the output of `line`.
     static func read(
         _ line: [UInt8]
-    ) throws(Fault) -> (record: ConsumerRecord, hasOriginal: Bool) {
-        let root = try document(line).root
-        guard root.kind == .object else { throw Fault(text: "is not a JSON object") }
-        let topic = try root.required("topic", "a text", \.string)
+    ) throws(ExportFault) -> (record: ConsumerRecord, hasOriginal: Bool) {
+        let root = try JSONValue.exported(line)
+        let topic = try root.requiredText("topic")
         let partition = try root.required("partition", "a number of 32 bits") { value in
             value.int64.flatMap { Int32(exactly: $0) }
         }
-        let offset = try root.required("offset", "a number of 64 bits", \.int64)
-        let hasOriginal = try root.required("original", "true or false", \.bool)
-        let list = try root.required("headers", "a list") { $0.kind == .array ? $0 : nil }
+        let offset = try root.requiredNumber("offset")
+        let hasOriginal = try root.requiredBool("original")
+        let list = try root.requiredList("headers")
         var headers: [KafkaHeader] = []
         for header in list.elements {
-            do throws(Fault) {
+            do throws(ExportFault) {
                 guard let name = try header.base64("name") else {
-                    throw Fault(text: "has null for \"name\"")
+                    throw ExportFault(text: "has null for \"name\"")
                 }
                 headers.append(KafkaHeader(nameBytes: name, value: try header.base64("value")))
             } catch {
-                throw Fault(text: "has a header, number \(headers.count + 1), that \(error.text)")
+                throw ExportFault(
+                    text: "has a header, number \(headers.count + 1), that \(error.text)"
+                )
             }
         }
         let record = ConsumerRecord(
@@ -76,15 +72,6 @@ enum ExportedRecord {
             headers: headers
         )
         return (record, hasOriginal)
-    }
-
-    private static func document(_ line: [UInt8]) throws(Fault) -> JSONDocument {
-        do throws(JSONError) {
-            return try JSONDocument(parsing: line)
-        } catch {
-            guard error.code == .unexpectedEnd else { throw Fault(text: "is not JSON: \(error)") }
-            throw Fault(text: line.isEmpty ? "is empty" : "is cut off after \(line.count) bytes")
-        }
     }
 }
 
@@ -108,23 +95,8 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// A member in its Swift form.
-    fileprivate func required<Value>(
-        _ name: String,
-        _ form: String,
-        _ read: (JSONValue) -> Value?
-    ) throws(ExportedRecord.Fault) -> Value {
-        guard let member = self[name] else {
-            throw ExportedRecord.Fault(text: "has no \"\(name)\"")
-        }
-        guard let value = read(member) else {
-            throw ExportedRecord.Fault(text: "has a \"\(name)\" that is not \(form)")
-        }
-        return value
-    }
-
     /// The bytes of a member, or nil for its null.
-    fileprivate func base64(_ name: String) throws(ExportedRecord.Fault) -> [UInt8]? {
+    fileprivate func base64(_ name: String) throws(ExportFault) -> [UInt8]? {
         guard self[name]?.isNull != true else { return nil }
         return try required(name, "base64") { member in
             member.string.flatMap { Data(base64Encoded: $0) }.map { Array($0) }

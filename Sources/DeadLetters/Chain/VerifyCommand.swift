@@ -137,7 +137,7 @@ enum ExportReading {
                 let (record, hasOriginal) = try ExportedRecord.read(line)
                 visit(record, hasOriginal)
             }
-        } catch let error as ExportedRecord.Fault {
+        } catch let error as ExportFault {
             throw CommandError(ExitCode.data, "\(file), line \(records): it \(error.text)")
         } catch let error as LineReader.LineTooLong {
             let most = "\(ExportedRecord.lineBytesMax) bytes"
