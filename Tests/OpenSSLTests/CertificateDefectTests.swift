@@ -1,4 +1,5 @@
 import OpenSSL
+import Simulation
 import Testing
 
 /// Certificates that our rules refuse, each for one defect in an otherwise good one.

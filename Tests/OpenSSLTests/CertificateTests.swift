@@ -1,4 +1,5 @@
 import OpenSSL
+import Simulation
 import Testing
 
 struct CertificateTests {

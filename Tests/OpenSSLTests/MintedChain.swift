@@ -1,4 +1,5 @@
 import OpenSSL
+import Simulation
 
 /// An authority and one certificate it issues, with room to break either.
 struct MintedChain {

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import OpenSSL
+import Simulation
 import Testing
 
 /// A signature over a digest that is given as such, as the file beside this one has them.

@@ -1,4 +1,5 @@
 import OpenSSL
+import Simulation
 import Testing
 
 /// The form that a PKCS #7 message may have before OpenSSL parses it.

@@ -1,4 +1,5 @@
 import OpenSSL
+import Simulation
 
 /// Public keys (SubjectPublicKeyInfo) that are no point of the curve that they name.
 enum BrokenKey {

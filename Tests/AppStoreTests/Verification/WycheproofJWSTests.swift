@@ -1,5 +1,6 @@
 import JSON
 import OpenSSL
+import Simulation
 import TestSupport
 import Testing
 

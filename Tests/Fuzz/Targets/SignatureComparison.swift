@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import OpenSSL
+import Simulation
 
 /// Verifies signatures in both ways that the product has, and ends the process where they differ.
 ///
