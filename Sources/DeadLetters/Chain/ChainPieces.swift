@@ -21,10 +21,12 @@ struct ChainPiece: Sendable, Equatable {
     var digest: SHA256Digest { last.digest }
 
     /// Adds the letter if it continues the piece.
+    ///
+    /// - Parameter letter: has a later source than the piece.
     mutating func extend(by letter: ChainLetter) -> Bool {
-        guard !isApart, letter.previous == last.digest, letter.offset > last.offset,
-            letter.sourceOffset > last.sourceOffset
-        else { return false }
+        guard !isApart, letter.previous == last.digest, letter.offset > last.offset else {
+            return false
+        }
         last = letter
         letters += 1
         return true
@@ -87,6 +89,7 @@ struct ChainPieces: Sendable {
         // Half of them at a time, so that a letter is moved once.
         if let recentMax, lane.recent.count >= 2 * recentMax {
             for letter in lane.recent.prefix(recentMax) {
+                // One whose source is not later than that of the letter before was noticed.
                 let isApart =
                     letter.problem != nil || letter.isRedaction || redactions.contains(letter.id)
                     || asked.contain(letter) || noticed.contain(letter)

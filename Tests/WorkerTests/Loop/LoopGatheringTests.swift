@@ -33,6 +33,7 @@ struct LoopGatheringTests {
         try await rig.publish([[1]])
         try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 1 }
         try await rig.publish([[2]])
+        await eventually(within: .seconds(20)) { worker.lag == 1 }
         try await worker.stop()
         #expect(try await rig.committed()[0]?.offset == 1)
     }
