@@ -101,18 +101,12 @@ package struct Console: Sendable {
 
     /// Writes to two open descriptors, which stay the caller's.
     package init(output: Int32, notes: Int32) {
-        isInteractive = isatty(notes) == 1 && Self.hasUsableTerminal
-        isOutputTerminal = isatty(output) == 1
-        columns = Int(Self.size(of: notes)?.ws_col ?? 100)
-        outputSize = { Self.size(of: output).map { (Int($0.ws_col), Int($0.ws_row)) } }
+        isInteractive = Terminal.isBehind(notes) && Terminal.isErasable
+        isOutputTerminal = Terminal.isBehind(output)
+        columns = Terminal.size(of: notes)?.columns ?? 100
+        outputSize = { Terminal.size(of: output) }
         writeOutput = { Self.write($0, to: output) }
         writeNotes = { Self.write(Array($0.utf8), to: notes) }
-    }
-
-    /// A terminal that understands "erase this line".
-    private static var hasUsableTerminal: Bool {
-        guard let kind = ProcessEnvironment.variables["TERM"] else { return false }
-        return kind != "dumb"
     }
 
     /// Writes all of it; a reader that has gone away is no fault of ours.
@@ -128,12 +122,5 @@ package struct Console: Sendable {
                 return
             }
         }
-    }
-
-    private static func size(of descriptor: Int32) -> winsize? {
-        var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
-        else { return nil }
-        return size
     }
 }
