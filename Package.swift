@@ -80,7 +80,7 @@ let package = Package(
         // The only importers of the C modules.
         library("Kafka", ["CRDKafka", "Platform", "Threads"], settings: wrapper),
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
-        library("Postgres", ["CLibPQ", "Threads"], settings: wrapper),
+        library("Postgres", ["CLibPQ", "Platform", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
         library("Release", ["CRelease"], settings: wrapper),
 
@@ -228,7 +228,7 @@ let package = Package(
             exclude: ["Signatures"]
         ),
         tests("ThreadsTests", ["Threads"]),
-        tests("PlatformTests", ["Platform"]),
+        tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(
@@ -243,7 +243,7 @@ let package = Package(
             ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
         ),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
-        tests("SettingsTests", ["JSON", "Release", "Settings"]),
+        tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
         tests(
             "AppStoreTests",
             [
@@ -292,9 +292,8 @@ let package = Package(
         tests(
             "OperationsTests",
             [
-                "AppStore", "Kafka", "Operations", "Postgres", "Settings", "Store", "TestSupport",
-                "Topology",
-                "Worker",
+                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Settings", "Simulation",
+                "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(

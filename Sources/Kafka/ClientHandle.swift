@@ -1,4 +1,5 @@
 import CRDKafka
+import Platform
 import Synchronization
 
 /// One librdkafka client, destroyed when its last owner lets go of it.
@@ -11,11 +12,20 @@ final class ClientHandle: @unchecked Sendable {
     let callbacks: ClientCallbacks
     private let destroyFlags: Int32
     private let isConsumer: Bool
+    private let servers: String
 
-    /// - Parameter pointer: owned from here on.
-    init(takingOwnershipOf pointer: OpaquePointer, callbacks: ClientCallbacks, isConsumer: Bool) {
+    /// - Parameters:
+    ///   - pointer: owned from here on.
+    ///   - servers: the configured ones, for messages.
+    init(
+        takingOwnershipOf pointer: OpaquePointer,
+        callbacks: ClientCallbacks,
+        isConsumer: Bool,
+        servers: String
+    ) {
         unsafe self.pointer = pointer
         self.callbacks = callbacks
+        self.servers = servers
         self.isConsumer = isConsumer
         // A consumer is closed with a deadline beforehand; destroying must not wait for it again.
         destroyFlags = isConsumer ? Int32(RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) : 0
@@ -66,10 +76,16 @@ final class ClientHandle: @unchecked Sendable {
         let client = unsafe ClientHandle(
             takingOwnershipOf: try conf.makeClient(type),
             callbacks: callbacks,
-            isConsumer: type == RD_KAFKA_CONSUMER
+            isConsumer: type == RD_KAFKA_CONSUMER,
+            servers: configuration["bootstrap.servers"] ?? ""
         )
         KafkaIdentity.note(client, identity)
         return client
+    }
+
+    /// Begins a wait for the brokers, which a person hears of where somebody waits.
+    func wait(within limit: Duration? = nil) -> ServerWait? {
+        .begin(for: "Kafka at \(servers)", within: limit)
     }
 
     /// The client's fatal error, where it has one.

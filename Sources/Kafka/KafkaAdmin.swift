@@ -1,4 +1,5 @@
 import CRDKafka
+import Platform
 import Threads
 
 /// Questions and orders to the cluster, each within a deadline, on a thread of their own.
@@ -168,6 +169,7 @@ struct AdminRequest: ~Copyable {
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
         read: (OpaquePointer) throws(KafkaError) -> Value
     ) throws(KafkaError) -> Value {
+        let wait = client.wait(within: deadline)
         unsafe send(client.pointer, options, queue)
         let timeout = (deadline + Self.grace).millisecondsClamped
         guard let event = unsafe rd_kafka_queue_poll(queue, timeout) else {
@@ -179,6 +181,7 @@ struct AdminRequest: ~Copyable {
             let words = unsafe String(optionalCString: rd_kafka_event_error_string(event))
             throw client.explained(KafkaError(code, message: words))
         }
+        wait?.answered()
         return unsafe try read(event)
     }
 

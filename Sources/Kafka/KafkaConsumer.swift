@@ -1,4 +1,5 @@
 import CRDKafka
+package import Platform
 import Threads
 
 /// A member of a consumer group, on a thread of its own.
@@ -76,6 +77,11 @@ package actor KafkaConsumer {
         "allow.auto.create.topics": "false",
         "log.connection.close": "false",
     ]
+
+    /// Begins a wait for the brokers to send something; nil if nobody is to hear of it.
+    package nonisolated func wait(within limit: Duration) -> ServerWait? {
+        shared.client?.wait(within: limit)
+    }
 
     package func subscribe(_ topics: [String]) throws(KafkaError) {
         let client = try opened()

@@ -1,4 +1,5 @@
 import CRDKafka
+package import Platform
 import Synchronization
 
 /// An idempotent producer: each record is written once and in order, or reported as failed.
@@ -66,6 +67,9 @@ package final class KafkaProducer: Sendable {
 
     /// Why this producer can do no more, if so.
     package var fatalError: KafkaError? { shared.client?.fatalError }
+
+    /// Begins a wait for the brokers' acknowledgement; nil if nobody is to hear of it.
+    package func wait() -> ServerWait? { shared.client?.wait() }
 
     /// Copies the records into librdkafka's queue, in order, and has them sent at once; waits while
     /// that is full, and a while for those that were enqueued before to be reported on.

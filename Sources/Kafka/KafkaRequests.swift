@@ -1,4 +1,5 @@
 import CRDKafka
+import Platform
 import Synchronization
 import Threads
 
@@ -42,9 +43,12 @@ actor KafkaRequests {
     ) async throws(KafkaError) -> Answer {
         let start = ContinuousClock.now
         let end = start + deadline
+        let wait = client?.wait(within: deadline)
         while true {
             do {
-                return try ask(end)
+                let answer = try ask(end)
+                wait?.answered()
+                return answer
             } catch {
                 let isOver = ContinuousClock.now >= end || Task.isCancelled
                 let mayAppear =
@@ -179,6 +183,7 @@ actor KafkaRequests {
                 unsafe rd_kafka_topic_destroy(handle)
             }
         }
+        let wait = client.wait(within: deadline)
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe rd_kafka_metadata(
             client.pointer,
@@ -191,6 +196,7 @@ actor KafkaRequests {
             throw client.explained(KafkaError(code))
         }
         client.callbacks.noteAnswer()
+        wait?.answered()
         defer { unsafe rd_kafka_metadata_destroy(answer) }
         return unsafe ClusterMetadata(answer.pointee)
     }

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// The connections of a client at a moment, and who waits for one.
@@ -73,7 +74,7 @@ actor ConnectionPool {
             return nil
         }
         guard
-            let new = try? await PostgresConnection.connect(
+            let new = try? await PostgresConnection.attempt(
                 options,
                 deadline: Self.loginAttemptMax
             )
@@ -138,16 +139,18 @@ actor ConnectionPool {
         until deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> PostgresConnection {
         var failure: PostgresError?
+        let wait = options.wait(within: deadline - .now)
         while true {
             let start = min(backoff.notBefore, deadline)
             try? await ContinuousClock().sleep(until: start)
             let left = deadline - .now
             if let failure, left <= .zero || Task.isCancelled { throw failure }
             do throws(PostgresError) {
-                let connection = try await PostgresConnection.connect(
+                let connection = try await PostgresConnection.attempt(
                     options,
                     deadline: max(left, Self.attemptMin)
                 )
+                wait?.answered()
                 backoff.recordSuccess()
                 return connection
             } catch {

@@ -1,3 +1,4 @@
+import Platform
 import Threads
 
 /// One connection to a PostgreSQL server, on a thread of its own.
@@ -47,8 +48,20 @@ package actor PostgresConnection {
         _ options: PostgresOptions,
         deadline: Duration? = nil
     ) async throws(PostgresError) -> PostgresConnection {
+        let deadline = deadline ?? options.connectDeadline
+        let wait = options.wait(within: deadline)
+        let connection = try await attempt(options, deadline: deadline)
+        wait?.answered()
+        return connection
+    }
+
+    /// Connects without a word to the person who waits.
+    static func attempt(
+        _ options: PostgresOptions,
+        deadline: Duration
+    ) async throws(PostgresError) -> PostgresConnection {
         let connection = PostgresConnection(options)
-        try await connection.open(until: .now + (deadline ?? options.connectDeadline))
+        try await connection.open(until: .now + deadline)
         return connection
     }
 

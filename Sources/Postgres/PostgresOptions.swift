@@ -1,4 +1,5 @@
 import CLibPQ
+import Platform
 
 /// Where the server is and how long anything may take.
 package struct PostgresOptions: Sendable {
@@ -80,6 +81,15 @@ extension PostgresOptions {
         newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password)
     }
 
+    /// Begins a wait for a connection; nil if nobody is to hear of it.
+    func wait(within limit: Duration) -> ServerWait? {
+        .begin(
+            for: "PostgreSQL at "
+                + ((try? ConnectionString(login.connectionString).server) ?? "its server"),
+            within: limit
+        )
+    }
+
     /// These options with another login.
     func with(_ login: PostgresLogin) -> PostgresOptions {
         var options = self
@@ -97,19 +107,40 @@ extension PostgresOptions {
 struct ConnectionString {
     /// The parts that may be quoted: names of host, database, user and libpq's parameters.
     let shown: Set<String>
+    /// The ones in the string; libpq takes what is missing from the environment.
+    private let hosts: [String]
+    private let ports: [String]
 
     /// - Throws: where libpq cannot read it, or would read it otherwise than it is meant; nothing
     ///   of the string is in the error.
     init(_ text: String) throws(PostgresError) {
-        guard let values = Self.parse(text), !Self.isEscapeMissing(text) else {
-            throw Self.unreadable
-        }
-        func list(_ name: String) -> [String] {
-            (values[name] ?? nil)?.split(separator: ",").map(String.init) ?? []
-        }
-        guard list("port").allSatisfy({ UInt16($0) != nil }) else { throw Self.unreadable }
+        let read = unsafe Self.values(PQconninfoParse(text, nil))
+        guard let values = read, !Self.isEscapeMissing(text) else { throw Self.unreadable }
+        hosts = Self.list("host", of: values)
+        ports = Self.list("port", of: values)
+        guard ports.allSatisfy({ UInt16($0) != nil }) else { throw Self.unreadable }
         let names = [values["dbname"], values["user"]].compactMap { $0 ?? nil }
-        shown = Set(list("host") + names + values.keys)
+        shown = Set(hosts + names + values.keys)
+    }
+
+    private static func list(_ name: String, of values: [String: String?]) -> [String] {
+        (values[name] ?? nil)?.split(separator: ",").map(String.init) ?? []
+    }
+
+    /// The server's place, `db.example.com:5432`, of several each; a socket has its folder in place
+    /// of a host.
+    var server: String {
+        let defaults = unsafe Self.values(PQconndefaults()) ?? [:]
+        func known(_ named: [String], _ name: String, _ other: String) -> [String] {
+            let known = named.isEmpty ? Self.list(name, of: defaults) : named
+            return known.isEmpty ? [other] : known
+        }
+        let ports = known(ports, "port", "5432")
+        return known(hosts, "host", "localhost").enumerated().map { index, host in
+            // One port for each host, or one for all.
+            "\(host):\(ports[min(index, ports.count - 1)])"
+        }
+        .joined(separator: ",")
     }
 
     private static let unreadable = PostgresError(
@@ -131,9 +162,14 @@ struct ConnectionString {
         return authority.count { $0 == at } > 1 || rest[authority.endIndex...].contains(at)
     }
 
-    /// Every parameter of libpq by its name, with its value or nil; nil if it cannot be read.
-    private static func parse(_ text: String) -> [String: String?]? {
-        guard let parsed = unsafe PQconninfoParse(text, nil) else { return nil }
+    /// Every parameter of libpq by its name, with its value or nil; nil if it could not be read.
+    ///
+    /// - Parameter parsed: libpq's, freed here.
+    @unsafe
+    private static func values(
+        _ parsed: UnsafeMutablePointer<PQconninfoOption>?
+    ) -> [String: String?]? {
+        guard let parsed = unsafe parsed else { return nil }
         defer { unsafe PQconninfoFree(parsed) }
         var values: [String: String?] = [:]
         var next = unsafe parsed

@@ -38,4 +38,17 @@ import Testing
         #expect(unknown.message == "no host \"…\", no user \"u\"")
         #expect(ConnectionFailure("could not translate: Name", showing: []).sqlState == nil)
     }
+
+    @Test(arguments: [
+        ("postgresql://u:p%40ss@db.example.com:6432/d?sslmode=require", "db.example.com:6432"),
+        ("postgresql://u:pass@one,two:6000/d", "one:6000,two:6000"),
+        ("postgresql://u:pass@one:1,two:2/d", "one:1,two:2"),
+        ("host=/run/postgresql port=5433 password=pass dbname=d", "/run/postgresql:5433"),
+    ])
+    func `the server is named by host and port, and no password`(
+        text: String,
+        server: String
+    ) throws {
+        #expect(try ConnectionString(text).server == server)
+    }
 }

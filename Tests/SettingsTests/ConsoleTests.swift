@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import Settings
 import Synchronization
+import TestSupport
 import Testing
 
 /// Texts of strangers on a terminal.
@@ -72,45 +73,5 @@ import Testing
         let written = Written()
         #expect(written.console().write(bytes: [0, 0x1B, 0xFF], isForced: false))
         #expect(written.text.withLock { $0.output } == [0, 0x1B, 0xFF])
-    }
-}
-
-/// A terminal without a screen: what is written to `descriptor` can be read here.
-private struct PseudoTerminal: ~Copyable {
-    let descriptor: Int32
-    private let screen: Int32
-
-    /// Linux's TIOCSPTLCK and TIOCGPTN, macros that Swift does not see.
-    private static let setLock: UInt = 0x4004_5431
-    private static let getNumber: UInt = 0x8004_5430
-
-    struct Unavailable: Error {}
-
-    init() throws {
-        let screen = open("/dev/ptmx", O_RDWR | O_NOCTTY)
-        var lock: Int32 = 0
-        var number: UInt32 = 0
-        guard screen >= 0, ioctl(screen, Self.setLock, &lock) == 0,
-            ioctl(screen, Self.getNumber, &number) == 0
-        else { throw Unavailable() }
-        let descriptor = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
-        guard descriptor >= 0 else { throw Unavailable() }
-        self.screen = screen
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        close(descriptor)
-        close(screen)
-    }
-
-    /// Everything up to and with a byte.
-    func read(until last: UInt8) -> String {
-        var bytes: [UInt8] = []
-        var byte: UInt8 = 0
-        while bytes.last != last, Foundation.read(screen, &byte, 1) == 1 {
-            bytes.append(byte)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 package import AppStore
+import Platform
 import Postgres
 package import Settings
 import Store
@@ -65,7 +66,9 @@ package enum DeadLetterTool {
                 console: console,
                 commands: commands
             )
-            return try await run(command, context)
+            return try await ServerWait.$report.withValue({ console.interject($0) }) {
+                try await run(command, context)
+            }
         } catch let error as UsageError {
             console.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
             return ExitCode.usage

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Platform
 import Postgres
 package import Settings
 import Store
@@ -59,7 +60,9 @@ package struct CommandTool: Sendable {
                 console.print(text: command.syntax.help)
                 return ExitCode.success
             }
-            return try await command.run(parsed, context)
+            return try await ServerWait.$report.withValue({ console.interject($0) }) {
+                try await command.run(parsed, context)
+            }
         } catch let error as UsageError {
             console.note("\(title): \(error)\nTry '\(title) --help'.")
             return ExitCode.usage

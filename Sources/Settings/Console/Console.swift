@@ -79,6 +79,15 @@ package struct Console: Sendable {
         writeNotes("\r\u{1B}[K" + Printable.line(line) + (isEnded ? "\n" : ""))
     }
 
+    /// A note from beside the work, in place of a line of progress that may stand there.
+    package func interject(_ line: String) {
+        if isInteractive {
+            overwrite(line, isEnded: true)
+        } else {
+            note(line)
+        }
+    }
+
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only
     /// where `isOutputTerminal`.
     ///

@@ -1,0 +1,67 @@
+import Synchronization
+
+/// A wait for a server's answer, reported to the person who runs a command once it takes long.
+///
+/// The wait is over with `answered()`, or when its last owner lets go of it: then the command's own
+/// error says what became of it.
+package final class ServerWait: Sendable {
+    private enum State {
+        case silent, reported, over
+    }
+
+    /// Receives each line, on any thread; nil in services, which log such waits.
+    @TaskLocal package static var report: (@Sendable (String) -> Void)?
+
+    private let server: String
+    private let limit: Duration?
+    private let report: @Sendable (String) -> Void
+    private let state = Mutex(State.silent)
+
+    /// Begins a wait; nil if nobody is to hear of it.
+    ///
+    /// - Parameters:
+    ///   - server: its kind and place, such as `Kafka at localhost:9092`, without a password.
+    ///   - limit: the time after which the caller gives up; nil if that differs.
+    ///   - patience: the time before the wait is reported.
+    package static func begin(
+        for server: @autoclosure () -> String,
+        within limit: Duration? = nil,
+        patience: Duration = .seconds(2)
+    ) -> ServerWait? {
+        guard let report else { return nil }
+        let wait = ServerWait(server(), limit, report)
+        Task.detached { [weak wait] in
+            try? await Task.sleep(for: patience)
+            wait?.reportWait()
+        }
+        return wait
+    }
+
+    private init(
+        _ server: String,
+        _ limit: Duration?,
+        _ report: @escaping @Sendable (String) -> Void
+    ) {
+        self.server = server
+        self.limit = limit
+        self.report = report
+    }
+
+    private func reportWait() {
+        let limit = limit.map { ", \(Int64(($0 / .seconds(1)).rounded(.up))) s at most" } ?? ""
+        // Within the lock, so that no answer is reported before the wait.
+        state.withLock { state in
+            guard state == .silent else { return }
+            state = .reported
+            report("waiting for \(server)\(limit)")
+        }
+    }
+
+    /// Ends the wait, with a line if it was reported.
+    package func answered() {
+        state.withLock { state in
+            if state == .reported { report("\(server) answers") }
+            state = .over
+        }
+    }
+}
