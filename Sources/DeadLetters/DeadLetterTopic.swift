@@ -1,5 +1,6 @@
 package import AppStore
 package import Kafka
+import Platform
 package import Records
 
 /// The dead-letter topic of one cluster, read from its beginning to its present end.
@@ -15,6 +16,9 @@ package struct DeadLetterTopic: Sendable {
         /// to the one after the last.
         package var held: [Int32: Range<Int64>] = [:]
     }
+
+    /// How many offsets were read, and of how many.
+    package typealias Progress = (_ done: Int64, _ total: Int64) -> Void
 
     package let name: String
     /// librdkafka's properties, bootstrap servers included.
@@ -39,11 +43,13 @@ package struct DeadLetterTopic: Sendable {
     /// - Parameters:
     ///   - next: the first offsets to read, of partitions that were read before.
     ///   - since: skips letters that failed earlier.
+    ///   - progress: called with how many offsets were read, and of how many.
     ///   - foreign: receives each record that is no dead letter.
     ///   - visit: receives the letter and its record; it must not keep many of those.
     package func read(
         from next: [Int32: Int64] = [:],
         since: Timestamp? = nil,
+        progress: Progress = { _, _ in },
         foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
@@ -53,7 +59,7 @@ package struct DeadLetterTopic: Sendable {
             let start = max(span.lowerBound, next[partition.partition] ?? span.lowerBound)
             if start < span.upperBound { spans[partition] = start..<span.upperBound }
         }
-        var summary = try await read(spans, since: since, foreign, visit)
+        var summary = try await read(spans, since: since, progress, foreign, visit)
         for (partition, held) in held {
             summary.held[partition.partition] = held
         }
@@ -71,7 +77,8 @@ package struct DeadLetterTopic: Sendable {
         guard position.topic == name, let held, held.contains(position.offset) else { return nil }
         var found: (letter: DeadLetter, record: ConsumerRecord)?
         let span = [partition: position.offset..<(position.offset + 1)]
-        _ = try await read(span, since: nil) { _ in
+        _ = try await read(span, since: nil) { _, _ in
+        } _: { _ in
         } _: {
             found = ($0, $1)
         }
@@ -99,9 +106,11 @@ package struct DeadLetterTopic: Sendable {
     /// Returns every record stored when the reading began, without its value, in the order of its
     /// partition, some at a time.
     ///
+    /// - Parameter progress: called with how many offsets were read, and of how many.
     /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
+        progress: Progress = { _, _ in },
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws -> [Int32: Int64] {
         let marks = try await watermarks()
@@ -109,7 +118,7 @@ package struct DeadLetterTopic: Sendable {
         for (partition, mark) in marks where mark.low < mark.high {
             spans[TopicPartition(topic: name, partition: partition)] = mark.low..<mark.high
         }
-        try await visit(spans, takesValues: false, body)
+        try await visit(spans, takesValues: false, progress, body)
         return marks.mapValues(\.high)
     }
 
@@ -148,12 +157,13 @@ package struct DeadLetterTopic: Sendable {
     private func read(
         _ spans: [TopicPartition: Range<Int64>],
         since: Timestamp?,
+        _ progress: Progress,
         _ foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
         var summary = Summary()
         do {
-            try await self.visit(spans, takesValues: true) { records in
+            try await self.visit(spans, takesValues: true, progress) { records in
                 summary.records += records.count
                 for record in records {
                     guard let letter = try? DeadLetter(decoding: record) else {
@@ -177,13 +187,14 @@ package struct DeadLetterTopic: Sendable {
     private func visit(
         _ spans: [TopicPartition: Range<Int64>],
         takesValues: Bool,
+        _ progress: Progress,
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         guard !spans.isEmpty else { return }
         let consumer = try consumer()
         do {
             try await consumer.assign(with: spans.mapValues { $0.lowerBound })
-            try await visit(consumer, spans, takesValues: takesValues, body)
+            try await visit(consumer, spans, takesValues: takesValues, progress, body)
             await consumer.close(deadline: deadline)
         } catch let error as KafkaError {
             await consumer.close(deadline: deadline)
@@ -198,19 +209,27 @@ package struct DeadLetterTopic: Sendable {
         _ consumer: KafkaConsumer,
         _ spans: [TopicPartition: Range<Int64>],
         takesValues: Bool,
+        _ progress: Progress,
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
+        let total = Self.size(spans)
         var rest = spans
+        var wait: ServerWait?
         var lastProgress = ContinuousClock.now
         var lastError: KafkaError?
         while !rest.isEmpty {
             try Task.checkCancellation()
+            wait = wait ?? consumer.wait(within: deadline)
             let result = try await consumer.poll(
                 recordsMax: Self.pollRecordsMax,
                 bytesMax: Self.pollBytesMax,
                 wait: .milliseconds(200),
                 takesValues: takesValues
             )
+            if !result.records.isEmpty || !result.ends.isEmpty {
+                wait?.answered()
+                wait = nil
+            }
             let records = result.records.filter { record in
                 guard let left = rest[record.topicPartition] else { return false }
                 let next = max(record.offset + 1, left.lowerBound)
@@ -225,6 +244,7 @@ package struct DeadLetterTopic: Sendable {
             for end in result.ends {
                 rest[end.partition] = nil
             }
+            progress(total - Self.size(rest), total)
             lastError = result.errors.last?.error ?? lastError
             if !result.records.isEmpty {
                 lastProgress = .now
@@ -243,6 +263,10 @@ package struct DeadLetterTopic: Sendable {
     }
 
     private typealias Spans = [TopicPartition: Range<Int64>]
+
+    private static func size(_ spans: Spans) -> Int64 {
+        spans.values.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+    }
 
     /// The offsets to read of partitions that have any, and the offsets that each partition holds.
     private func spans(

@@ -1,5 +1,6 @@
 import AppStore
 import Operations
+import Settings
 import Simulation
 import Topology
 import Worker

@@ -174,8 +174,8 @@ actor DemoRun {
                         try await Task.sleep(for: DemoSettling.pause)
                     }
                 }
-                let count = Quantity.grouped(publishing.count)
-                progress.show("publishing", "\(count) of \(Quantity.grouped(items.count))")
+                let count = publishing.count
+                progress.show("publishing", done: count, of: items.count, "body", "bodies")
             }
             try await publishing.finish()
         } catch {

@@ -98,10 +98,11 @@ struct IndexRig {
     }
 
     /// Runs the tool against topic and database.
-    func tool(_ arguments: String...) async -> ToolRun {
+    func tool(_ arguments: String..., isInteractive: Bool = false) async -> ToolRun {
         await ToolRun(
             arguments + ["--kafka", cluster.bootstrapServers, "--prefix", prefix],
-            environment: ["DATABASE_URL": options.connectionString, "USER": "anna"]
+            environment: ["DATABASE_URL": options.connectionString, "USER": "anna"],
+            isInteractive: isInteractive
         )
     }
 

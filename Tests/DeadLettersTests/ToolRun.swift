@@ -16,7 +16,8 @@ struct ToolRun: Sendable {
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
-        isOutputTerminal: Bool = false
+        isOutputTerminal: Bool = false,
+        isInteractive: Bool = false
     ) async {
         let box = Box()
         exitCode = await DeadLetterTool.run(
@@ -24,7 +25,7 @@ struct ToolRun: Sendable {
             environment: environment,
             now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
             console: Console(
-                isInteractive: false,
+                isInteractive: isInteractive,
                 isOutputTerminal: isOutputTerminal,
                 output: { bytes in box.said.withLock { $0.result += bytes } },
                 notes: { text in box.said.withLock { $0.notes += text } }

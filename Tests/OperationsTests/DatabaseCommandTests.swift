@@ -38,6 +38,20 @@ import Testing
         #expect(transcript.output.contains("nothing to do"))
     }
 
+    @Test func `a rebuild shows on a terminal how many purchases are compared`() async throws {
+        #expect(await run("migrate") == 0)
+        let shown = ConsoleTranscript()
+        let context = CommandContext(
+            console: shown.console(isInteractive: true),
+            environment: ["DATABASE_URL": options.connectionString],
+            executables: "/nowhere"
+        )
+        #expect(await PipelineTool.tool.run(["rebuild"], in: context) == 0)
+        #expect(shown.notes.contains("\r\u{1B}[Kcomparing: 0 of 0 purchases"), "\(shown.notes)")
+        #expect(shown.notes.hasSuffix("\r\u{1B}[K"))
+        #expect(!shown.output.contains("comparing"))
+    }
+
     @Test func `the printed rights are a script that can be run again and again`() async throws {
         #expect(await run("migrate") == 0)
         let prefix = "printed-\(UUID().uuidString)-"

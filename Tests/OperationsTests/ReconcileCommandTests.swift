@@ -9,11 +9,15 @@ import Worker
 @Suite struct ReconcileCommandTests {
     private let transcript = ConsoleTranscript()
 
-    private func reconcile(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
+    private func reconcile(
+        _ cluster: KafkaCluster,
+        _ arguments: String...,
+        isInteractive: Bool = false
+    ) async -> Int32 {
         await PipelineTool.tool.run(
             ["reconcile", "--prefix", cluster.name("r") + "."] + arguments,
             in: CommandContext(
-                console: transcript.console(),
+                console: transcript.console(isInteractive: isInteractive),
                 environment: [
                     "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
                     "KAFKA_GROUP_PREFIX": cluster.name("g") + ".",
@@ -185,7 +189,11 @@ import Worker
             )
         )
         try await write(cluster, "verified", madeOf: "0/1/0")
-        #expect(await reconcile(cluster, "--exact", "--json") == 0)
+        #expect(await reconcile(cluster, "--exact", "--json", isInteractive: true) == 0)
+        #expect(
+            transcript.notes.contains(/\r\x{1B}\[Kcounting r-\S+\.verified: \d+ of \d+ records/),
+            "\(transcript.notes)"
+        )
         #expect(
             transcript.output.contains(
                 #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"removed":0}]"#

@@ -100,6 +100,7 @@ enum DeclaredStatements {
             ("LedgerTable.remove", LedgerTable.remove),
             ("LedgerTable.read", LedgerTable.read),
             ("AllPurchases.next", AllPurchases.next),
+            ("AllPurchases.count", AllPurchases.count),
             ("AllPurchases.areWorkersConnected", AllPurchases.areWorkersConnected),
             ("EntitlementDetails.active", EntitlementDetails.active),
             ("EntitlementDetails.balances", EntitlementDetails.balances),

@@ -27,6 +27,7 @@ import Testing
         "Sources/AuditConsole/SignIn/Sessions.swift": (1, "instants of this process"),
         "Sources/DeadLetters/DeadLetterTopic.swift": (2, bounded),
         "Sources/DeadLetters/Chain/ChainWalk.swift": (2, counted),
+        "Sources/DeadLetters/Index/DeadLetterIndexer.swift": (1, bounded),
         "Sources/DeadLetters/Index/IndexSession.swift": (1, bounded),
         "Sources/DeadLetters/Index/IndexWriter.swift": (1, bounded),
         "Sources/DeadLetters/Replay/LetterFollower.swift": (1, bounded),

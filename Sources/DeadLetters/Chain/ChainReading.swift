@@ -16,11 +16,13 @@ struct ChainReading: Sendable {
     /// - Parameters:
     ///   - former: an earlier reading, whose letters are not read again.
     ///   - anchors: links that were stored elsewhere before.
+    ///   - progress: called with how many offsets were read, and of how many.
     ///   - visit: receives every dead letter and its record.
     static func ofTopic(
         _ context: ToolContext,
         after former: ChainReading? = nil,
         anchors: [ChainName: ChainAnchor.Link] = [:],
+        progress: DeadLetterTopic.Progress = { _, _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
         var (evidence, notes) = await evidence(context)
@@ -30,7 +32,7 @@ struct ChainReading: Sendable {
         } catch {
             notes.append("\(error); the ends of the chains are not shown")
         }
-        return try await read(context.topic, after: former, evidence, notes, visit)
+        return try await read(context.topic, after: former, evidence, notes, progress, visit)
     }
 
     /// The letters that failed in a time range.
@@ -38,11 +40,20 @@ struct ChainReading: Sendable {
         _ context: ToolContext,
         since: Timestamp?,
         until: Timestamp?,
+        progress: DeadLetterTopic.Progress,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
         var (evidence, notes) = await evidence(context)
         evidence.isRange = true
-        return try await read(context.topic, since: since, until: until, evidence, notes, visit)
+        return try await read(
+            context.topic,
+            since: since,
+            until: until,
+            evidence,
+            notes,
+            progress,
+            visit
+        )
     }
 
     /// The recorded redactions, or a note that they are unknown.
@@ -64,6 +75,7 @@ struct ChainReading: Sendable {
         until: Timestamp? = nil,
         _ evidence: ChainEvidence,
         _ notes: [String],
+        _ progress: DeadLetterTopic.Progress,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
         var evidence = evidence
@@ -72,7 +84,11 @@ struct ChainReading: Sendable {
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
         var isFirst = true
         while true {
-            let summary = try await topic.read(from: next, since: since) { record in
+            let summary = try await topic.read(
+                from: next,
+                since: since,
+                progress: progress
+            ) { record in
                 verifier.add(foreign: record)
             } _: { letter, record in
                 guard until.map({ letter.failedAt < $0 }) ?? true else { return }

@@ -63,15 +63,17 @@ enum ExportCommand: DeadLetterCommand {
             }
         }
         let isWhole = filter.since == nil && filter.until == nil
-        let reading =
+        let reading = try await context.showingProgress("exporting") { progress in
             isWhole
-            ? try await ChainReading.ofTopic(context, write)
-            : try await ChainReading.ofRange(
-                context,
-                since: filter.since,
-                until: filter.until,
-                write
-            )
+                ? try await ChainReading.ofTopic(context, progress: progress, write)
+                : try await ChainReading.ofRange(
+                    context,
+                    since: filter.since,
+                    until: filter.until,
+                    progress: progress,
+                    write
+                )
+        }
         if let failure { throw failure }
         var manifest = ExportManifest(
             exportedAt: context.now,
@@ -96,7 +98,7 @@ enum ExportCommand: DeadLetterCommand {
     /// lie in the topic before its redaction.
     private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
         var ids: Set<String> = []
-        _ = try await context.topic.read { letter, _ in
+        _ = try await context.readTopic { letter, _ in
             if letter.value == .redacted { ids.insert(letter.id) }
         }
         return ids

@@ -36,7 +36,9 @@ enum VerifyCommand: DeadLetterCommand {
         let anchor = try context.arguments.value("anchor").map(readAnchor)
         let report: ChainReport
         if let path = context.arguments.value("offline") {
-            report = try ExportReading.read(manifest: path, anchor: anchor)
+            report = try await context.showingProgress("verifying") { progress in
+                try ExportReading.read(manifest: path, anchor: anchor, progress)
+            }
         } else {
             if let anchor, anchor.topic != context.topic.name {
                 throw CommandError(
@@ -44,7 +46,14 @@ enum VerifyCommand: DeadLetterCommand {
                     "the anchor is of the topic \(anchor.topic), not of \(context.topic.name)"
                 )
             }
-            report = try await ChainReading.ofTopic(context, anchors: anchor?.links ?? [:]).report
+            report = try await context.showingProgress("verifying") { progress in
+                let anchors = anchor?.links ?? [:]
+                return try await ChainReading.ofTopic(
+                    context,
+                    anchors: anchors,
+                    progress: progress
+                ).report
+            }
         }
         if context.isJSON {
             context.console.print(json: ChainReportText.json(report))
@@ -63,7 +72,13 @@ enum VerifyCommand: DeadLetterCommand {
 
 /// Verifies the two files of an export against each other.
 enum ExportReading {
-    static func read(manifest path: String, anchor: ChainAnchor?) throws -> ChainReport {
+    /// - Parameter progress: called with how many records were read, and of how many by the
+    ///   manifest.
+    static func read(
+        manifest path: String,
+        anchor: ChainAnchor?,
+        _ progress: DeadLetterTopic.Progress = { _, _ in }
+    ) throws -> ChainReport {
         guard let text = FileBytes.read(path) else {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
@@ -81,7 +96,7 @@ enum ExportReading {
         for chain in manifest.chains {
             evidence.beginnings[chain.name] = .some(chain.previous)
         }
-        var (report, found) = try read(file, manifest, evidence)
+        var (report, found) = try read(file, manifest, evidence, progress)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -97,12 +112,16 @@ enum ExportReading {
     private static func read(
         _ file: String,
         _ manifest: ExportManifest,
-        _ evidence: ChainEvidence
+        _ evidence: ChainEvidence,
+        _ progress: DeadLetterTopic.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
         var verifier = ChainVerifier(topic: manifest.topic)
         verifier.expect(evidence)
         while true {
+            var count: Int64 = 0
             let found = try read(file) { record, hasOriginal in
+                count += 1
+                progress(count, Int64(manifest.records))
                 guard let letter = try? DeadLetter(decoding: record) else {
                     return verifier.add(foreign: record)
                 }

@@ -32,6 +32,8 @@ package final class DeadLetterIndexer: Sendable {
     /// Events for people or a log.
     package enum Event: Sendable {
         case assigned([Int32])
+        /// How many offsets lie between the index and the end that is wanted.
+        case ahead(Int64)
         /// Records that are written now, and how many of them are no dead letters.
         case indexed(records: Int, foreign: Int)
         /// A record that is no dead letter, or that PostgreSQL will never take.
@@ -124,13 +126,24 @@ package final class DeadLetterIndexer: Sendable {
     /// before its rows begins again.
     private func ends() async throws -> [Int32: Int64] {
         let marks = try await topic.watermarks()
+        var next: [Int32: Int64] = [:]
         for held in try await DeadLetterIndexTable.progress(on: client) {
-            guard let high = marks[held.partition]?.high, held.nextOffset > high else { continue }
+            guard let high = marks[held.partition]?.high, held.nextOffset > high else {
+                next[held.partition] = held.nextOffset
+                continue
+            }
             var start = held
             start.nextOffset = 0
             try await DeadLetterIndexTable.set([start], on: client)
             report(.madeAnew(partition: held.partition))
         }
+        report(
+            .ahead(
+                marks.reduce(0) { count, mark in
+                    count + max(0, mark.value.high - max(mark.value.low, next[mark.key] ?? 0))
+                }
+            )
+        )
         return marks.compactMapValues { $0.low < $0.high ? $0.high : nil }
     }
 

@@ -22,8 +22,11 @@ package struct DeadLetterRebuild: Sendable {
         self.client = client
     }
 
+    /// - Parameter progress: called with how many offsets of the topic were read, and of how many.
     /// - Returns: the difference between the former index and the topic.
-    package func run() async throws -> DeadLetterRebuildTable.Difference {
+    package func run(
+        progress: DeadLetterTopic.Progress = { _, _ in }
+    ) async throws -> DeadLetterRebuildTable.Difference {
         let connection = try await client.connect()
         do {
             guard try await connection.run(DeadLetterRebuildTable.lock.acquire)[0] else {
@@ -32,7 +35,7 @@ package struct DeadLetterRebuild: Sendable {
                     "the index is being rebuilt by another process"
                 )
             }
-            let difference = try await run(on: connection)
+            let difference = try await run(on: connection, progress)
             await connection.close()
             return difference
         } catch {
@@ -42,12 +45,13 @@ package struct DeadLetterRebuild: Sendable {
     }
 
     private func run(
-        on connection: PostgresConnection
+        on connection: PostgresConnection,
+        _ progress: DeadLetterTopic.Progress
     ) async throws -> DeadLetterRebuildTable.Difference {
         try await DeadLetterRebuildTable.begin(on: connection)
         var records: [DeadLetterIndexTable.Record] = []
         var foreign: [Int32: Int64] = [:]
-        let ends = try await topic.visitRecords { read in
+        let ends = try await topic.visitRecords(progress: progress) { read in
             for record in read {
                 let row = DeadLetterRow(record)
                 let partition = record.topicPartition.partition

@@ -4,14 +4,24 @@ import Records
 import Store
 
 /// Selects the letters of a replay, and asks the verifier about each: the dry run.
-struct ReplayPreparation {
+package struct ReplayPreparation {
+    /// A count that grows while a dry run is made.
+    package enum Step: Sendable {
+        /// Offsets of the dead-letter topic.
+        case reading
+        /// Letters that the verifier was asked about.
+        case verifying
+    }
+
+    typealias Progress = (Step, _ done: Int64, _ total: Int64) -> Void
+
     let names: ReplayNames
     let verifier: ReplayVerifier
     let database: PostgresClient
 
     func plan(
         _ selection: ReplaySelection,
-        progress: (Int) -> Void
+        progress: Progress
     ) async throws -> ReplayPlan {
         var skipped: [(id: String, why: ReplayPlan.Skipped)] = []
         let rows = try await select(selection, &skipped)
@@ -115,12 +125,13 @@ struct ReplayPreparation {
 
     private func verdicts(
         on rows: [DeadLetterRow],
-        _ progress: (Int) -> Void
+        _ progress: Progress
     ) async throws -> (verdicts: [ReplayVerdict], sourcesNote: String?) {
         guard !rows.isEmpty else { return ([], nil) }
         let vouched = try await VouchedLetters.read(
             names,
-            redactions: try await DeadLetterActionTable.redacted(on: database)
+            redactions: try await DeadLetterActionTable.redacted(on: database),
+            progress: { progress(.reading, $0, $1) }
         )
         let admin = try KafkaAdmin(configuration: names.kafka)
         do {
@@ -143,7 +154,7 @@ struct ReplayPreparation {
     private func verdicts(
         on rows: [DeadLetterRow],
         by reader: ReplayReader,
-        _ progress: (Int) -> Void
+        _ progress: Progress
     ) async throws -> [ReplayVerdict] {
         let ask = verifier.asked()
         var verdicts: [ReplayVerdict] = []
@@ -156,7 +167,7 @@ struct ReplayPreparation {
                 case .failure(let why): verdicts.append(.unsendable(why))
                 }
             }
-            progress(verdicts.count)
+            progress(.verifying, Int64(verdicts.count), Int64(rows.count))
         }
         return verdicts
     }

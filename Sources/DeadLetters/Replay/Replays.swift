@@ -22,10 +22,10 @@ package struct Replays: Sendable {
     ///
     /// Writes and sends nothing.
     ///
-    /// - Parameter progress: receives how many letters were checked.
+    /// - Parameter progress: called with how much of a step is done.
     package func prepare(
         _ selection: ReplaySelection,
-        progress: (Int) -> Void = { _ in }
+        progress: (ReplayPreparation.Step, _ done: Int64, _ total: Int64) -> Void = { _, _, _ in }
     ) async throws -> ReplayPlan {
         try await ReplayPreparation(names: names, verifier: verifier, database: database)
             .plan(selection, progress: progress)

@@ -13,16 +13,19 @@ struct VouchedLetters: Sendable {
     private let redactions: Set<String>
 
     /// Reads the headers of the whole dead-letter topic.
+    ///
+    /// - Parameter progress: called with how many offsets were read, and of how many.
     static func read(
         _ names: ReplayNames,
-        redactions: Set<String>
+        redactions: Set<String>,
+        progress: DeadLetterTopic.Progress = { _, _ in }
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
         // Before the topic, so that it holds all letters that they name.
         evidence.heads = try await StageCommits(names: names).heads()
         var verifier = ChainVerifier(topic: names.deadLetterTopic, recentMax: nil)
         let topic = DeadLetterTopic(name: names.deadLetterTopic, configuration: names.kafka)
-        _ = try await topic.visitRecords { records in
+        _ = try await topic.visitRecords(progress: progress) { records in
             for record in records {
                 guard let letter = try? DeadLetter(decoding: record),
                     let kept = ChainLetter(letter, record, hasOriginal: false)

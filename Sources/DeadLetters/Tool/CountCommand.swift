@@ -100,7 +100,7 @@ enum CountCommand: DeadLetterCommand {
         var fold = DeadLetterFold<String??>()
         var counts: [String?: Int64] = [:]
         let redactions = try await context.redactions()
-        let summary = try await context.topic.read(since: query.since) { letter, record in
+        let summary = try await context.readTopic(since: query.since) { letter, record in
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
             let value: String?? = query.matches(row) ? .some(by.value(row)) : nil

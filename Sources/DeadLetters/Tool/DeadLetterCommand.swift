@@ -1,5 +1,7 @@
 package import AppStore
+import Kafka
 package import Postgres
+import Records
 package import Settings
 package import Store
 
@@ -88,6 +90,26 @@ package struct ToolContext: Sendable {
     func redactions() async throws -> Set<String>? {
         guard client != nil else { return nil }
         return try await DeadLetterActionTable.redacted(on: try await database())
+    }
+
+    /// Visits every letter of the topic, and shows how much of it is read.
+    func readTopic(
+        since: Timestamp? = nil,
+        _ visit: (DeadLetter, ConsumerRecord) -> Void
+    ) async throws -> DeadLetterTopic.Summary {
+        try await showingProgress("reading \(topic.name)") { progress in
+            try await topic.read(since: since, progress: progress, visit)
+        }
+    }
+
+    /// Lends a line that shows how many records are read, and takes it away afterwards.
+    func showingProgress<T>(
+        _ step: String,
+        _ body: (DeadLetterTopic.Progress) async throws -> T
+    ) async rethrows -> T {
+        var line = ProgressLine(console: console)
+        defer { line.clear() }
+        return try await body { line.show(step, done: $0, of: $1, "record") }
     }
 
     static let fromTopic = CommandOption(

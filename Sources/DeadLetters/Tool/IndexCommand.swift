@@ -1,6 +1,7 @@
 import Postgres
 import Settings
 import Store
+import Synchronization
 
 /// `dead-letter index`: keeps the index of the dead-letter topic.
 enum IndexCommand: DeadLetterCommand {
@@ -57,20 +58,20 @@ enum IndexCommand: DeadLetterCommand {
         let client = try await context.database()
         if isPrune { return try await prune(context, client) }
         if isRebuild { return try await rebuild(context, client) }
+        let isUntilEnd = context.arguments.isSet("until-end")
+        let notes = IndexNotes(context.console, isCounting: isUntilEnd)
         let indexer = DeadLetterIndexer(
             context.topic,
             client: client,
             settings: .init(group: context.arguments.value("group") ?? groupDefault),
-            report: { event in
-                context.console.note(IndexNotes.text(event))
-            }
+            report: { notes.show($0) }
         )
-        let isUntilEnd = context.arguments.isSet("until-end")
         try await Interruption.cancelling {
             try await context.followingSecrets(renew: { indexer.renewClient() }) {
                 try await indexer.run(untilEnd: isUntilEnd)
             }
         }
+        notes.finish()
         return ExitCode.success
     }
 
@@ -99,7 +100,9 @@ enum IndexCommand: DeadLetterCommand {
     ) async throws -> Int32 {
         let topic = context.topic
         let difference = try await Interruption.cancelling {
-            try await DeadLetterRebuild(topic: topic, client: client).run()
+            try await context.showingProgress("reading \(topic.name)") { progress in
+                try await DeadLetterRebuild(topic: topic, client: client).run(progress: progress)
+            }
         }
         guard !context.isJSON else {
             context.console.print(json: difference.json)
@@ -112,10 +115,50 @@ enum IndexCommand: DeadLetterCommand {
     }
 }
 
-/// The indexer's reports, in words.
-enum IndexNotes {
-    static func text(_ event: DeadLetterIndexer.Event) -> String {
+/// The indexer's reports, in words; up to an end, its records as a line of progress.
+final class IndexNotes: Sendable {
+    private struct Count {
+        var line: ProgressLine
+        var done: Int64 = 0
+        var total: Int64?
+    }
+
+    private let console: Console
+    /// Nil if each transaction has a note of its own.
+    private let count: Mutex<Count?>
+
+    init(_ console: Console, isCounting: Bool) {
+        self.console = console
+        count = Mutex(isCounting ? Count(line: ProgressLine(console: console)) : nil)
+    }
+
+    func show(_ event: DeadLetterIndexer.Event) {
+        let isCounted = count.withLock { count in
+            guard var counting = count else { return false }
+            defer { count = counting }
+            switch event {
+            case .ahead(let records): counting.total = records
+            case .indexed(let records, _): counting.done += Int64(records)
+            default: return false
+            }
+            let (done, total) = (counting.done, counting.total)
+            counting.line.show("indexing", done: done, of: total, "record")
+            return true
+        }
+        if !isCounted { console.interject(Self.text(event)) }
+    }
+
+    /// Leaves how many records were indexed.
+    func finish() {
+        count.withLock { count in
+            guard let done = count?.done else { return }
+            count?.line.finish("indexed \(Quantity.counted(done, "record"))")
+        }
+    }
+
+    private static func text(_ event: DeadLetterIndexer.Event) -> String {
         switch event {
+        case .ahead(let records): "\(records) records to index"
         case .assigned(let partitions):
             "reading partitions \(partitions.map(String.init).joined(separator: ", "))"
         case .indexed(let records, let foreign):

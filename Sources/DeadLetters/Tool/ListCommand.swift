@@ -64,7 +64,7 @@ enum ListCommand: DeadLetterCommand {
         var fold = DeadLetterFold<Bool>()
         var newest = NewestLetters(limit: limit)
         let redactions = try await context.redactions()
-        let summary = try await context.topic.read(since: query.since) { letter, record in
+        let summary = try await context.readTopic(since: query.since) { letter, record in
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
             let matches = query.matches(row)

@@ -1,4 +1,5 @@
 package import Kafka
+import Platform
 import Settings
 
 /// Reads what partitions hold, without a group: nothing is committed and no worker is disturbed.
@@ -31,10 +32,12 @@ package struct TopicReader: Sendable {
     /// Gives every record of a topic up to its present end, in the order of each partition, and
     /// keeps none.
     ///
+    /// - Parameter progress: called with how many offsets were read, and of how many.
     /// - Returns: how many offsets retention has removed.
     func visit(
         _ topic: String,
         deadline: Duration,
+        progress: (Int64, Int64) -> Void = { _, _ in },
         _ body: (ConsumerRecord) throws -> Void
     ) async throws -> Int64 {
         let end = ContinuousClock.now + deadline
@@ -47,7 +50,8 @@ package struct TopicReader: Sendable {
                 deadline: min(deadline, Self.answerDeadline)
             )
         }
-        try await read(marks.mapValues { $0.low..<max($0.low, $0.high) }, until: end, body)
+        let ranges = marks.mapValues { $0.low..<max($0.low, $0.high) }
+        try await read(ranges, until: end, progress, body)
         return marks.values.reduce(0) { $0 + $1.low }
     }
 
@@ -58,7 +62,7 @@ package struct TopicReader: Sendable {
     ) async throws -> [TopicPartition: ConsumerRecord] {
         var records: [TopicPartition: ConsumerRecord] = [:]
         let ranges = offsets.mapValues { $0..<($0 + 1) }
-        try await read(ranges, until: .now + deadline) { record in
+        try await read(ranges, until: .now + deadline, { _, _ in }) { record in
             if records[record.topicPartition] == nil {
                 records[record.topicPartition] = record
             }
@@ -70,6 +74,7 @@ package struct TopicReader: Sendable {
     private func read(
         _ ranges: [TopicPartition: Range<Int64>],
         until deadline: ContinuousClock.Instant,
+        _ progress: (Int64, Int64) -> Void,
         _ body: (ConsumerRecord) throws -> Void
     ) async throws {
         let open = ranges.filter { !$0.value.isEmpty }
@@ -77,7 +82,7 @@ package struct TopicReader: Sendable {
         let consumer = try KafkaConsumer(configuration: configuration)
         do {
             try await consumer.assign(with: open.mapValues { $0.lowerBound })
-            try await Self.poll(consumer, open, until: deadline, body)
+            try await Self.poll(consumer, open, until: deadline, progress, body)
             await consumer.close(deadline: Self.closeDeadline)
         } catch {
             await consumer.close(deadline: Self.closeDeadline)
@@ -89,10 +94,17 @@ package struct TopicReader: Sendable {
         _ consumer: KafkaConsumer,
         _ ranges: [TopicPartition: Range<Int64>],
         until deadline: ContinuousClock.Instant,
+        _ progress: (Int64, Int64) -> Void,
         _ body: (ConsumerRecord) throws -> Void
     ) async throws {
+        func size(_ ranges: [TopicPartition: Range<Int64>]) -> Int64 {
+            ranges.values.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+        }
+        let total = size(ranges)
         var open = ranges
+        var wait: ServerWait?
         while !open.isEmpty {
+            wait = wait ?? consumer.wait(within: deadline - .now)
             guard ContinuousClock.now < deadline else { throw KafkaError.deadline("reading") }
             try Task.checkCancellation()
             let result = try await consumer.poll(
@@ -100,17 +112,21 @@ package struct TopicReader: Sendable {
                 bytesMax: pollBytesMax,
                 wait: pollWait
             )
+            guard !result.records.isEmpty || !result.ends.isEmpty else { continue }
+            wait?.answered()
+            wait = nil
             for record in result.records {
                 guard let range = open[record.topicPartition] else { continue }
                 try body(record)
-                if record.offset + 1 >= range.upperBound {
-                    open[record.topicPartition] = nil
-                }
+                let next = max(range.lowerBound, record.offset + 1)
+                let isOver = next >= range.upperBound
+                open[record.topicPartition] = isOver ? nil : next..<range.upperBound
             }
             // The last offsets of a range may hold no record.
             for end in result.ends {
                 open[end.partition] = nil
             }
+            progress(total - size(open), total)
         }
     }
 }

@@ -46,7 +46,7 @@ extension ToolCommand {
             let forgetting = try await DedupeCleaning(selection, on: connection)
             return try await forgetting.run(isDeleting: isConfirmed) { counts in
                 let step = isConfirmed ? "forgetting" : "counting"
-                progress.show(step, Quantity.counted(counts.total, "ID"))
+                progress.show(step, done: counts.total, "ID")
             }
         }
         progress.clear()

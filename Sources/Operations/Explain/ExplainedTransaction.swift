@@ -4,6 +4,7 @@ import Holdings
 import JSON
 import Postgres
 import Records
+import Settings
 import Store
 
 /// One transaction of a purchase, with all that support staff may be asked about it.

@@ -3,6 +3,7 @@ import EntitleStage
 import Entitlements
 import JSON
 import Postgres
+import Settings
 import Store
 
 /// All that is known of a user in one environment, and why.

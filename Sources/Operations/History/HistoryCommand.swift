@@ -74,7 +74,7 @@ extension ToolCommand {
             let result = try await settings.withDatabase { connection in
                 let archiving = try await HistoryArchive(table, olderThan: age, on: connection)
                 return try await archiving.run(to: isConfirmed ? folder : nil) { rows in
-                    progress.show(table.rawValue, Quantity.counted(rows, "row"))
+                    progress.show(table.rawValue, done: rows, "row")
                 }
             }
             archived.append(result)
@@ -130,8 +130,8 @@ extension ToolCommand {
         var total = 0
         for file in arguments.operands {
             total += try await settings.withDatabase { connection in
-                try await HistoryRestore(connection).run(file) { rows in
-                    progress.show(file, Quantity.counted(rows, "row"))
+                try await HistoryRestore(connection).run(file) { rows, total in
+                    progress.show(file, done: rows, of: total, "row")
                 }
             }
         }

@@ -14,9 +14,10 @@ struct HistoryRestore {
         self.connection = connection
     }
 
-    /// - Parameter report: called after each transaction with how many rows were read so far.
+    /// - Parameter report: called after each transaction with how many rows were read so far, and
+    ///   how many there should be; nil if that is unknown.
     /// - Returns: how many rows were not in the database.
-    func run(_ path: String, report: (Int) -> Void) async throws -> Int {
+    func run(_ path: String, report: (Int, Int64?) -> Void) async throws -> Int {
         let file = try BodySource.open(path)
         var lines = LineReader(lineBytesMax: Self.lineBytesMax, of: file)
         let header = try next(&lines, path).flatMap { ArchiveHeader($0) }
@@ -44,7 +45,7 @@ struct HistoryRestore {
         _ path: String,
         _ header: ArchiveHeader,
         _ rowCount: Int64?,
-        _ report: (Int) -> Void
+        _ report: (Int, Int64?) -> Void
     ) async throws -> Int {
         var read = 0
         var restored = 0
@@ -53,7 +54,7 @@ struct HistoryRestore {
             if rows.isEmpty { break }
             restored += try await add(rows, to: header.table)
             read += rows.count
-            report(read)
+            report(read, rowCount)
         }
         if let rowCount, read < rowCount {
             throw CommandError(

@@ -74,7 +74,7 @@ extension ToolCommand {
         defer { progress.clear() }
         return try ArchiveSearch(user: user, keys: keys)
             .run(known, folder: arguments.value("archives")) { file, rows in
-                progress.show(file, Quantity.counted(rows, "row"))
+                progress.show(file, done: rows, "row")
             }
     }
 }

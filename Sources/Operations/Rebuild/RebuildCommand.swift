@@ -42,14 +42,15 @@ extension ToolCommand {
                 client: client,
                 isReplacing: arguments.isSet("replace")
             )
+            let total = try await rebuilding.purchaseCount()
+            progress.show("comparing", done: 0, of: total, "purchase")
             report = try await rebuilding.run { differences, count in
-                progress.clear()
-                if isJSON {
-                    differences.jsonLines.forEach { context.console.print(json: $0) }
-                } else {
-                    differences.lines.forEach { context.console.print($0) }
+                let lines = isJSON ? differences.jsonLines : differences.lines
+                if !lines.isEmpty { progress.clear() }
+                for line in lines {
+                    isJSON ? context.console.print(json: line) : context.console.print(line)
                 }
-                progress.show("comparing", Quantity.counted(count, "purchase"))
+                progress.show("comparing", done: count, of: total, "purchase")
             }
         } catch {
             await client.close()

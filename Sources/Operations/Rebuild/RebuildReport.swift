@@ -3,6 +3,7 @@ import EntitleStage
 import Entitlements
 import JSON
 import LinkStage
+import Settings
 
 /// The summary of a rebuild.
 struct RebuildReport {

@@ -35,6 +35,15 @@ struct Rebuilding {
             .map { OwnerReview(client: client, rules: $0) }
     }
 
+    /// How many purchases there are; nil if PostgreSQL takes too long to count them.
+    func purchaseCount() async throws -> Int64? {
+        do {
+            return try await client.run(AllPurchases.count)[0]
+        } catch let error as PostgresError where error.code == .deadlineExceeded {
+            return nil
+        }
+    }
+
     /// - Parameter found: gets each part's differences, and how many purchases were compared.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
         var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)

@@ -8,6 +8,9 @@ struct ExactCounter {
     /// For one topic, however large: reading goes at some hundred thousand records a second.
     private static let deadline = Duration.seconds(3_600)
 
+    /// A topic, how many of its offsets were read, and of how many.
+    typealias Progress = (_ topic: String, _ done: Int64, _ total: Int64) -> Void
+
     private let reader: TopicReader
 
     init(_ reader: TopicReader) {
@@ -18,9 +21,10 @@ struct ExactCounter {
     ///
     /// - Parameter position: which stage wrote a record, and of which input; nil for records that
     ///   answer none.
-    func count(
+    private func count(
         _ topic: String,
         by stages: [StageAccount],
+        _ progress: Progress,
         counted: (StageTally) -> Int64,
         position: (ConsumerRecord) throws -> (stage: StageDescription, input: InputPosition)?
     ) async throws -> [ExactCount] {
@@ -33,7 +37,11 @@ struct ExactCounter {
             )
         }
         var repeated: [StageDescription: Int64] = [:]
-        let removed = try await reader.visit(topic, deadline: Self.deadline) { record in
+        let removed = try await reader.visit(
+            topic,
+            deadline: Self.deadline,
+            progress: { progress(topic, $0, $1) }
+        ) { record in
             guard let (stage, input) = try position(record),
                 sets[stage]?[input.partition]?.contains(offset: input.offset) == true
             else { return }
@@ -63,19 +71,29 @@ struct ExactCounter {
 
 extension ExactCounter {
     /// The same reconciliation with every topic counted exactly.
-    func count(_ quick: Reconciliation) async throws -> Reconciliation {
+    ///
+    /// - Parameter progress: called with how much of a topic was read.
+    func count(_ quick: Reconciliation, progress: Progress) async throws -> Reconciliation {
         var flows: [Flow] = []
         for flow in quick.flows {
             let stages = quick.stages.filter { flow.writers.contains($0.stage) }
             var flow = flow
             if stages.count == 1, let stage = stages.first?.stage {
-                flow.exact = try await count(flow.topic, by: stages, counted: { $0.forwarded }) {
-                    record in
+                flow.exact = try await count(
+                    flow.topic,
+                    by: stages,
+                    progress,
+                    counted: { $0.forwarded }
+                ) { record in
                     try Self.observed(record).map { (stage, $0) }
                 }
             } else {
-                flow.exact = try await count(flow.topic, by: stages, counted: { $0.deadLettered }) {
-                    record in
+                flow.exact = try await count(
+                    flow.topic,
+                    by: stages,
+                    progress,
+                    counted: { $0.deadLettered }
+                ) { record in
                     Self.deadLettered(record, stages)
                 }
             }

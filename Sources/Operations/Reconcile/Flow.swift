@@ -1,3 +1,4 @@
+import Settings
 package import Worker
 
 /// The records that stages count as written to a topic, compared with the topic itself.

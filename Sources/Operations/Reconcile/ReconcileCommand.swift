@@ -50,7 +50,11 @@ extension ToolCommand {
         reconciliation.skippedMax = Int64(skippedMax)
         if arguments.isSet("exact") {
             let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
-            reconciliation = try await counter.count(reconciliation)
+            var progress = ProgressLine(console: context.console)
+            reconciliation = try await counter.count(reconciliation) { topic, done, total in
+                progress.show("counting \(topic)", done: done, of: total, "record")
+            }
+            progress.clear()
         }
         try metricsFile?.write(reconciliation.metrics(at: Date()))
         if arguments.isSet("json") {

@@ -1,3 +1,4 @@
+import Settings
 package import Worker
 
 /// The dispositions of one stage's input, partition by partition.

@@ -34,17 +34,20 @@ extension ToolCommand {
         )
         var progress = ProgressLine(console: context.console)
         let recovery = FeedVersions(settings)
-        let published = try await recovery.published()
+        let published = try await recovery.published { topic, done, total in
+            progress.show("reading \(topic)", done: done, of: total, "record")
+        }
         let raised = try await settings.withDatabase { connection in
             try await recovery.raise(published, on: connection) { count in
-                progress.show("comparing versions", Quantity.counted(count, "user"))
+                let total = published.count
+                progress.show("comparing versions", done: count, of: total, "user")
             }
         }
         var queued: Int64 = 0
         if arguments.isSet("republish") {
             queued = try await settings.withDatabase { connection in
                 try await recovery.republish(on: connection) { count in
-                    progress.show("republishing", Quantity.counted(count, "user"))
+                    progress.show("republishing", done: count, "user")
                 }
             }
         }

@@ -34,6 +34,17 @@ package enum AllPurchases {
         """
     )
 
+    /// How many there are: it reads the keys of all tables.
+    package static let count = Statement<Void, Int64>(
+        returning: RowReader("purchases"),
+        """
+        SELECT count(*) AS purchases FROM (
+            \(tables.map { "SELECT original_transaction_id, environment FROM \($0)" }
+                .joined(separator: " UNION "))
+        ) AS known
+        """
+    )
+
     private static func part(_ table: String) -> String {
         """
         SELECT DISTINCT original_transaction_id, environment FROM \(table)

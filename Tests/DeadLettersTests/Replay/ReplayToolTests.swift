@@ -18,7 +18,8 @@ import Testing
     private static func run(
         _ rig: ReplayRig,
         _ arguments: [String],
-        _ settings: [String: String]
+        _ settings: [String: String],
+        isInteractive: Bool = false
     ) async -> ToolRun {
         let own = [
             "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers,
@@ -26,7 +27,11 @@ import Testing
             "KAFKA_GROUP_PREFIX": rig.names.groupPrefix,
             "DATABASE_URL": rig.database.connectionString, "USER": "kim",
         ]
-        return await ToolRun(arguments, environment: own.merging(settings) { $1 })
+        return await ToolRun(
+            arguments,
+            environment: own.merging(settings) { $1 },
+            isInteractive: isInteractive
+        )
     }
 
     @Test func `a dry run sends and writes nothing, and shows what it would send`() async throws {
@@ -37,6 +42,9 @@ import Testing
         #expect(dry.result.contains("3 dead letters: reason bundle_mismatch"))
         #expect(dry.result.contains("no apps are configured here"))
         #expect(dry.notes.contains("nothing is sent yet"))
+        let shown = await Self.run(rig, ["replay", "--all"], [:], isInteractive: true)
+        #expect(shown.notes.contains(/reading the chains: \d+ of 3 records/), "\(shown.notes)")
+        #expect(shown.notes.contains("verifying: 3 of 3 dead letters"), "\(shown.notes)")
         let json = await Self.run(rig, "replay", "--all", "--json")
         #expect(json.result.contains(#""left_out":{}"#) && json.result.contains(#""letters":3"#))
         #expect(try await rig.replays.newest(limit: 10).isEmpty)

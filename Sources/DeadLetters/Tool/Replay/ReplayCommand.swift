@@ -57,9 +57,12 @@ enum ReplayCommand: DeadLetterCommand {
         }
         let who = isSending ? try context.auditor() : nil
         let replays = try context.replays(on: try await context.database())
-        let line = ReplayLine(context.console)
-        let plan = try await replays.prepare(selection) { count in
-            line.show("\(count) dead letters looked at")
+        var line = ProgressLine(console: context.console)
+        let plan = try await replays.prepare(selection) { step, done, total in
+            switch step {
+            case .reading: line.show("reading the chains", done: done, of: total, "record")
+            case .verifying: line.show("verifying", done: done, of: total, "dead letter")
+            }
         }
         line.clear()
         try show(plan, isSending: isSending, context)
@@ -156,13 +159,13 @@ enum ReplayCommand: DeadLetterCommand {
         return try await Interruption.cancelling {
             // A task of its own, which the signal's cancellation does not reach.
             let work = Task {
-                let line = ReplayLine(console)
+                var line = ProgressLine(console: console)
                 let last = try await replays.run(
                     number,
                     who: who,
                     limits: limits,
                     stop: stop,
-                    progress: { line.show(ReplayText.progress($0)) }
+                    progress: { line.show(ReplayText.title($0), ReplayText.counts($0)) }
                 )
                 line.clear()
                 return last
@@ -173,31 +176,5 @@ enum ReplayCommand: DeadLetterCommand {
                 stop.request("ended by Ctrl-C or SIGTERM")
             }
         }
-    }
-}
-
-/// One line of progress, at most every half second.
-final class ReplayLine {
-    private let console: Console
-    private var shownAt: ContinuousClock.Instant?
-
-    init(_ console: Console) {
-        self.console = console
-    }
-
-    func show(_ text: String) {
-        let now = ContinuousClock.now
-        let interval = console.isInteractive ? Duration.milliseconds(200) : .seconds(5)
-        if let shownAt, now - shownAt < interval { return }
-        shownAt = now
-        if console.isInteractive {
-            console.overwrite(String(text.prefix(console.columns - 1)))
-        } else {
-            console.note(text)
-        }
-    }
-
-    func clear() {
-        if console.isInteractive, shownAt != nil { console.overwrite("") }
     }
 }

@@ -50,8 +50,15 @@ enum ReplayText {
     }
 
     static func progress(_ progress: ReplayProgress) -> String {
-        "replay \(progress.number) \(progress.state.rawValue): \(progress.counts.sent) of "
-            + "\(progress.count) sent, " + outcomes(progress.counts)
+        "\(title(progress)): \(counts(progress))"
+    }
+
+    static func title(_ progress: ReplayProgress) -> String {
+        "replay \(progress.number) \(progress.state.rawValue)"
+    }
+
+    static func counts(_ progress: ReplayProgress) -> String {
+        "\(progress.counts.sent) of \(progress.count) sent, " + outcomes(progress.counts)
     }
 
     private static func outcomes(_ counts: ReplayCounts) -> String {

@@ -1,7 +1,3 @@
-import AppStore
-import Foundation
-package import JSON
-
 /// Numbers and times as people read them, the same in every locale.
 package enum Quantity {
     /// `1234567` as `1,234,567`.
@@ -40,6 +36,12 @@ package enum Quantity {
         return rest == 0 ? greater : "\(greater) \(rest) \(units[first + 1].name)"
     }
 
+    /// `1,234/s`, and below ten a second `2.5/s`.
+    package static func rate(_ perSecond: Double) -> String {
+        let tenths = Int((min(max(0, perSecond), 1e12) * 10).rounded())
+        return tenths < 100 ? "\(tenths / 10).\(tenths % 10)/s" : "\(grouped(tenths / 10))/s"
+    }
+
     /// Bytes by the greatest binary unit that leaves a number of 1 or more: `5.4 KiB`.
     package static func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return "\(count) B" }
@@ -47,62 +49,5 @@ package enum Quantity {
         let tenths = count * 10 / size
         return tenths.isMultiple(of: 10)
             ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
-    }
-}
-
-/// A date as the tools print it: UTC, to the second.
-package enum CalendarDate {
-    private static let format = Date.ISO8601FormatStyle(timeZone: .gmt)
-    private static let day = Date.VerbatimFormatStyle(
-        format: "\(year: .defaultDigits)-\(month: .twoDigits)-\(day: .twoDigits)",
-        timeZone: .gmt,
-        calendar: Calendar(identifier: .gregorian)
-    )
-
-    /// `2026-01-31T10:00:00Z`, of UNIX milliseconds.
-    package static func instant(milliseconds: Int64) -> String {
-        date(milliseconds).formatted(format)
-    }
-
-    /// `2026-01-31`, of UNIX milliseconds.
-    package static func day(milliseconds: Int64) -> String {
-        date(milliseconds).formatted(day)
-    }
-
-    private static func date(_ milliseconds: Int64) -> Date {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-    }
-}
-
-extension JSONWriter {
-    package mutating func member(_ key: StaticString, _ text: String?) {
-        self.key(key)
-        if let text {
-            string(text)
-        } else {
-            null()
-        }
-    }
-
-    mutating func member(_ key: StaticString, _ identifier: Identifier?) {
-        member(key, identifier?.text)
-    }
-
-    package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
-        self.key(key)
-        int(number)
-    }
-
-    package mutating func member(_ key: StaticString, _ truth: Bool) {
-        self.key(key)
-        bool(truth)
-    }
-
-    package mutating func strings(_ texts: [String]) {
-        array { writer in
-            for text in texts {
-                writer.string(text)
-            }
-        }
     }
 }
