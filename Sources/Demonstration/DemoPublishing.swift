@@ -45,7 +45,7 @@ struct DemoPublishing {
             headers: item.headers.map { KafkaHeader(name: $0.name, value: $0.value) }
         )
         totals.append((totals.last ?? 0) + record.payloadBytes)
-        await publisher.add(record, origin: item.kind.rawValue)
+        await publisher.add(record, origin: BodyOrigin(item.kind.rawValue))
         if mustWait {
             _ = await publisher.finish()
         }

@@ -13,6 +13,11 @@ package enum FileSystem {
         return access(path, R_OK) == 0
     }
 
+    /// Whether a file is there that can be read twice: no folder, pipe or device.
+    package static func isRegularFile(_ path: String) -> Bool {
+        kind(path) == S_IFREG
+    }
+
     /// The names in a folder, in no order, without `.` and `..`; nil if it cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }

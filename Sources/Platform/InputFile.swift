@@ -40,6 +40,13 @@ package final class InputFile: Sendable {
         return bytes
     }
 
+    /// Whether `read` returns without a wait, if need be after one; files always do (poll(2)).
+    package func isReadable(within wait: Duration) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // A failure is for `read` to report.
+        return poll(&request, 1, Int32(clamping: Int64(wait / .milliseconds(1)))) != 0
+    }
+
     /// All that is left; nil if that is more than `countMax`.
     package func readWhole(atMost countMax: Int) throws(InputFileError) -> [UInt8]? {
         var whole: [UInt8] = []

@@ -154,6 +154,35 @@ package struct CommandSyntax: Sendable {
     }
 }
 
+extension CommandSyntax {
+    /// The command line that these arguments come from, quoted for a POSIX shell.
+    package func line(_ arguments: CommandArguments) -> String {
+        var words = command.split(separator: " ").map(String.init)
+        for option in options {
+            words += arguments.values(option.long).map { value in
+                "--\(option.long)" + (option.argument == nil ? "" : "=\(value)")
+            }
+        }
+        let isDashed = arguments.operands.contains { $0.hasPrefix("-") && $0 != "-" }
+        words += (isDashed ? ["--"] : []) + arguments.operands
+        return words.map(Self.quoted).joined(separator: " ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_./:,=@%+".utf8.contains(byte)
+            }
+        }
+        guard !isPlain || word.isEmpty else { return word }
+        let parts = word.split(separator: Character("'"), omittingEmptySubsequences: false)
+        return "'" + parts.joined(separator: "'\\''") + "'"
+    }
+}
+
 extension [CommandSyntax] {
     /// The commands without their tool's name, each with its first sentence.
     package var overview: String {
@@ -214,6 +243,18 @@ package struct CommandArguments: Equatable, Sendable {
     var options: [String: [String]] = [:]
 
     package var isHelpWanted: Bool { isSet("help") }
+
+    /// These arguments with other operands, and one option set or left out.
+    package func with(
+        _ option: String,
+        _ value: String?,
+        operands: [String]
+    ) -> CommandArguments {
+        var arguments = self
+        arguments.operands = operands
+        arguments.options[option] = value.map { [$0] }
+        return arguments
+    }
 
     package func isSet(_ option: String) -> Bool {
         options[option] != nil

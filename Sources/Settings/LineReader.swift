@@ -4,7 +4,7 @@ package import Platform
 ///
 /// A line ends with a line feed, which is not part of it; a last line without one counts. A
 /// carriage return stays: a body is published byte for byte.
-package struct LineReader {
+package struct LineReader: Sendable {
     /// A line that is longer than it may be.
     package struct LineTooLong: Error, Hashable {
         package let lineNumber: Int
@@ -15,7 +15,7 @@ package struct LineReader {
     }
 
     private let lineBytesMax: Int
-    private let readChunk: () throws -> [UInt8]
+    private let readChunk: @Sendable () throws -> [UInt8]
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
@@ -23,7 +23,7 @@ package struct LineReader {
     package private(set) var lineNumber = 0
 
     /// - Parameter readChunk: gives the next bytes, none at the end.
-    package init(lineBytesMax: Int, readChunk: @escaping () throws -> [UInt8]) {
+    package init(lineBytesMax: Int, readChunk: @escaping @Sendable () throws -> [UInt8]) {
         self.lineBytesMax = lineBytesMax
         self.readChunk = readChunk
     }
@@ -69,10 +69,14 @@ package struct LineReader {
 extension LineReader {
     private static let chunkBytes = 65_536
 
-    /// Reads a file or a pipe to its end.
+    private static let patience = Duration.milliseconds(200)
+
+    /// Reads a file or a pipe to its end; throws `CancellationError` if the task is cancelled while
+    /// a pipe has nothing to read.
     package init(lineBytesMax: Int, of file: InputFile) {
         self.init(lineBytesMax: lineBytesMax) {
-            try file.read(upTo: Self.chunkBytes)
+            while !file.isReadable(within: Self.patience) { try Task.checkCancellation() }
+            return try file.read(upTo: Self.chunkBytes)
         }
     }
 }

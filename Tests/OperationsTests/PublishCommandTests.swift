@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Kafka
 import Operations
 import TestSupport
@@ -13,12 +14,17 @@ import Testing
         try cluster.createTopic("storekit.raw", partitions: 1)
     }
 
-    private func publish(_ arguments: [String]) async -> Int32 {
+    private func publish(
+        _ arguments: [String],
+        _ environment: [String: String] = [:]
+    ) async -> Int32 {
         await PipelineTool.tool.run(
             ["publish"] + arguments,
             in: CommandContext(
                 console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+                environment: environment.merging([
+                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers
+                ]) { $1 },
                 executables: "/nowhere"
             )
         )
@@ -63,7 +69,8 @@ import Testing
         #expect(records.first?.key == nil)
         #expect(
             transcript.output
-                == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"failures":[]}"# + "\n"
+                == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"untried":0,"#
+                + #""goOnWith":null,"failures":[]}"# + "\n"
         )
     }
 
@@ -86,5 +93,96 @@ import Testing
         let path = try file("one\n")
         #expect(await publish([path, "--topic", "storekit.other"]) == 69)
         #expect(transcript.notes.contains("create it with 'pipeline topics'"))
+    }
+
+    @Test func `publishing goes on at a line of the first file`() async throws {
+        let first = try file("one\ntwo\n\nfour\n")
+        let second = try file("five\n")
+        #expect(await publish([first, second, "--from=2"]) == 0)
+        let records = try await records(count: 3)
+        #expect(
+            records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
+                == ["two", "four", "five"]
+        )
+    }
+
+    @Test func `a line that is empty is passed over to begin with too`() async throws {
+        let path = try file("one\n\nthree")
+        #expect(await publish([path, "--from=2"]) == 0)
+        #expect(try await records(count: 1).first?.value == Array("three".utf8))
+    }
+
+    @Test(
+        arguments: [
+            ("0", 64, "expected an integer from 1"), ("-1", 64, "expected an integer from 1"),
+            ("one", 64, "expected an integer from 1"),
+            ("99999999999999999999", 64, "expected an integer from 1"),
+            ("3", 65, "has 2 lines; nothing is published"),
+            ("9223372036854775807", 65, "has 2 lines; nothing is published"),
+        ] as [(String, Int32, String)]
+    )
+    func `a line that the file lacks is refused before any body is published`(
+        line: String,
+        code: Int32,
+        note: String
+    ) async throws {
+        let path = try file("one\ntwo\n")
+        #expect(await publish([path, "--from", line]) == code)
+        #expect(transcript.notes.contains(note), "\(transcript.notes)")
+        #expect(transcript.output.isEmpty)
+        _ = try await records(count: 0)
+    }
+
+    @Test func `whole files have no lines to go on from`() async throws {
+        #expect(await publish([try file("one"), "--whole", "--from=1"]) == 64)
+    }
+
+    @Test func `a line that is too long ends it with the command that goes on`() async throws {
+        let first = try file("one\n")
+        let second = try file("two\n" + String(repeating: "x", count: 17 * 1_048_576) + "\n")
+        #expect(await publish([first, second, "--key=a b"]) == 65)
+        #expect(
+            transcript.output == "2 bodies acknowledged on storekit.raw, the rest never tried\n"
+        )
+        let command = "go on with: pipeline publish --from=2 '--key=a b' \(second)\n"
+        #expect(transcript.notes.contains(command), "\(transcript.notes)")
+    }
+
+    @Test func `a cluster that takes nothing leaves the rest untried`() async throws {
+        try cluster.fail(.produce, with: Array(repeating: .notEnoughReplicas, count: 1_000))
+        let path = try file((1...1_700).map { "{\"body\":\($0)}\n" }.joined())
+        let code = await publish([path, "--from=101"], ["RDKAFKA_MESSAGE_TIMEOUT_MS": "1000"])
+        #expect(code == 69)
+        #expect(
+            transcript.output
+                == "0 bodies acknowledged on storekit.raw, 1,000 not published, 600 never tried\n"
+        )
+        let command = "go on with: pipeline publish --from=101 \(path)\n"
+        #expect(transcript.notes.contains(command), "\(transcript.notes)")
+    }
+
+    @Test func `what goes on is the first body that the cluster lacks`() async throws {
+        let path = try file("").appending(".pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        // Opened for both, it waits for no reader.
+        let pipe = try FileHandle(forUpdating: URL(filePath: path))
+        try pipe.write(contentsOf: Data(String(repeating: "body\n", count: 500).utf8))
+        async let code = publish([path, "--json"], ["RDKAFKA_MESSAGE_TIMEOUT_MS": "1000"])
+        try await eventually("the first batch has to be published") {
+            let reader = TopicReader(["bootstrap.servers": cluster.bootstrapServers])
+            return try await reader.records(of: "storekit.raw", deadline: .seconds(30)).count == 500
+        }
+        try cluster.takeDown()
+        try pipe.write(contentsOf: Data(String(repeating: "body\n", count: 1_200).utf8))
+        try pipe.close()
+        #expect(await code == 69)
+        let report = try JSONDocument(parsing: Array(transcript.output.utf8.dropLast())).root
+        #expect(report["acknowledged"]?.int64 == 500)
+        #expect(report["failed"]?.int64 == 1_000)
+        #expect(report["untried"]?.isNull == true)
+        #expect(
+            report["goOnWith"]?.string == "pipeline publish --from=501 --json \(path)",
+            "\(transcript.output)"
+        )
     }
 }

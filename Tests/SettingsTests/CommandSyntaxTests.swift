@@ -70,4 +70,25 @@ import Testing
         #expect(throws: UsageError.self) { try parsed.value("limit", as: .int(1...10)) }
         #expect(try Self.syntax.parse(["-l7"]).value("limit", as: .int(1...10)) == 7)
     }
+
+    @Test(
+        arguments: [
+            (["-l5", "-j", "a"], "dead-letter list --limit=5 --json a"),
+            (
+                ["--reason=a b", "--reason", "it's", ""],
+                #"dead-letter list '--reason=a b' '--reason=it'\''s' ''"#
+            ),
+            (["--", "-x", "-"], "dead-letter list -- -x -"),
+        ] as [([String], String)]
+    )
+    func `a command line is written again, quoted for a shell`(
+        arguments: [String],
+        line: String
+    ) throws {
+        let parsed = try Self.syntax.parse(arguments)
+        #expect(Self.syntax.line(parsed) == line)
+        let changed = parsed.with("limit", nil, operands: ["b"])
+        #expect(Self.syntax.line(changed.with("json", nil, operands: ["b"])).hasSuffix(" b"))
+        #expect(!Self.syntax.line(changed).contains("--limit"))
+    }
 }

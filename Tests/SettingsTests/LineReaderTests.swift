@@ -1,13 +1,15 @@
-import Testing
-
 import Settings
+import Synchronization
+import Testing
 
 @Suite struct LineReaderTests {
     private func read(_ text: String, chunk: Int, lineBytesMax: Int = 100) throws -> [String] {
-        var rest = Array(text.utf8)[...]
+        let rest = Mutex(Array(text.utf8)[...])
         var reader = LineReader(lineBytesMax: lineBytesMax) {
-            defer { rest = rest.dropFirst(chunk) }
-            return Array(rest.prefix(chunk))
+            rest.withLock { rest in
+                defer { rest = rest.dropFirst(chunk) }
+                return Array(rest.prefix(chunk))
+            }
         }
         var lines: [String] = []
         while let line = try reader.next() {

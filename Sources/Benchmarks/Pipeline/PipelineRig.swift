@@ -228,7 +228,7 @@ extension PipelineRig {
         let producer = try KafkaProducer(configuration: kafka)
         var publisher = Publisher(producer, topic: topic)
         for index in indices {
-            await publisher.add(try record(index, topic), origin: "bench")
+            await publisher.add(try record(index, topic), origin: BodyOrigin("bench"))
         }
         let report = await publisher.finish()
         await producer.close(deadline: .seconds(10))

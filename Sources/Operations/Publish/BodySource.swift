@@ -2,11 +2,11 @@ import Platform
 import Settings
 
 /// Bodies from files or standard input, one after the other, bounded in memory.
-struct BodySource {
-    /// A body, and where it came from, for messages.
+struct BodySource: Sendable {
+    /// A body, and where it came from.
     struct Body {
         let bytes: [UInt8]
-        let origin: String
+        let origin: BodyOrigin
     }
 
     enum Division {
@@ -20,8 +20,11 @@ struct BodySource {
     private static let bodyBytesMax = 16 * 1_048_576
 
     private let division: Division
+    /// The files that are not open yet, by their index among all.
     private var paths: ArraySlice<String>
     private var reader: (lines: LineReader, name: String)?
+    /// A line that was read already.
+    private var pending: [UInt8]?
 
     /// Throws a `CommandError` that names a file that cannot be read, before any body is.
     ///
@@ -34,44 +37,107 @@ struct BodySource {
         self.division = division
     }
 
-    /// The next body; nil when all files are read.
-    mutating func next() throws(CommandError) -> Body? {
-        while true {
-            if reader == nil {
-                guard let path = paths.popFirst() else { return nil }
-                let file = try Self.open(path)
-                if division == .whole {
-                    return Body(bytes: try Self.readWhole(file, path), origin: path)
-                }
-                let lines = LineReader(lineBytesMax: Self.bodyBytesMax, of: file)
-                reader = (lines, Self.name(of: path))
+    /// How many bodies there are from a line of the first file on; nil if that cannot be told
+    /// without using them up, as of a pipe.
+    func count(from line: Int) -> Int? {
+        guard paths.allSatisfy(FileSystem.isRegularFile) else { return nil }
+        guard division == .lines else { return paths.count }
+        var copy = self
+        var count = 0
+        do throws(CommandError) {
+            try copy.skip(to: line)
+            while try copy.next() != nil { count += 1 }
+        } catch {
+            return nil
+        }
+        return count
+    }
+
+    /// Passes over the lines of the first file before a number, from 1.
+    mutating func skip(to line: Int) throws(CommandError) {
+        guard line > 1, let path = paths.first else { return }
+        try open(path)
+        var count = 0
+        while count < line {
+            pending = try nextLine()
+            guard pending != nil else {
+                throw CommandError(
+                    ExitCode.data,
+                    "--from \(line): \(Self.name(of: path)) has "
+                        + "\(Quantity.counted(count, "line")); nothing is published"
+                )
             }
-            if let body = try nextLine() {
-                return body
-            }
+            count += 1
         }
     }
 
-    /// Nil when the file at hand is read.
-    private mutating func nextLine() throws(CommandError) -> Body? {
-        guard let name = reader?.name, var lines = reader?.lines else { return nil }
-        do {
-            while let line = try lines.next() {
-                reader = (lines, name)
+    /// Where the next body comes from; nil at the end.
+    var position: BodyOrigin? {
+        guard let reader else {
+            return paths.first.map { BodyOrigin(Self.name(of: $0), input: paths.startIndex) }
+        }
+        let line = reader.lines.lineNumber + (pending == nil ? 1 : 0)
+        return BodyOrigin(reader.name, input: paths.startIndex - 1, line: line)
+    }
+
+    /// The next body; nil when all files are read, or the task is cancelled.
+    mutating func next() throws(CommandError) -> Body? {
+        while !Task.isCancelled {
+            if pending == nil { pending = try nextLine() }
+            if let line = pending {
+                pending = nil
                 guard line.contains(where: { $0 != UInt8(ascii: "\r") }) else { continue }
-                return Body(bytes: line, origin: "\(name):\(lines.lineNumber)")
+                return Body(bytes: line, origin: origin)
             }
-        } catch let error as LineReader.LineTooLong {
+            guard reader == nil else { continue }
+            guard let path = paths.first else { return nil }
+            guard division == .whole else {
+                try open(path)
+                continue
+            }
+            let bytes = try Self.readWhole(try Self.open(path), path)
+            defer { paths.removeFirst() }
+            return Body(bytes: bytes, origin: BodyOrigin(path, input: paths.startIndex))
+        }
+        return nil
+    }
+
+    /// The line that was read last.
+    private var origin: BodyOrigin {
+        BodyOrigin(
+            reader?.name ?? "",
+            input: paths.startIndex - 1,
+            line: reader?.lines.lineNumber
+        )
+    }
+
+    private mutating func open(_ path: String) throws(CommandError) {
+        let file = try Self.open(path)
+        paths.removeFirst()
+        reader = (LineReader(lineBytesMax: Self.bodyBytesMax, of: file), Self.name(of: path))
+    }
+
+    /// The next line of the file at hand, empty or not; nil at its end.
+    private mutating func nextLine() throws(CommandError) -> [UInt8]? {
+        guard var lines = reader?.lines, let name = reader?.name else { return nil }
+        // Its bytes have one owner while they change.
+        reader = nil
+        do {
+            guard let line = try lines.next() else { return nil }
+            reader = (lines, name)
+            return line
+        } catch {
+            reader = (lines, name)
+            if error is CancellationError { return nil }
+            guard let error = error as? LineReader.LineTooLong else {
+                throw CommandError(ExitCode.noInput, "cannot read \(name)")
+            }
             throw CommandError(
                 ExitCode.data,
                 "\(name):\(error.lineNumber): the line is longer than "
                     + "\(Quantity.bytes(Self.bodyBytesMax)); is this a file of one body? (--whole)"
             )
-        } catch {
-            throw CommandError(ExitCode.noInput, "cannot read \(name)")
         }
-        reader = nil
-        return nil
     }
 
     /// For messages.

@@ -11,7 +11,9 @@ extension ToolCommand {
             "Writes bodies to the raw topic, and waits until all are acknowledged.\n\n"
                 + "Reads files, or standard input where none is named or one is named \"-\". Each "
                 + "line that is not empty is a body, published byte for byte without its line "
-                + "feed. Exit code 0 only when the cluster has every one of them.",
+                + "feed. Exit code 0 only when the cluster has every one of them. When it ends "
+                + "early, it prints the command that goes on with the first one that the cluster "
+                + "lacks; a body that is published twice counts once.",
             operands: "[FILE]…",
             operandCount: 0...10_000,
             options: CommandOption.kafka + [CommandOption.config] + publishOptions
@@ -25,6 +27,11 @@ extension ToolCommand {
             "topic",
             argument: "NAME",
             "The full name of another topic than <prefix>raw."
+        ),
+        CommandOption(
+            "from",
+            argument: "LINE",
+            "Begin at this line of the first file, from 1; not with --whole."
         ),
         CommandOption("whole", "Each file is one body, whatever is in it."),
         CommandOption("key", argument: "TEXT", "The key of every record; none unless given."),
@@ -44,10 +51,17 @@ extension ToolCommand {
         let headers = try arguments.values("header").map(header)
         let topic =
             arguments.value("topic") ?? settings.topic(Topic.raw)
-        let bodies = try BodySource(
+        let line = try arguments.value("from", as: .int(1...Int.max))
+        let isWhole = arguments.isSet("whole")
+        guard line == nil || !isWhole else {
+            throw UsageError("--from is a line, and --whole files have none: name fewer files")
+        }
+        var bodies = try BodySource(
             paths: arguments.operands.isEmpty ? ["-"] : arguments.operands,
-            division: arguments.isSet("whole") ? .whole : .lines
+            division: isWhole ? .whole : .lines
         )
+        let total = bodies.count(from: line ?? 1)
+        try bodies.skip(to: line ?? 1)
         let template = ProducerRecord(
             topic: topic,
             key: arguments.value("key").map { Array($0.utf8) },
@@ -55,36 +69,62 @@ extension ToolCommand {
         )
         try await requireTopic(topic, settings.kafkaConfiguration)
         let producer = try KafkaProducer(configuration: settings.kafkaConfiguration)
-        var publisher = Publisher(producer, topic: topic)
-        let fault = await publish(bodies, template, &publisher)
-        let report = await publisher.finish()
+        let end = try await Interruption.cancelling { [bodies] in
+            await publish(bodies, of: total, template, producer, context.console)
+        }
         await producer.close(deadline: .seconds(5))
-        show(report, context.console, isJSON: arguments.isSet("json"))
-        if let fault {
+        show(end.report, arguments, context.console)
+        if let fault = end.fault {
             throw fault
         }
+        let report = end.report
+        if end.isInterrupted, report.missing != nil { return ExitCode.interrupted }
         guard report.failedCount > 0 else { return ExitCode.success }
         return report.isClusterAtFault ? ExitCode.unavailable : ExitCode.negative
     }
 
-    /// Publishes until the bodies end or cannot be read, and returns why they could not.
+    /// How publishing ended.
+    private struct PublishEnd {
+        let report: PublishReport
+        /// Why the bodies could not be read to their end.
+        var fault: CommandError?
+        var isInterrupted = false
+    }
+
+    /// Publishes until the bodies end or cannot be read, the cluster is gone or the task is
+    /// cancelled.
     private static func publish(
         _ bodies: BodySource,
+        of total: Int?,
         _ template: ProducerRecord,
-        _ publisher: inout Publisher
-    ) async -> CommandError? {
+        _ producer: KafkaProducer,
+        _ console: Console
+    ) async -> PublishEnd {
         var bodies = bodies
-        do throws(CommandError) {
-            // A cluster that is gone fails every record: the rest of the input stays unread.
-            while !publisher.report.isClusterAtFault, let body = try bodies.next() {
-                var record = template
-                record.value = body.bytes
-                await publisher.add(record, origin: body.origin)
+        var publisher = Publisher(producer, topic: template.topic, total: total)
+        var progress = ProgressLine(console: console)
+        var fault: CommandError?
+        await withTaskCancellationHandler {
+            do throws(CommandError) {
+                // A cluster that is gone fails every record: the rest of the input stays unread.
+                while !publisher.report.isClusterAtFault, let body = try bodies.next() {
+                    var record = template
+                    record.value = body.bytes
+                    await publisher.add(record, origin: body.origin)
+                    let tried = publisher.report.triedCount
+                    progress.show("publishing", done: tried, of: total, "body", "bodies")
+                }
+            } catch {
+                fault = error
             }
-            return nil
-        } catch {
-            return error
+            if !Task.isCancelled { _ = await publisher.finish() }
+        } onCancel: {
+            // Bodies under way get a few seconds more.
+            Task { await producer.close(deadline: .seconds(5)) }
         }
+        let report = await publisher.stop(before: bodies.position)
+        progress.clear()
+        return PublishEnd(report: report, fault: fault, isInterrupted: Task.isCancelled)
     }
 
     private static func header(_ text: String) throws(UsageError) -> KafkaHeader {
@@ -114,15 +154,39 @@ extension ToolCommand {
         }
     }
 
-    private static func show(_ report: PublishReport, _ console: Console, isJSON: Bool) {
+    private static func show(
+        _ report: PublishReport,
+        _ arguments: CommandArguments,
+        _ console: Console
+    ) {
         for failure in report.failures {
             console.note("\(failure.origin): not published: \(failure.error)")
         }
-        guard !isJSON else {
-            return console.print(json: report.json)
+        let command = report.missing.map { commandLine(arguments, from: $0) }
+        guard !arguments.isSet("json") else {
+            return console.print(json: report.json(goingOnWith: command))
         }
-        let counted = Quantity.counted(report.acknowledgedCount, "body", "bodies")
-        let failed = report.failedCount == 0 ? "" : ", \(report.failedCount) not published"
-        console.print("\(counted) acknowledged on \(report.topic)\(failed)")
+        var line = Quantity.counted(report.acknowledgedCount, "body", "bodies")
+        line += " acknowledged on \(report.topic)"
+        if report.failedCount > 0 {
+            line += ", \(Quantity.grouped(report.failedCount)) not published"
+        }
+        if report.missing != nil {
+            line += ", \(report.untriedCount.map(Quantity.grouped) ?? "the rest") never tried"
+        }
+        console.print(line)
+        guard let command, let missing = report.missing else { return }
+        let input = missing.name == BodySource.name(of: "-") ? ", with the same input" : ""
+        console.note("go on\(input) with: \(command)")
+    }
+
+    /// The same command from a body on.
+    private static func commandLine(
+        _ arguments: CommandArguments,
+        from body: BodyOrigin
+    ) -> String {
+        let line = body.line.flatMap { $0 > 1 ? "\($0)" : nil }
+        let operands = Array(arguments.operands.dropFirst(body.input))
+        return publish.syntax.line(arguments.with("from", line, operands: operands))
     }
 }

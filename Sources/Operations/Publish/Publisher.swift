@@ -1,5 +1,23 @@
 import JSON
 package import Kafka
+import Platform
+
+/// The place of a body among the inputs of a command.
+package struct BodyOrigin: Hashable, Sendable, CustomStringConvertible {
+    let name: String
+    /// The file's index among the operands.
+    let input: Int
+    /// From 1; nil for a whole file.
+    let line: Int?
+
+    package init(_ name: String, input: Int = 0, line: Int? = nil) {
+        self.name = name
+        self.input = input
+        self.line = line
+    }
+
+    package var description: String { line.map { "\(name):\($0)" } ?? name }
+}
 
 /// Writes bodies to a topic in order, in bounded batches, and awaits that each is acknowledged.
 ///
@@ -10,20 +28,19 @@ package struct Publisher {
 
     private let producer: KafkaProducer
     private var records: [ProducerRecord] = []
-    private var origins: [String] = []
+    private var origins: [BodyOrigin] = []
     private var bytes = 0
-    private var underWay: (delivery: Delivery, origins: [String])?
+    private var underWay: (delivery: Delivery, origins: [BodyOrigin])?
     package private(set) var report: PublishReport
 
-    package init(_ producer: KafkaProducer, topic: String) {
+    /// - Parameter total: the bodies of the whole input; nil if unknown.
+    package init(_ producer: KafkaProducer, topic: String, total: Int? = nil) {
         self.producer = producer
-        report = PublishReport(topic: topic)
+        report = PublishReport(topic: topic, total: total)
     }
 
     /// Takes one record.
-    ///
-    /// - Parameter origin: names the body in messages, such as its file and line.
-    package mutating func add(_ record: ProducerRecord, origin: String) async {
+    package mutating func add(_ record: ProducerRecord, origin: BodyOrigin) async {
         records.append(record)
         origins.append(origin)
         bytes += record.value?.count ?? 0
@@ -39,6 +56,15 @@ package struct Publisher {
         return report
     }
 
+    /// Waits for what is under way, and leaves out what is only gathered and all behind it.
+    ///
+    /// - Parameter next: the first body that was never added.
+    mutating func stop(before next: BodyOrigin?) async -> PublishReport {
+        await settle()
+        report.stop(before: origins.first ?? next)
+        return report
+    }
+
     private mutating func send() async {
         guard !records.isEmpty else { return }
         let delivery = await producer.enqueue(records)
@@ -51,7 +77,9 @@ package struct Publisher {
 
     private mutating func settle() async {
         guard let (delivery, origins) = underWay else { return }
+        let wait = producer.wait()
         let delivered = await delivery.report()
+        if delivered.isComplete { wait?.answered() }
         report.add(delivered, origins: origins, cause: producer.fatalError)
         underWay = nil
     }
@@ -61,7 +89,7 @@ package struct Publisher {
 package struct PublishReport: Sendable {
     /// One body that the cluster did not take.
     package struct Failure: Sendable {
-        package let origin: String
+        package let origin: BodyOrigin
         package let error: KafkaError
     }
 
@@ -73,35 +101,61 @@ package struct PublishReport: Sendable {
     package private(set) var failedCount = 0
     package private(set) var failures: [Failure] = []
 
-    package init(topic: String) {
+    /// The bodies of the whole input; nil if unknown.
+    let total: Int?
+    /// The first body that the cluster would take and does not have; nil if it has all of these.
+    private(set) var missing: BodyOrigin?
+
+    package init(topic: String, total: Int? = nil) {
         self.topic = topic
+        self.total = total
+    }
+
+    var triedCount: Int { acknowledgedCount + failedCount }
+
+    /// Nil if unknown.
+    var untriedCount: Int? { missing == nil ? 0 : total.map { max(0, $0 - triedCount) } }
+
+    mutating func stop(before next: BodyOrigin?) {
+        if triedCount != total { missing = missing ?? next }
     }
 
     /// Whether the cluster, not a body, is to blame for a failure.
     package private(set) var isClusterAtFault = false
 
     /// - Parameter cause: why the producer can do no more; nil while it can.
-    mutating func add(_ report: DeliveryReport, origins: [String], cause: KafkaError?) {
+    mutating func add(_ report: DeliveryReport, origins: [BodyOrigin], cause: KafkaError?) {
         acknowledgedCount += origins.count - report.failures.count
         failedCount += report.failures.count
         for (index, error) in report.failures.sorted(by: { $0.key < $1.key }) {
-            isClusterAtFault = isClusterAtFault || !error.isRecordFault
+            if !error.isRecordFault {
+                isClusterAtFault = true
+                missing = missing ?? origins[index]
+            }
             guard failures.count < Self.failuresMax else { continue }
             failures.append(Failure(origin: origins[index], error: cause ?? error))
         }
     }
 
-    var json: [UInt8] {
+    /// - Parameter command: publishes what is missing; nil if nothing is.
+    func json(goingOnWith command: String?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("topic", topic)
             writer.member("acknowledged", acknowledgedCount)
             writer.member("failed", failedCount)
+            writer.key("untried")
+            if let untriedCount {
+                writer.int(untriedCount)
+            } else {
+                writer.null()
+            }
+            writer.member("goOnWith", command)
             writer.key("failures")
             writer.array { writer in
                 for failure in failures {
                     writer.object { writer in
-                        writer.member("origin", failure.origin)
+                        writer.member("origin", failure.origin.description)
                         writer.member("error", failure.error.name)
                     }
                 }
