@@ -92,6 +92,30 @@ struct CatalogTests {
         )
     }
 
+    @Test(arguments: [
+        (
+            "{\"products\":\n  {\"a\": {\"type\": \"x\"}}}",
+            "line 2, column 18: products[\"a\"].type: "
+        ),
+        (
+            "{\"products\":\n  {\"a\":\n {\"level\": 1}}}",
+            "line 3, column 2: products[\"a\"].type: "
+        ),
+        ("{\"products\": {\"é\": 1}}", "line 1, column 20: products[\"é\"]: expected an object"),
+        ("{\"products\": {},\n \"é\": 1}", "line 2, column 7: é: unknown here; expected "),
+        ("{\"products\": {]", "line 1, column 15: not JSON, expected a value, a key "),
+        ("{\"products\": {\n", "line 2, column 1: not JSON, expected more: "),
+    ])
+    func `a problem names its line and column and what was expected`(
+        json: String,
+        beginning: String
+    ) {
+        #expect(
+            performing: { try Self.catalog(json) },
+            throws: { "\($0)".hasPrefix(beginning) }
+        )
+    }
+
     @Test func `all problems are reported at once`() {
         #expect(
             performing: {

@@ -85,7 +85,7 @@ extension Catalog {
         do {
             root = try JSONDocument(parsing: bytes).root
         } catch {
-            let message = "not JSON: \(error.code) at byte \(error.offset)"
+            let message = error.explanation(in: bytes)
             throw CatalogError(problems: [CatalogProblem(path: "", message: message)])
         }
         try self.init(root)
@@ -95,9 +95,7 @@ extension Catalog {
     package init(_ root: JSONValue) throws(CatalogError) {
         var reader = CatalogReader()
         let products = reader.products(root)
-        guard reader.problems.isEmpty else {
-            throw CatalogError(problems: reader.problems)
-        }
+        guard reader.problems.isEmpty else { throw CatalogError(reader.problems, in: root) }
         self.init(products)
     }
 }
@@ -110,6 +108,18 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
         self.problems = problems
     }
 
+    /// Gives problems of one file their lines and columns.
+    ///
+    /// - Parameter root: a value of that file.
+    init(_ problems: [CatalogProblem], in root: JSONValue) {
+        let places = TextPlace.places(of: problems.map(\.offset), in: root.documentBytes)
+        self.problems = zip(problems, places).map { problem, place in
+            var problem = problem
+            problem.place = place
+            return problem
+        }
+    }
+
     package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }
@@ -119,13 +129,13 @@ package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
     /// Such as `products["coins.100"].credits[0].amount`.
     package var path: String
     package var message: String
-
-    package init(path: String, message: String) {
-        self.path = path
-        self.message = message
-    }
+    /// The byte of the file at which the faulty value begins.
+    var offset = 0
+    /// Nil until all problems are known, and where the message says it.
+    package internal(set) var place: TextPlace?
 
     package var description: String {
-        path.isEmpty ? message : "\(path): \(message)"
+        [place?.description, path.isEmpty ? nil : path, message].compactMap(\.self)
+            .joined(separator: ": ")
     }
 }

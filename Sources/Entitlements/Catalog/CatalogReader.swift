@@ -13,87 +13,81 @@ struct CatalogReader {
     }
 
     mutating func products(_ root: JSONValue) -> [Product] {
-        guard root.kind == .object else {
-            report("", "expected an object with the member products")
+        let root = CatalogPlace(root: root)
+        guard root.value?.kind == .object else {
+            report(root, "expected an object with the member products")
             return []
         }
-        refuseOthers(than: ["products", "$schema"], in: root, at: "")
-        guard let list = root["products"], list.kind == .object else {
-            report("products", "expected an object from product ID to product")
+        refuseOthers(than: ["products", "$schema"], in: root)
+        let list = root["products"]
+        guard list.value?.kind == .object else {
+            report(list, "expected an object from product ID to product")
             return []
         }
-        return list.members.compactMap { key, value in
-            let path = "products[\"\(key.string ?? "")\"]"
-            guard let id = Self.identifier(key) else {
-                report(path, "expected as product ID \(Identifier.entryRule)")
+        return list.entries.compactMap { key, place in
+            guard let id = Self.identifier(key.value) else {
+                report(key, "expected as product ID \(Identifier.entryRule)")
                 return nil
             }
-            return product(id, value, path)
+            return product(id, place)
         }
     }
 
-    private mutating func product(_ id: Identifier, _ value: JSONValue, _ path: String) -> Product?
-    {
-        guard value.kind == .object else {
-            report(path, "expected an object")
+    private mutating func product(_ id: Identifier, _ place: CatalogPlace) -> Product? {
+        guard place.value?.kind == .object else {
+            report(place, "expected an object")
             return nil
         }
-        guard let type = type(value["type"], path + ".type") else { return nil }
+        guard let type = type(place["type"]) else { return nil }
         var allowed = ["type"]
         var product = Product(id: id, type: type)
         switch type {
         case .consumable:
             allowed.append("credits")
-            product.credits = credits(value["credits"], path + ".credits")
+            product.credits = credits(place["credits"])
         case .nonRenewing:
             allowed += ["entitlements", "duration"]
-            product.durations = durations(value["duration"], path + ".duration")
+            product.durations = durations(place["duration"])
         case .autoRenewable:
             allowed += ["entitlements", "group", "level", "introductoryOffer"]
-            product.introductoryOffer = value["introductoryOffer"].flatMap {
-                offer($0, path + ".introductoryOffer")
-            }
-            product.subscriptionGroup = value["group"].flatMap { name($0, path + ".group") }
-            product.level = value["level"].flatMap { level($0, path + ".level") }
+            product.introductoryOffer = place.present("introductoryOffer").flatMap { offer($0) }
+            product.subscriptionGroup = place.present("group").flatMap { name($0) }
+            product.level = place.present("level").flatMap { level($0) }
         case .nonConsumable, .other:
             allowed.append("entitlements")
         }
         if type != .consumable {
             allowed.append("familyShareable")
-            product.entitlementKeys = keys(value["entitlements"], of: id, path + ".entitlements")
-            product.isFamilyShareable = flag(value["familyShareable"], path + ".familyShareable")
+            product.entitlementKeys = keys(place["entitlements"], of: id)
+            product.isFamilyShareable = flag(place["familyShareable"])
         }
-        refuseOthers(than: allowed, in: value, at: path)
+        refuseOthers(than: allowed, in: place)
         return product
     }
 
-    private mutating func type(_ value: JSONValue?, _ path: String) -> ProductType? {
-        switch value?.string {
+    private mutating func type(_ place: CatalogPlace) -> ProductType? {
+        switch place.value?.string {
         case "auto-renewable": return .autoRenewable
         case "non-consumable": return .nonConsumable
         case "consumable": return .consumable
         case "non-renewing": return .nonRenewing
         default:
-            report(path, "expected auto-renewable, non-consumable, consumable or non-renewing")
+            report(place, "expected auto-renewable, non-consumable, consumable or non-renewing")
             return nil
         }
     }
 
-    private mutating func keys(
-        _ value: JSONValue?,
-        of id: Identifier,
-        _ path: String
-    ) -> [Identifier] {
-        guard let value else { return [id] }
+    private mutating func keys(_ place: CatalogPlace, of id: Identifier) -> [Identifier] {
+        guard let value = place.value else { return [id] }
         guard value.kind == .array else {
-            report(path, "expected an array of entitlement keys")
+            report(place, "expected an array of entitlement keys")
             return []
         }
         var keys: [Identifier] = []
-        for (index, element) in value.elements.enumerated() {
-            guard let key = name(element, "\(path)[\(index)]") else { continue }
+        for element in place.elements {
+            guard let key = name(element) else { continue }
             if keys.contains(key) {
-                report("\(path)[\(index)]", "\(key) stands here twice")
+                report(element, "\(key) stands here twice")
             }
             keys.append(key)
         }
@@ -101,94 +95,90 @@ struct CatalogReader {
     }
 
     private mutating func credits(
-        _ value: JSONValue?,
-        _ path: String
+        _ place: CatalogPlace
     ) -> [Identifier: [EffectiveDated<Int64>]] {
-        guard let value, value.kind == .object else {
-            report(path, "expected an object from currency to amount")
+        guard place.value?.kind == .object else {
+            report(place, "expected an object from currency to amount")
             return [:]
         }
         var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
-        for (key, amounts) in value.members {
-            let place = "\(path)[\"\(key.string ?? "")\"]"
-            if let currency = Self.identifier(key) {
-                credits[currency] = effectiveDated(amounts, "amount", place) { reader, value, at in
-                    reader.amount(value, at)
+        for (key, amounts) in place.entries {
+            if let currency = Self.identifier(key.value) {
+                credits[currency] = effectiveDated(amounts, "amount") { reader, place in
+                    reader.amount(place)
                 }
             } else {
-                report(place, "expected as currency \(Identifier.entryRule)")
+                report(key, "expected as currency \(Identifier.entryRule)")
             }
         }
         return credits
     }
 
-    private mutating func durations(
-        _ value: JSONValue?,
-        _ path: String
-    ) -> [EffectiveDated<CalendarPeriod>] {
-        if value?.isNull == true {
+    private mutating func durations(_ place: CatalogPlace) -> [EffectiveDated<CalendarPeriod>] {
+        if place.value?.isNull == true {
             return []
         }
-        let durations = effectiveDated(value, "period", path) { reader, value, at in
-            reader.period(value, at)
+        let durations = effectiveDated(place, "period") { reader, place in
+            reader.period(place)
         }
-        if value?.kind == .array, !durations.isEmpty, !durations.contains(where: { $0.from == nil })
+        if place.value?.kind == .array, !durations.isEmpty,
+            !durations.contains(where: { $0.from == nil })
         {
-            report(path, "expected one entry without from, for what was sold before the others")
+            report(place, "expected one entry without from, for what was sold before the others")
         }
         return durations
     }
 
-    private mutating func amount(_ value: JSONValue?, _ path: String) -> Int64? {
-        guard let amount = value?.int64, (0...Self.amountMax).contains(amount) else {
-            report(path, "expected a whole number from 0 to \(Self.amountMax)")
+    private mutating func amount(_ place: CatalogPlace) -> Int64? {
+        guard let amount = place.value?.int64, (0...Self.amountMax).contains(amount) else {
+            report(place, "expected a whole number from 0 to \(Self.amountMax)")
             return nil
         }
         return amount
     }
 
-    private mutating func period(_ value: JSONValue?, _ path: String) -> CalendarPeriod? {
-        guard let period = value?.string.flatMap({ CalendarPeriod(iso8601: $0) }) else {
-            report(path, "expected an ISO 8601 duration such as P1M or P1Y")
+    private mutating func period(_ place: CatalogPlace) -> CalendarPeriod? {
+        guard let period = place.value?.string.flatMap({ CalendarPeriod(iso8601: $0) }) else {
+            report(place, "expected an ISO 8601 duration such as P1M or P1Y")
             return nil
         }
         return period
     }
 
-    private mutating func offer(_ value: JSONValue, _ path: String) -> IntroductoryOffer? {
-        refuseOthers(than: ["mode", "period", "count"], in: value, at: path)
-        let mode = value["mode"]?.string.flatMap { IntroductoryOffer.Mode(rawValue: $0) }
+    private mutating func offer(_ place: CatalogPlace) -> IntroductoryOffer? {
+        refuseOthers(than: ["mode", "period", "count"], in: place)
+        let mode = place["mode"].value?.string.flatMap { IntroductoryOffer.Mode(rawValue: $0) }
         if mode == nil {
             let known = IntroductoryOffer.Mode.allCases.map(\.rawValue).joined(separator: ", ")
-            report(path + ".mode", "expected one of \(known)")
+            report(place["mode"], "expected one of \(known)")
         }
-        let period = period(value["period"], path + ".period")
-        let count = value["count"].map { $0.int64 ?? 0 } ?? 1
+        let period = period(place["period"])
+        let count = place["count"].value.map { $0.int64 ?? 0 } ?? 1
         if !(1...100).contains(count) {
-            report(path + ".count", "expected a whole number from 1 to 100")
+            report(place["count"], "expected a whole number from 1 to 100")
         }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
     }
 
-    private mutating func flag(_ value: JSONValue?, _ path: String) -> Bool {
-        if let value, value.bool == nil {
-            report(path, "expected true or false")
+    private mutating func flag(_ place: CatalogPlace) -> Bool {
+        if let value = place.value, value.bool == nil {
+            report(place, "expected true or false")
         }
-        return value?.bool ?? false
+        return place.value?.bool ?? false
     }
 
-    private mutating func level(_ value: JSONValue, _ path: String) -> Int? {
-        guard let level = value.int64, (1...1000).contains(level) else {
-            report(path, "expected a whole number from 1 (the highest level of service) to 1000")
+    private mutating func level(_ place: CatalogPlace) -> Int? {
+        guard let level = place.value?.int64, (1...1000).contains(level) else {
+            report(place, "expected a whole number from 1 (the highest level of service) to 1000")
             return nil
         }
         return Int(level)
     }
 
-    private mutating func name(_ value: JSONValue, _ path: String) -> Identifier? {
-        guard let name = Self.identifier(value) else {
-            report(path, "expected a string of \(Identifier.entryRule)")
+    private mutating func name(_ place: CatalogPlace) -> Identifier? {
+        guard let name = Self.identifier(place.value) else {
+            report(place, "expected a string of \(Identifier.entryRule)")
             return nil
         }
         return name
@@ -198,56 +188,50 @@ struct CatalogReader {
 extension CatalogReader {
     /// A plain value, or a list of `{ member: value, "from": date }` with no date twice.
     private mutating func effectiveDated<Value>(
-        _ value: JSONValue?,
+        _ place: CatalogPlace,
         _ member: String,
-        _ path: String,
-        read: (inout CatalogReader, JSONValue?, String) -> Value?
+        read: (inout CatalogReader, CatalogPlace) -> Value?
     ) -> [EffectiveDated<Value>] {
-        guard let value, value.kind == .array else {
-            return read(&self, value, path).map { [EffectiveDated($0)] } ?? []
+        guard let list = place.value, list.kind == .array else {
+            return read(&self, place).map { [EffectiveDated($0)] } ?? []
         }
-        if value.count == 0 {
-            report(path, "expected at least one entry")
+        if list.count == 0 {
+            report(place, "expected at least one entry")
         }
         var entries: [EffectiveDated<Value>] = []
-        for (index, element) in value.elements.enumerated() {
-            let place = "\(path)[\(index)]"
-            refuseOthers(than: [member, "from"], in: element, at: place)
-            let from = date(element["from"], place + ".from")
+        for element in place.elements {
+            refuseOthers(than: [member, "from"], in: element)
+            let from = date(element["from"])
             if entries.contains(where: { $0.from == from }) {
-                report(place + ".from", "another entry holds from the same date")
+                report(element["from"], "another entry holds from the same date")
             }
-            if let value = read(&self, element[member], "\(place).\(member)") {
+            if let value = read(&self, element[member]) {
                 entries.append(EffectiveDated(value, from: from))
             }
         }
         return entries
     }
 
-    private mutating func date(_ value: JSONValue?, _ path: String) -> Timestamp? {
-        guard let value else { return nil }
+    private mutating func date(_ place: CatalogPlace) -> Timestamp? {
+        guard let value = place.value else { return nil }
         guard let date = value.string.flatMap({ Timestamp(iso8601: $0) }) else {
-            report(path, "expected a date such as 2026-05-01 or 2026-05-01T00:00:00Z")
+            report(place, "expected a date such as 2026-05-01 or 2026-05-01T00:00:00Z")
             return nil
         }
         return date
     }
 
-    private mutating func refuseOthers(
-        than allowed: [String],
-        in object: JSONValue,
-        at path: String
-    ) {
-        if object.kind != .object {
-            report(path, "expected an object")
+    private mutating func refuseOthers(than allowed: [String], in place: CatalogPlace) {
+        guard let object = place.value, object.kind == .object else {
+            return report(place, "expected an object")
         }
         for (key, _) in object.members where !allowed.contains(where: { key.isString($0) }) {
-            let place = path.isEmpty ? key.string ?? "" : "\(path).\(key.string ?? "")"
-            report(place, "unknown here; expected " + allowed.joined(separator: ", "))
+            let other = place[key.string ?? ""]
+            report(other, "unknown here; expected " + allowed.joined(separator: ", "))
         }
     }
 
-    private mutating func report(_ path: String, _ message: String) {
-        problems.append(CatalogProblem(path: path, message: message))
+    private mutating func report(_ place: CatalogPlace, _ message: String) {
+        problems.append(place.problem(message))
     }
 }

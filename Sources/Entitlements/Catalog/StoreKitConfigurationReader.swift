@@ -9,37 +9,28 @@ struct StoreKitConfigurationReader {
     private var seen: Set<Identifier> = []
 
     mutating func products(_ root: JSONValue) -> [Product] {
-        guard root.kind == .object else {
-            report("", "expected an object, as Xcode writes it")
+        let root = CatalogPlace(root: root)
+        guard root.value?.kind == .object else {
+            report(root, "expected an object, as Xcode writes it")
             return []
         }
-        var products: [Product] = []
-        for (value, path) in list("products", of: root, at: "") {
-            products += product(value, path).map { [$0] } ?? []
+        let products = ["products", "nonRenewingSubscriptions"].flatMap { member in
+            list(root[member]).compactMap { product($0) }
         }
-        for (value, path) in list("nonRenewingSubscriptions", of: root, at: "") {
-            products += product(value, path).map { [$0] } ?? []
-        }
-        for (group, path) in list("subscriptionGroups", of: root, at: "") {
-            products += subscriptions(of: group, path)
-        }
-        return products
+        return products + list(root["subscriptionGroups"]).flatMap { subscriptions(of: $0) }
     }
 
-    private mutating func product(_ value: JSONValue, _ path: String) -> Product? {
-        let id = id(of: value, path)
+    private mutating func product(_ place: CatalogPlace) -> Product? {
+        let id = id(of: place)
         let type: ProductType? =
-            switch value["type"]?.string {
+            switch place["type"].value?.string {
             case "Consumable": .consumable
             case "NonConsumable": .nonConsumable
             case "NonRenewingSubscription": .nonRenewing
             default: nil
             }
         guard let type else {
-            report(
-                path + ".type",
-                "expected Consumable, NonConsumable or NonRenewingSubscription"
-            )
+            report(place["type"], "expected Consumable, NonConsumable or NonRenewingSubscription")
             return nil
         }
         guard let id else { return nil }
@@ -47,36 +38,30 @@ struct StoreKitConfigurationReader {
             id: id,
             type: type,
             entitlementKeys: type == .consumable ? [] : [id],
-            isFamilyShareable: isFamilyShareable(value, path) && type != .consumable
+            isFamilyShareable: isFamilyShareable(place) && type != .consumable
         )
     }
 
-    private mutating func subscriptions(of group: JSONValue, _ path: String) -> [Product] {
-        let named = [group["name"], group["id"]].compactMap(\.self).first { $0.string != "" }
+    private mutating func subscriptions(of group: CatalogPlace) -> [Product] {
+        let named = [group["name"], group["id"]].compactMap(\.value).first { $0.string != "" }
         let name = CatalogReader.identifier(named)
         if name == nil {
-            report(path + ".name", "expected a name of \(Identifier.entryRule)")
+            report(group["name"], "expected a name of \(Identifier.entryRule)")
         }
-        return list("subscriptions", of: group, at: path).compactMap { value, path in
-            subscription(value, path, group: name)
-        }
+        return list(group["subscriptions"]).compactMap { subscription($0, group: name) }
     }
 
-    private mutating func subscription(
-        _ value: JSONValue,
-        _ path: String,
-        group: Identifier?
-    ) -> Product? {
-        let id = id(of: value, path)
-        if value["type"]?.string != "RecurringSubscription" {
-            report(path + ".type", "expected RecurringSubscription")
+    private mutating func subscription(_ place: CatalogPlace, group: Identifier?) -> Product? {
+        let id = id(of: place)
+        if place["type"].value?.string != "RecurringSubscription" {
+            report(place["type"], "expected RecurringSubscription")
         }
-        let level = value["groupNumber"]?.int64 ?? 0
+        let level = place["groupNumber"].value?.int64 ?? 0
         if !(1...1000).contains(level) {
-            report(path + ".groupNumber", "expected a whole number from 1 to 1000")
+            report(place["groupNumber"], "expected a whole number from 1 to 1000")
         }
-        let isFamilyShareable = isFamilyShareable(value, path)
-        let offer = offer(value["introductoryOffer"], path + ".introductoryOffer")
+        let isFamilyShareable = isFamilyShareable(place)
+        let offer = offer(place["introductoryOffer"])
         guard let id else { return nil }
         return Product(
             id: id,
@@ -89,8 +74,8 @@ struct StoreKitConfigurationReader {
         )
     }
 
-    private mutating func offer(_ value: JSONValue?, _ path: String) -> IntroductoryOffer? {
-        guard let value, !value.isNull else { return nil }
+    private mutating func offer(_ place: CatalogPlace) -> IntroductoryOffer? {
+        guard let value = place.value, !value.isNull else { return nil }
         let mode: IntroductoryOffer.Mode? =
             switch value["paymentMode"]?.string {
             case "free": .freeTrial
@@ -99,15 +84,15 @@ struct StoreKitConfigurationReader {
             default: nil
             }
         if mode == nil {
-            report(path + ".paymentMode", "expected free, payAsYouGo or payUpFront")
+            report(place["paymentMode"], "expected free, payAsYouGo or payUpFront")
         }
         let period = value["subscriptionPeriod"]?.string.flatMap { CalendarPeriod(iso8601: $0) }
         if period == nil {
-            report(path + ".subscriptionPeriod", "expected an ISO 8601 duration such as P1W")
+            report(place["subscriptionPeriod"], "expected an ISO 8601 duration such as P1W")
         }
         let count = value["numberOfPeriods"].map { $0.int64 ?? 0 } ?? 1
         if !(1...100).contains(count) {
-            report(path + ".numberOfPeriods", "expected a whole number from 1 to 100")
+            report(place["numberOfPeriods"], "expected a whole number from 1 to 100")
         }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
@@ -115,41 +100,38 @@ struct StoreKitConfigurationReader {
 }
 
 extension StoreKitConfigurationReader {
-    /// The elements of a list with their paths; empty if the member is missing.
-    private mutating func list(
-        _ member: String,
-        of object: JSONValue,
-        at path: String
-    ) -> [(JSONValue, String)] {
-        let path = path.isEmpty ? member : "\(path).\(member)"
-        guard let list = object[member] else { return [] }
+    /// The elements of a list; empty if it is missing.
+    private mutating func list(_ place: CatalogPlace) -> [CatalogPlace] {
+        guard let list = place.value else { return [] }
         guard list.kind == .array else {
-            report(path, "expected an array")
+            report(place, "expected an array")
             return []
         }
-        return list.elements.enumerated().map { ($1, "\(path)[\($0)]") }
+        return place.elements
     }
 
-    private mutating func id(of value: JSONValue, _ path: String) -> Identifier? {
-        guard let id = CatalogReader.identifier(value["productID"]) else {
-            report(path + ".productID", "expected as product ID \(Identifier.entryRule)")
+    private mutating func id(of place: CatalogPlace) -> Identifier? {
+        let place = place["productID"]
+        guard let id = CatalogReader.identifier(place.value) else {
+            report(place, "expected as product ID \(Identifier.entryRule)")
             return nil
         }
         if !seen.insert(id).inserted {
-            report(path + ".productID", "\(id) stands here twice")
+            report(place, "\(id) stands here twice")
         }
         return id
     }
 
-    private mutating func isFamilyShareable(_ value: JSONValue, _ path: String) -> Bool {
-        if let flag = value["familyShareable"], flag.bool == nil {
-            report(path + ".familyShareable", "expected true or false")
+    private mutating func isFamilyShareable(_ place: CatalogPlace) -> Bool {
+        let place = place["familyShareable"]
+        if let flag = place.value, flag.bool == nil {
+            report(place, "expected true or false")
         }
-        return value["familyShareable"]?.bool ?? false
+        return place.value?.bool ?? false
     }
 
-    private mutating func report(_ path: String, _ message: String) {
-        problems.append(CatalogProblem(path: path, message: message))
+    private mutating func report(_ place: CatalogPlace, _ message: String) {
+        problems.append(place.problem(message))
     }
 }
 
@@ -172,9 +154,7 @@ extension Catalog {
     package init(storeKitConfiguration root: JSONValue) throws(CatalogError) {
         var reader = StoreKitConfigurationReader()
         let products = reader.products(root)
-        guard reader.problems.isEmpty else {
-            throw CatalogError(problems: reader.problems)
-        }
+        guard reader.problems.isEmpty else { throw CatalogError(reader.problems, in: root) }
         self.init(products)
     }
 }

@@ -1,0 +1,57 @@
+/// A place in a text as editors number it: from 1, a column for each Unicode scalar.
+package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
+    package let line: Int
+    package let column: Int
+
+    package var description: String { "line \(line), column \(column)" }
+
+    /// The places of offsets in a text's UTF-8, in one pass over it.
+    package static func places(of offsets: [Int], in bytes: [UInt8]) -> [TextPlace] {
+        var places = offsets.map { _ in TextPlace(line: 1, column: 1) }
+        var (at, line, column) = (0, 1, 1)
+        for index in offsets.indices.sorted(by: { offsets[$0] < offsets[$1] }) {
+            while at < min(offsets[index], bytes.count) {
+                switch bytes[at] {
+                case UInt8(ascii: "\n"): (line, column) = (line + 1, 1)
+                // The bytes of a scalar behind its first one.
+                case 0x80...0xBF: break
+                default: column += 1
+                }
+                at += 1
+            }
+            places[index] = TextPlace(line: line, column: column)
+        }
+        return places
+    }
+}
+
+extension JSONError {
+    /// The place of the fault, and what was expected there.
+    ///
+    /// - Parameter bytes: those that were parsed.
+    package func explanation(in bytes: [UInt8]) -> String {
+        let place = TextPlace.places(of: [offset], in: bytes)[0]
+        return "\(place): not JSON, expected \(code.expected)"
+    }
+}
+
+extension JSONError.Code {
+    fileprivate var expected: String {
+        switch self {
+        case .notUTF8: "text in UTF-8"
+        case .byteOrderMark: "no byte order mark"
+        case .unexpectedByte: "a value, a key in quotation marks, a colon, a comma or a bracket"
+        case .unexpectedEnd: "more: the text ends within a value"
+        case .trailingBytes: "nothing behind the end of the document"
+        case .numberMalformed: "a number such as 12, -0.5 or 1e3"
+        case .escapeMalformed: "an escape such as \\n, \\\" or \\u00e9"
+        case .controlCharacter: "no control character in a string; a line break is \\n"
+        case .nulInString: "no NUL in a string"
+        case .loneSurrogate: "both halves of a surrogate pair"
+        case .duplicateKey: "each key of an object once"
+        case .depthExceeded: "fewer brackets within each other"
+        case .nodesExceeded: "fewer values"
+        case .bytesExceeded: "fewer bytes"
+        }
+    }
+}
