@@ -51,7 +51,8 @@ import Testing
         let group = try #require(first["group"]?.string)
         let list = await rig.tool("list", "--group", group, "--json", "-n100")
         #expect(list.result.split(separator: "\n").count == 24)
-        #expect(await rig.tool("groups").result.contains("grows 24 ← 0"))
+        let table = await rig.tool("groups").result
+        #expect(table.contains("grows 24 ← 0") && table.contains("trend, 6 h"), "\(table)")
         for by in ["bundle", "certificate", "worker", "state", "hour", "stage", "class"] {
             let run = await rig.tool("count", "--by", by)
             #expect(run.exitCode == 0 && run.result.contains("total"), "\(by): \(run.notes)")

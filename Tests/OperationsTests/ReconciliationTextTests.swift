@@ -1,3 +1,4 @@
+import Settings
 import Testing
 import Topology
 import Worker
@@ -42,7 +43,7 @@ import Worker
 
     @Test func `the sum stands beside what was settled`() {
         #expect(
-            reconciliation.lines(showingPartitions: true) == [
+            reconciliation.parts(showingPartitions: true).lines == [
                 "stage   reads          settled  =                            "
                     + "                    waiting",
                 "verify  t.raw            2,000  1,867 forwarded + 3 ignored +"
@@ -77,7 +78,7 @@ import Worker
             ]
         )
         let reconciliation = Reconciliation(stages: [stage], flows: [])
-        let text = reconciliation.lines(showingPartitions: true).joined(separator: "\n")
+        let text = reconciliation.parts(showingPartitions: true).lines.joined(separator: "\n")
         #expect(text.contains("19 ignored + 1,781 skipped"))
         #expect(text.contains("nothing committed yet, and 12 offsets gone by retention"))
         #expect(
@@ -108,8 +109,40 @@ import Worker
         )
         reconciliation.skippedMax = skippedMax
         #expect(reconciliation.isBalanced == isBalanced)
-        let text = reconciliation.lines(showingPartitions: false).joined(separator: "\n")
+        let text = reconciliation.parts(showingPartitions: false).lines.joined(separator: "\n")
         #expect(text.contains("8 offsets of t.raw held no record"))
+    }
+
+    @Test func `a cluster that nothing was published to is one line`() {
+        let untouched = Reconciliation(
+            stages: [
+                StageAccount(
+                    stage: .verify,
+                    group: "g",
+                    topic: "t.raw",
+                    partitions: [
+                        PartitionAccount(partition: 0, held: 0..<0, standing: .notBegun),
+                        PartitionAccount(partition: 1, held: 0..<0, standing: .notBegun),
+                    ]
+                )
+            ],
+            flows: [
+                Flow(
+                    writers: [.verify],
+                    topic: "t.verified",
+                    counted: 0,
+                    given: 0,
+                    held: 0,
+                    isCountedFromStart: true
+                )
+            ]
+        )
+        #expect(
+            untouched.parts(showingPartitions: true).lines == [
+                "Nothing has been published yet, so there is nothing to account for."
+            ]
+        )
+        #expect(untouched.isBalanced)
     }
 
     @Test func `tools get the numbers of each partition`() {

@@ -1,9 +1,12 @@
 import Foundation
 import Kafka
-import Operations
 import Settings
 import TestSupport
 import Testing
+import Topology
+import Worker
+
+@testable import Operations
 
 @Suite struct StatusCommandTests {
     /// A cluster with three bodies that nobody has read.
@@ -56,7 +59,8 @@ import Testing
             #expect(lines.dropLast().allSatisfy { $0.hasSuffix("\u{1B}[K") })
             #expect(lines.allSatisfy { $0.count <= 59 + 3 })
             #expect(lines.last == "\u{1B}[J")
-            #expect(frame.contains(/verify +storekit.raw +0 +[0-]/))
+            #expect(frame.contains(#/verify +0 +3 /#), "the columns of the least importance go")
+            #expect(!frame.contains("what became"))
         }
         cluster.stop()
     }
@@ -99,5 +103,50 @@ import Testing
         #expect(transcript.output.contains(/verify +storekit.raw +0 +3 +\d+ (ms|s)/))
         #expect(transcript.output.contains(/dedupe +storekit.verified +0 +0 +-\s/))
         #expect(transcript.output.matches(of: /not answered by the brokers/).count == 1)
+    }
+
+    private static func report(waiting: Int64, at now: Int64) -> StatusReport {
+        let standing = PartitionAccount.Standing.counted(
+            committed: 5_000,
+            tally: StageTally(began: 0, counts: [.forwarded: 5_000], forwarded: 5_000)
+        )
+        let partition = PartitionAccount(
+            partition: 0,
+            held: 0..<(5_000 + waiting),
+            standing: standing
+        )
+        let stage = StageAccount(
+            stage: .verify,
+            group: "g",
+            topic: "t.raw",
+            partitions: [partition]
+        )
+        return StatusReport(
+            reconciliation: Reconciliation(stages: [stage], flows: []),
+            oldestWaiting: [:],
+            deadLettersHeld: 0,
+            differences: [],
+            unanswered: [],
+            now: now
+        )
+    }
+
+    @Test(arguments: [
+        (Int64(600), Int64(500), "10 s"), (600, 597, "6 min 38 s"), (600, 600, "-"),
+        (600, 700, "-"), (600, 0, "-"),
+    ])
+    func `the time to drain follows from how much less has waited`(
+        before: Int64,
+        waiting: Int64,
+        drain: String
+    ) throws {
+        let former = Self.report(waiting: before, at: 1_000)
+        let report = Self.report(waiting: waiting, at: 3_000)
+        let lines = report.parts(since: former).lines
+        let column = try #require(lines[0].firstRange(of: "drained in")).lowerBound
+        let shown = lines[1].dropFirst(lines[0].distance(from: lines[0].startIndex, to: column))
+        #expect(shown.hasPrefix(drain + "  "), "\(lines)")
+        let plain = report.plainLines(since: former)[0]
+        #expect(plain.hasSuffix("drained in \(drain)") == (drain != "-"), "\(plain)")
     }
 }

@@ -15,10 +15,16 @@ import Testing
         var output: String { String(decoding: text.withLock { $0.output }, as: UTF8.self) }
         var notes: String { text.withLock { $0.notes } }
 
-        func console(isOutputTerminal: Bool = false) -> Console {
+        func console(
+            isOutputTerminal: Bool = false,
+            isColoured: Bool = false,
+            columns: Int = 100
+        ) -> Console {
             Console(
                 isInteractive: true,
                 isOutputTerminal: isOutputTerminal,
+                isColoured: isColoured,
+                columns: columns,
                 output: { [self] bytes in text.withLock { $0.output += bytes } },
                 notes: { [self] note in text.withLock { $0.notes += note } }
             )
@@ -44,6 +50,29 @@ import Testing
         written.console().overwrite(Self.hostile)
         written.console().overwrite("done", isEnded: true)
         #expect(written.notes == "\r\u{1B}[K" + Self.shown + "\r\u{1B}[Kdone\n")
+    }
+
+    @Test func `what is bad is red where colours are wanted, and hostile text stays text`() {
+        let written = Written()
+        written.console(isOutputTerminal: true, isColoured: true).print(Self.hostile, isBad: true)
+        written.console(isOutputTerminal: true).print(Self.hostile, isBad: true)
+        written.console(isOutputTerminal: true, isColoured: true).print("fine")
+        #expect(written.output == "\u{1B}[31m\(Self.shown)\u{1B}[m\n\(Self.shown)\nfine\n")
+    }
+
+    @Test func `a table fits the terminal unless all is wanted, and is whole in a pipe`() {
+        var table = TextTable([.init("id"), .init("reason", rank: 1)])
+        table.add(["a", "\u{1B}[2Jwrong"])
+        let whole = "id  reason\n" + #"a   \u{1b}[2Jwrong"# + "\n"
+        let written = Written()
+        written.console(isOutputTerminal: true, columns: 12).print(table)
+        #expect(written.output == "id\na\n")
+        #expect(written.notes == "no room for reason: --wide shows all\n")
+        let wide = Written()
+        wide.console(isOutputTerminal: true, columns: 12).print(table, isWide: true)
+        wide.console(columns: 12).print(table)
+        #expect(wide.output == whole + whole)
+        #expect(wide.notes.isEmpty)
     }
 
     @Test func `JSON is escaped and means the same`() throws {

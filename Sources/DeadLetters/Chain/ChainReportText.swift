@@ -8,11 +8,11 @@ enum ChainReportText {
     private static let findingsShownMax = ChainReport.comparedMax
 
     /// Prints the table of the chains and the findings.
-    static func print(_ report: ChainReport, _ console: Console) -> Int32 {
+    static func print(_ report: ChainReport, isWide: Bool, _ console: Console) -> Int32 {
         var table = TextTable([
-            .init("chain"), .init("letters", .right), .init("copies", .right),
-            .init("superseded", .right), .init("not committed", .right), .init("begins with"),
-            .init("last link"),
+            .init("chain"), .init("letters", .right), .init("copies", .right, rank: 3),
+            .init("superseded", .right, rank: 4), .init("not committed", .right, rank: 2),
+            .init("begins with", rank: 1), .init("last link", rank: 5),
         ])
         for chain in report.chains {
             let first = chain.first.map { "offset \($0.sourceOffset)" } ?? "-"
@@ -24,7 +24,7 @@ enum ChainReportText {
             ])
         }
         if !table.isEmpty {
-            table.lines().forEach { console.print($0) }
+            console.print(table, isWide: isWide)
         }
         let letters = report.chains.reduce(0) { $0 + $1.letters }
         console.print(
@@ -32,7 +32,8 @@ enum ChainReportText {
                 ? "\(letters) dead letters in \(report.chains.count) chains: nothing is missing, "
                     + "altered or inserted."
                 : "\(letters) dead letters in \(report.chains.count) chains: "
-                    + "\(report.findings.count) findings."
+                    + "\(report.findings.count) findings.",
+            isBad: !report.isIntact
         )
         return note(report, console)
     }

@@ -28,6 +28,7 @@ enum VerifyCommand: DeadLetterCommand {
                     argument: "MANIFEST",
                     "Verify an export instead of the topic, with nothing but its files."
                 ),
+                .wide,
             ]
         )
     }
@@ -59,7 +60,7 @@ enum VerifyCommand: DeadLetterCommand {
             context.console.print(json: ChainReportText.json(report))
             return report.isIntact ? ExitCode.success : ExitCode.negative
         }
-        return ChainReportText.print(report, context.console)
+        return ChainReportText.print(report, isWide: context.isWide, context.console)
     }
 
     private static func readAnchor(_ path: String) throws(CommandError) -> ChainAnchor {

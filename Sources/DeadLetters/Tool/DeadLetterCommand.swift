@@ -49,6 +49,8 @@ package struct ToolContext: Sendable {
     package let commands: [any DeadLetterCommand.Type]
 
     package var isJSON: Bool { arguments.isSet("json") }
+    /// Whether tables show all columns.
+    var isWide: Bool { arguments.isSet(CommandOption.wide.long) }
 
     /// The user of the tool: `--as`, else the environment's user.
     package func auditor() throws(UsageError) -> AuditorName {

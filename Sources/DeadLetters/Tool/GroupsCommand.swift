@@ -12,7 +12,7 @@ enum GroupsCommand: DeadLetterCommand {
             "Groups dead letters that look alike: refused for the same reason, with the same leaf "
                 + "certificate, bundle ID, source topic and producer. The trend compares the last "
                 + "\(DeadLetterGroupTable.trendHours) hours with as many before.",
-            options: FilterOptions.options + [ListCommand.limitOption]
+            options: FilterOptions.options + [ListCommand.limitOption, .wide]
         )
     }
 
@@ -28,20 +28,21 @@ enum GroupsCommand: DeadLetterCommand {
         if context.isJSON {
             groups.forEach { context.console.print(json: json($0)) }
         } else if !groups.isEmpty {
-            table(groups).forEach { context.console.print($0) }
+            context.console.print(table(groups), isWide: context.isWide)
         }
         context.console.note("\(groups.count) groups" + (groups.count == limit ? " at most" : ""))
         return ExitCode.success
     }
 
-    private static func table(_ groups: [DeadLetterGroup]) -> [String] {
+    private static func table(_ groups: [DeadLetterGroup]) -> TextTable {
         var rows = TextTable([
-            .init("group"), .init("letters", .right), .init("open", .right), .init("trend"),
-            .init("reason"), .init("certificate"), .init("bundle"), .init("source"),
-            .init("producer"), .init("first"), .init("last"),
+            .init("group"), .init("letters", .right, rank: 1), .init("open", .right),
+            .init("trend, \(DeadLetterGroupTable.trendHours) h", rank: 2), .init("reason"),
+            .init("certificate", rank: 5), .init("bundle", rank: 4), .init("source", rank: 6),
+            .init("producer", rank: 7), .init("first", rank: 8), .init("last", rank: 3),
         ])
         for group in groups {
-            rows.add([
+            let cells = [
                 group.id, String(group.letters), String(group.openLetters), trend(group),
                 Printable.line(group.reason, lengthMax: 40),
                 group.leaf.map { Printable.line($0, lengthMax: 12) } ?? "-",
@@ -49,9 +50,10 @@ enum GroupsCommand: DeadLetterCommand {
                 Printable.line(group.sourceTopic, lengthMax: 40),
                 ListCommand.cell(group.producer), group.firstAt.description,
                 group.lastAt.description,
-            ])
+            ]
+            rows.add(cells, isBad: group.openLetters > 0 && group.recent > group.before)
         }
-        return rows.lines()
+        return rows
     }
 
     /// `grows 12 ← 3`: the last hours, and the hours before.

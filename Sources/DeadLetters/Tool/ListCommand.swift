@@ -12,7 +12,7 @@ enum ListCommand: DeadLetterCommand {
     static var syntax: CommandSyntax {
         syntax(
             "Lists dead letters, the newest first, each once however often it was repeated.",
-            options: FilterOptions.options + [limitOption, ToolContext.fromTopic]
+            options: FilterOptions.options + [limitOption, .wide, ToolContext.fromTopic]
         )
     }
 
@@ -85,19 +85,20 @@ enum ListCommand: DeadLetterCommand {
             let topic = context.topic.name
             rows.forEach { context.console.print(json: DeadLetterJSON.object($0, topic: topic)) }
         } else if !rows.isEmpty {
-            table(rows).forEach { context.console.print($0) }
+            context.console.print(table(rows), isWide: context.isWide)
         }
     }
 
-    private static func table(_ letters: [DeadLetterRow]) -> [String] {
+    private static func table(_ letters: [DeadLetterRow]) -> TextTable {
         var rows = TextTable([
-            .init("failed"), .init("stage"), .init("reason"), .init("state"),
-            .init("transaction"), .init("bundle"), .init("source"), .init("id"),
+            .init("failed", rank: 1), .init("stage", rank: 4), .init("reason"),
+            .init("state", rank: 2), .init("transaction", rank: 3), .init("bundle", rank: 5),
+            .init("source", rank: 6), .init("id"),
         ])
         for letter in letters {
-            rows.add(cells(letter))
+            rows.add(cells(letter), isBad: letter.warning != nil)
         }
-        return rows.lines()
+        return rows
     }
 
     /// A letter in one line of a table.

@@ -12,7 +12,7 @@ enum SearchCommand: DeadLetterCommand {
                 + "the beginning of a letter's ID or (six digits) of a certificate's fingerprint.",
             operands: "TEXT",
             operandCount: 1...1,
-            options: [ListCommand.limitOption]
+            options: [ListCommand.limitOption, .wide]
         )
     }
 

@@ -47,6 +47,7 @@ extension ToolCommand {
                     "Maximum number of links; 1000 unless given."
                 ),
                 ToolSettings.postgresOption, CommandOption.config,
+                CommandOption.wide,
                 CommandOption("json", "One JSON object a line, as 'link add --from' reads them."),
             ]
         ),
@@ -158,14 +159,15 @@ extension ToolCommand {
         if arguments.isSet("json") {
             links.forEach { context.console.print(json: $0.json) }
         } else {
-            table(links).forEach { context.console.print($0) }
+            context.console.print(table(links), isWide: arguments.isSet("wide"))
         }
         return ExitCode.success
     }
 
-    private static func table(_ links: [AccountLink]) -> [String] {
+    private static func table(_ links: [AccountLink]) -> TextTable {
         var table = TextTable([
-            .init("user"), .init("kind"), .init("key"), .init("environment"), .init("bundle"),
+            .init("user"), .init("kind", rank: 1), .init("key"), .init("environment", rank: 2),
+            .init("bundle", rank: 3),
         ])
         for link in links {
             table.add([
@@ -174,7 +176,7 @@ extension ToolCommand {
                 link.bundleID.isEmpty ? "any" : link.bundleID.text,
             ])
         }
-        return table.lines()
+        return table
     }
 }
 

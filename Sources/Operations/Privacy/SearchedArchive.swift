@@ -31,20 +31,24 @@ struct SearchedArchive {
         }
     }
 
-    static func lines(_ archives: [SearchedArchive]) -> [String] {
+    static func parts(_ archives: [SearchedArchive]) -> [TextPart] {
         guard !archives.isEmpty else { return [] }
         var table = TextTable([
-            .init("archive"), .init("table"), .init("rows", .right), .init("remark"),
+            .init("archive"), .init("table", rank: 1), .init("rows", .right), .init("remark"),
         ])
         for archive in archives {
-            table.add([
-                archive.file, archive.header.table.rawValue,
-                archive.isSearched ? Quantity.grouped(archive.rows) : "?", archive.problem ?? "",
-            ])
+            table.add(
+                [
+                    archive.file, archive.header.table.rawValue,
+                    archive.isSearched ? Quantity.grouped(archive.rows) : "?",
+                    archive.problem ?? "",
+                ],
+                isBad: archive.problem != nil
+            )
         }
-        var lines = [""] + table.lines() + ["", note]
-        if archives.contains(where: { !$0.isSearched }) { lines.append(searchNote) }
-        return lines
+        var parts: [TextPart] = [.blank, .table(table), .blank, .line(note)]
+        if archives.contains(where: { !$0.isSearched }) { parts.append(.line(searchNote)) }
+        return parts
     }
 
     static func write(_ archives: [SearchedArchive], to writer: inout JSONWriter) {

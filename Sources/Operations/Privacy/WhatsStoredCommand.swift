@@ -26,6 +26,7 @@ extension ToolCommand {
                     "Where archive files lie; else each is looked for where it was written."
                 ),
                 ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                CommandOption.wide,
             ]
         ),
         run: report
@@ -53,7 +54,7 @@ extension ToolCommand {
         if arguments.isSet("json") {
             context.console.print(json: stored.json)
         } else {
-            stored.lines.forEach { context.console.print($0) }
+            context.console.print(stored.parts, isWide: arguments.isSet("wide"))
         }
         return ExitCode.success
     }
@@ -158,9 +159,9 @@ struct StoredReport {
         + "bodies as Apple signed them, the feed entitlements.changed, and the user's newest "
         + "state in entitlements.current. No single record of them can be removed."
 
-    var lines: [String] {
+    var parts: [TextPart] {
         var table = TextTable([
-            .init("table"), .init("rows", .right), .init("what"), .init("afterwards"),
+            .init("table"), .init("rows", .right), .init("what"), .init("afterwards", rank: 1),
         ])
         for count in counts where count.rows > 0 {
             let meaning = Self.meanings[count.table]
@@ -169,11 +170,13 @@ struct StoredReport {
                 meaning?.afterwards ?? "",
             ])
         }
-        var lines =
-            table.isEmpty ? ["nothing is stored about \(user) in the tables"] : table.lines()
+        var parts: [TextPart] =
+            table.isEmpty
+            ? [.line("nothing is stored about \(user) in the tables")] : [.table(table)]
         if !identifiers.isEmpty {
             var table = TextTable([
-                .init("by"), .init("token or ID"), .init("environment"), .init("bundle"),
+                .init("by"), .init("token or ID"), .init("environment", rank: 1),
+                .init("bundle", rank: 2),
             ])
             for identifier in identifiers {
                 table.add([
@@ -182,9 +185,9 @@ struct StoredReport {
                     identifier.bundleID.isEmpty ? "any" : identifier.bundleID.text,
                 ])
             }
-            lines += [""] + table.lines()
+            parts += [.blank, .table(table)]
         }
-        return lines + SearchedArchive.lines(archives) + ["", Self.topicsNote]
+        return parts + SearchedArchive.parts(archives) + [.blank, .line(Self.topicsNote)]
     }
 
     var json: String {

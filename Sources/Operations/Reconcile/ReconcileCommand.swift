@@ -25,6 +25,7 @@ extension ToolCommand {
             options: CommandOption.kafka
                 + [
                     ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
+                    CommandOption.wide,
                     CommandOption("exact", "Read the topics and count each output once."),
                     CommandOption(
                         "skipped-max",
@@ -60,9 +61,10 @@ extension ToolCommand {
         if arguments.isSet("json") {
             context.console.print(json: reconciliation.json)
         } else {
-            for line in reconciliation.lines(showingPartitions: true) {
-                context.console.print(line)
-            }
+            context.console.print(
+                reconciliation.parts(showingPartitions: true),
+                isWide: arguments.isSet("wide")
+            )
         }
         return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
     }

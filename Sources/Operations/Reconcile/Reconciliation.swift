@@ -35,7 +35,12 @@ package struct Reconciliation: Hashable, Sendable {
 
 extension Reconciliation {
     /// For people: each stage in a line, its partitions below it where wanted, then the topics.
-    func lines(showingPartitions: Bool) -> [String] {
+    ///
+    /// One line where nothing was ever published.
+    func parts(showingPartitions: Bool) -> [TextPart] {
+        guard !isUntouched else {
+            return [.line("Nothing has been published yet, so there is nothing to account for.")]
+        }
         var table = TextTable([
             .init("stage"), .init("reads"), .init("settled", .right), .init("="),
             .init("waiting", .right),
@@ -50,7 +55,13 @@ extension Reconciliation {
                 table.add(Self.row(partition, of: stage.stage))
             }
         }
-        return table.lines() + [""] + flowLines + verdict
+        return [.table(table), .blank] + flowParts + verdict
+    }
+
+    /// Whether the topics have never held a record and no stage has committed an offset.
+    private var isUntouched: Bool {
+        flows.allSatisfy { $0.given == 0 }
+            && stages.allSatisfy { $0.end == 0 && $0.partitions.allSatisfy { $0.committed == nil } }
     }
 
     private static func row(
@@ -81,10 +92,10 @@ extension Reconciliation {
         return terms.isEmpty ? "0" : terms.joined(separator: " + ")
     }
 
-    private var flowLines: [String] {
+    private var flowParts: [TextPart] {
         var table = TextTable([
             .init("topic"), .init("was given", .right), .init("counted by its writers", .right),
-            .init(""),
+            .init("", rank: 1),
         ])
         for flow in flows {
             let remark =
@@ -101,18 +112,20 @@ extension Reconciliation {
             ])
         }
         let exact = flows.flatMap { flow in flow.exact.map { $0.line(flow.topic) } }
-        return table.isEmpty ? [] : table.lines() + [""] + exact + (exact.isEmpty ? [] : [""])
+        let counts = exact.map { TextPart.line($0) } + (exact.isEmpty ? [] : [.blank])
+        return table.isEmpty ? [] : [.table(table), .blank] + counts
     }
 
-    private var verdict: [String] {
+    private var verdict: [TextPart] {
         guard isBalanced else {
-            return ["It does NOT add up:"] + problems.map { "  \($0)" }
+            return (["It does NOT add up:"] + problems.map { "  \($0)" })
+                .map { .line($0, isBad: true) }
         }
         let waiting = stages.reduce(0) { $0 + $1.lag }
-        return [
+        let settled =
             "Every settled record is accounted for"
-                + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
-        ] + withoutRecords
+            + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
+        return ([settled] + withoutRecords).map { .line($0) }
     }
 
     /// Stages that passed over offsets, which matters to whether anything is lost.

@@ -11,12 +11,13 @@ extension ToolCommand {
             "\(PipelineTool.name) status",
             "Shows what each stage has settled, what is waiting for it and since when.\n\n"
                 + "Reads from Kafka alone; the workers are not involved. With --watch it repeats "
-                + "the report with the records settled per second: in place on a terminal, else "
-                + "in lines that begin with the time. It waits for a broker that does not answer.",
+                + "the report with the records settled per second and the time until nothing "
+                + "waits, by what has changed between two reports: in place on a terminal, else in "
+                + "lines that begin with the time. It waits for a broker that does not answer.",
             options: CommandOption.kafka
                 + [
                     ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
-                    CommandOption("watch", "Repeat the report until Ctrl-C."),
+                    CommandOption.wide, CommandOption("watch", "Repeat the report until Ctrl-C."),
                     CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
                     CommandOption("count", argument: "N", "End after so many reports."),
                 ]
@@ -35,7 +36,7 @@ extension ToolCommand {
             if arguments.isSet("json") {
                 context.console.print(json: report.json)
             } else {
-                report.lines().forEach { context.console.print($0) }
+                context.console.print(report.parts(), isWide: arguments.isSet("wide"))
             }
             return ExitCode.success
         }

@@ -20,12 +20,14 @@ struct StatusReport: Sendable {
     /// For people.
     ///
     /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
-    func lines(since former: StatusReport? = nil) -> [String] {
+    func parts(since former: StatusReport? = nil) -> [TextPart] {
         var table = TextTable(
             [
-                .init("stage"), .init("reads"), .init("settled", .right),
-                former.map { _ in .init("per second", .right) }, .init("waiting", .right),
-                .init("oldest waiting"), .init("what became of the settled"),
+                .init("stage"), .init("reads", rank: 2), .init("settled", .right),
+                former.map { _ in .init("per second", .right, rank: 1) },
+                .init("waiting", .right), .init("oldest waiting"),
+                former.map { _ in .init("drained in") },
+                .init("what became of the settled", rank: 3),
             ].compactMap(\.self)
         )
         for stage in reconciliation.stages {
@@ -33,11 +35,13 @@ struct StatusReport: Sendable {
                 [
                     stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
                     former.map { rate(of: stage, since: $0) }, Quantity.grouped(stage.lag),
-                    age(of: stage.stage), Reconciliation.sum(stage.counts, of: stage.stage),
+                    age(of: stage.stage), former.map { drain(of: stage, since: $0) },
+                    Reconciliation.sum(stage.counts, of: stage.stage),
                 ].compactMap(\.self)
             )
         }
-        return table.lines() + ["", deadLetters] + findings
+        return [.table(table), .blank, .line(deadLetters)]
+            + problems.map { .line($0, isBad: true) } + gaps.map { .line($0) }
     }
 
     /// For a log: a line for each stage and one for each finding, each with the time.
@@ -46,10 +50,12 @@ struct StatusReport: Sendable {
         let stages = reconciliation.stages.map { stage in
             let rate = former.map { ", \(self.rate(of: stage, since: $0)) per second" } ?? ""
             let waiting = stage.lag > 0 ? " for \(age(of: stage.stage))" : ""
+            let drain = former.map { self.drain(of: stage, since: $0) } ?? "-"
             return "\(stage.stage.name): \(Quantity.grouped(stage.settled)) settled\(rate), "
                 + "\(Quantity.grouped(stage.lag)) waiting\(waiting)"
+                + (drain == "-" ? "" : ", drained in \(drain)")
         }
-        return (stages + [deadLetters] + findings).map { "\(time) \($0)" }
+        return (stages + [deadLetters] + problems + gaps).map { "\(time) \($0)" }
     }
 
     private var deadLetters: String {
@@ -58,10 +64,13 @@ struct StatusReport: Sendable {
             + "\(Quantity.grouped(deadLettersHeld)) held"
     }
 
-    private var findings: [String] {
-        var lines = differences.map { "HARMFUL: \($0.description)" }
-        lines += reconciliation.problems.map { "does not add up: \($0)" }
-        return lines + unanswered.map { "not answered by the brokers: \($0)" }
+    private var problems: [String] {
+        differences.map { "HARMFUL: \($0.description)" }
+            + reconciliation.problems.map { "does not add up: \($0)" }
+    }
+
+    private var gaps: [String] {
+        unanswered.map { "not answered by the brokers: \($0)" }
     }
 
     var json: [UInt8] {
@@ -106,6 +115,17 @@ struct StatusReport: Sendable {
         return Quantity.grouped(
             Int128(stage.settled - before) * 1_000 / Int128(now - former.now)
         )
+    }
+
+    /// The time until nothing waits for a stage, at the rate by which less has waited since an
+    /// earlier report; a dash where nothing waits or it does not get less.
+    private func drain(of stage: StageAccount, since former: StatusReport) -> String {
+        guard stage.lag > 0, now > former.now, let before = former.reconciliation[stage.stage],
+            before.lag > stage.lag
+        else { return "-" }
+        let milliseconds =
+            Int128(stage.lag) * Int128(now - former.now) / Int128(before.lag - stage.lag)
+        return Quantity.span(milliseconds: Int64(clamping: milliseconds))
     }
 
     private func age(of stage: StageDescription) -> String {

@@ -45,7 +45,7 @@ struct StatusWatch: Sendable {
         var count = 0
         if console.isOutputTerminal, !isJSON {
             // The terminal keeps its former contents in its history, not below the report.
-            console.redraw([])
+            console.redraw { _ in [] }
         }
         while true {
             let start = ContinuousClock.now
@@ -69,7 +69,9 @@ struct StatusWatch: Sendable {
             console.print(json: report.json)
         } else if console.isOutputTerminal {
             let time = CalendarDate.instant(milliseconds: report.now)
-            console.redraw(["\(time), Ctrl-C ends", ""] + report.lines(since: former ?? report))
+            let head: [TextPart] = [.line("\(time), Ctrl-C ends"), .blank]
+            let parts = head + report.parts(since: former ?? report)
+            console.redraw { parts.fitted(to: $0).lines }
         } else {
             report.plainLines(since: former).forEach { console.print($0) }
         }

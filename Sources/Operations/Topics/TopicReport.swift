@@ -1,4 +1,5 @@
 import JSON
+package import Settings
 
 /// The result of `topics`.
 package struct TopicReport: Hashable, Sendable {
@@ -16,18 +17,21 @@ package struct TopicReport: Hashable, Sendable {
     /// Whether the workers can do their work with the topics as they are.
     package var isUsable: Bool { !differences.contains(where: \.isHarmful) }
 
-    package var lines: [String] {
-        var lines = created.map { "created    \($0)" }
-        lines += altered.map { "altered    \($0)" }
-        lines += extended.map { "extended   \($0)" }
-        lines += existing.map { "exists     \($0)" }
-        lines += differences.map { difference in
-            (difference.isHarmful ? "HARMFUL    " : "differs    ") + difference.description
+    package var parts: [TextPart] {
+        var parts = created.map { TextPart.line("created    \($0)") }
+        parts += altered.map { .line("altered    \($0)") }
+        parts += extended.map { .line("extended   \($0)") }
+        parts += existing.map { .line("exists     \($0)") }
+        parts += differences.map { difference in
+            .line(
+                (difference.isHarmful ? "HARMFUL    " : "differs    ") + difference.description,
+                isBad: difference.isHarmful
+            )
         }
         if let unanswered {
-            lines.append("The broker does not tell its topics' settings: \(unanswered)")
+            parts.append(.line("The broker does not tell its topics' settings: \(unanswered)"))
         }
-        return lines
+        return parts
     }
 
     package var json: [UInt8] {

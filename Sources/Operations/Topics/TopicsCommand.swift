@@ -76,7 +76,7 @@ extension ToolCommand {
         if arguments.isSet("json") {
             context.console.print(json: report.json)
         } else {
-            report.lines.forEach { context.console.print($0) }
+            context.console.print(report.parts)
         }
         return report.isUsable ? ExitCode.success : ExitCode.negative
     }

@@ -15,15 +15,20 @@ package struct Console: Sendable {
     package let isInteractive: Bool
     /// Whether results go to a terminal, which obeys what it is shown.
     package let isOutputTerminal: Bool
+    /// Whether that terminal may be shown colours, and the user has not refused them (NO_COLOR).
+    private let isColoured: Bool
     /// The width of that terminal at the start; 100 without a terminal.
     package let columns: Int
     /// The present size of the terminal that results go to; nil without a terminal.
     private let outputSize: @Sendable () -> (columns: Int, rows: Int)?
+    /// The columns that a table may take now; nil without a terminal.
+    private let tableColumns: @Sendable () -> Int?
 
     /// - Parameter output: takes what is printed, byte for byte.
     package init(
         isInteractive: Bool,
         isOutputTerminal: Bool = false,
+        isColoured: Bool = false,
         columns: Int = 100,
         rows: Int = 24,
         output: @escaping @Sendable ([UInt8]) -> Void,
@@ -31,15 +36,44 @@ package struct Console: Sendable {
     ) {
         self.isInteractive = isInteractive
         self.isOutputTerminal = isOutputTerminal
+        self.isColoured = isColoured
         self.columns = columns
         outputSize = { (columns, rows) }
+        tableColumns = { isOutputTerminal ? columns : nil }
         writeOutput = output
         writeNotes = notes
     }
 
     /// One line of the result; a line break in it is shown and breaks nothing.
-    package func print(_ line: String = "") {
-        writeOutput(Array((Printable.line(line) + "\n").utf8))
+    ///
+    /// - Parameter isBad: whether it says that something is wrong, which a terminal shows in red.
+    package func print(_ line: String = "", isBad: Bool = false) {
+        print(TextLine(line, isBad: isBad))
+    }
+
+    /// One line of the result.
+    package func print(_ line: TextLine) {
+        writeOutput(Array((shown(line, Printable.line(line.text)) + "\n").utf8))
+    }
+
+    /// Lines and tables of the result; the tables fit the terminal, where there is one.
+    ///
+    /// - Parameter isWide: whether all columns are shown in any case.
+    package func print(_ parts: [TextPart], isWide: Bool = false) {
+        let (lines, hidden) = parts.fitted(to: isWide ? nil : tableColumns())
+        lines.forEach { print($0) }
+        guard !hidden.isEmpty else { return }
+        note("no room for \(hidden.joined(separator: ", ")): --wide shows all")
+    }
+
+    /// A table of the result, likewise.
+    package func print(_ table: TextTable, isWide: Bool = false) {
+        print([.table(table)], isWide: isWide)
+    }
+
+    /// - Parameter text: the line's, made printable.
+    private func shown(_ line: TextLine, _ text: String) -> String {
+        line.isBad && isColoured ? "\u{1B}[31m\(text)\u{1B}[m" : text
     }
 
     /// Several lines of the result, such as a command's help; the last may lack its break.
@@ -91,14 +125,17 @@ package struct Console: Sendable {
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only
     /// where `isOutputTerminal`.
     ///
-    /// Lines are cut to the terminal's current size, so that nothing scrolls.
-    package func redraw(_ lines: [String]) {
+    /// - Parameter lines: gets the columns that there are. Lines are cut to the terminal's current
+    ///   size, so that nothing scrolls.
+    package func redraw(_ lines: (_ width: Int) -> [TextLine]) {
         let (columns, rows) = outputSize() ?? (100, 24)
+        let width = max(1, columns - 1)
         // Home; each line to its end, and all that is below (ECMA-48, CUP, EL and ED).
-        let shown = lines.prefix(max(1, rows - 1)).map { line in
-            String(Printable.line(line).prefix(max(1, columns - 1))) + "\u{1B}[K\n"
+        let drawn = lines(width).prefix(max(1, rows - 1)).map { line in
+            let text = Printable.fitting(Printable.line(line.text), width: width)
+            return shown(line, text) + "\u{1B}[K\n"
         }
-        writeOutput(Array(("\u{1B}[H" + shown.joined() + "\u{1B}[J").utf8))
+        writeOutput(Array(("\u{1B}[H" + drawn.joined() + "\u{1B}[J").utf8))
     }
 
     private static func wholeLines(_ text: String) -> String {
@@ -112,8 +149,11 @@ package struct Console: Sendable {
     package init(output: Int32, notes: Int32) {
         isInteractive = Terminal.isBehind(notes) && Terminal.isErasable
         isOutputTerminal = Terminal.isBehind(output)
+        let refusal = ProcessEnvironment.variables["NO_COLOR"] ?? ""
+        isColoured = isOutputTerminal && refusal.isEmpty && Terminal.isErasable
         columns = Terminal.size(of: notes)?.columns ?? 100
         outputSize = { Terminal.size(of: output) }
+        tableColumns = { Terminal.isBehind(output) ? Terminal.columns(of: output) : nil }
         writeOutput = { Self.write($0, to: output) }
         writeNotes = { Self.write(Array($0.utf8), to: notes) }
     }

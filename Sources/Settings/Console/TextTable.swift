@@ -10,15 +10,23 @@ package struct TextTable: Sendable {
     package struct Column: Sendable {
         package let title: String
         package let alignment: Alignment
+        /// 0 for a column that is always shown; of the others the highest are left out first where
+        /// there is no room.
+        package let rank: Int
 
-        package init(_ title: String, _ alignment: Alignment = .left) {
+        package init(_ title: String, _ alignment: Alignment = .left, rank: Int = 0) {
             self.title = title
             self.alignment = alignment
+            self.rank = rank
         }
     }
 
+    private static let gap = 2
+    /// No column is cut to less.
+    private static let widthMin = 8
+
     private let columns: [Column]
-    private var rows: [[String]] = []
+    private var rows: [(cells: [String], isBad: Bool)] = []
 
     package init(_ columns: [Column]) {
         self.columns = columns
@@ -27,31 +35,125 @@ package struct TextTable: Sendable {
     package var isEmpty: Bool { rows.isEmpty }
 
     /// Adds a row with one cell for each column.
-    package mutating func add(_ cells: [String]) {
+    ///
+    /// - Parameter isBad: whether the row shows what is wrong.
+    package mutating func add(_ cells: [String], isBad: Bool = false) {
         precondition(cells.count == columns.count, "a row has one cell for each column")
-        rows.append(cells.map { Printable.line($0) })
+        rows.append((cells.map { Printable.line($0) }, isBad))
     }
 
-    /// The lines, titles first (left out where no column has one), without trailing blanks.
+    /// The lines with all columns at their full width, titles first (left out where no column has
+    /// one), without trailing blanks.
     package func lines(indent: Int = 0) -> [String] {
+        fitted(to: nil, indent: indent).lines.map(\.text)
+    }
+
+    /// The lines that fit a width, and the titles of the columns that were left out for it.
+    ///
+    /// - Parameter width: in columns of the terminal; nil for no limit.
+    package func fitted(
+        to width: Int?,
+        indent: Int = 0
+    ) -> (lines: [TextLine], hidden: [String]) {
         let titles = columns.map(\.title)
-        let all = titles.allSatisfy(\.isEmpty) ? rows : [titles] + rows
-        let widths = columns.indices.map { column in
-            all.map { $0[column].count }.max() ?? 0
+        let all = titles.allSatisfy(\.isEmpty) ? rows : [(titles, false)] + rows
+        var widths = columns.indices.map { column in
+            all.map { Printable.width($0.cells[column]) }.max() ?? 0
         }
-        return all.map { row in
-            let cells = zip(zip(row, widths), columns).map { cell, column in
-                pad(cell.0, to: cell.1, column.alignment)
-            }
-            let line = String(repeating: " ", count: indent) + cells.joined(separator: "  ")
-            return String(line.reversed().drop { $0 == " " }.reversed())
+        let shown = width.map { fit(&widths, to: $0 - indent) } ?? Array(columns.indices)
+        let lines = all.map { row in
+            let cells = shown.map { pad(row.cells[$0], to: widths[$0], columns[$0].alignment) }
+            let line =
+                String(repeating: " ", count: indent)
+                + cells.joined(separator: String(repeating: " ", count: Self.gap))
+            let text = String(line.reversed().drop { $0 == " " }.reversed())
+            return TextLine(
+                width.map { Printable.fitting(text, width: $0) } ?? text,
+                isBad: row.isBad
+            )
         }
+        let hidden = columns.indices.filter { !shown.contains($0) }.map { titles[$0] }
+        return (lines, hidden)
+    }
+
+    /// Leaves columns out by their rank, then narrows the widest texts; returns what remains.
+    private func fit(_ widths: inout [Int], to width: Int) -> [Int] {
+        var shown = Array(columns.indices)
+        func excess() -> Int {
+            shown.reduce(Self.gap * max(0, shown.count - 1)) { $0 + widths[$1] } - width
+        }
+        while excess() > 0,
+            let last = shown.filter({ columns[$0].rank > 0 })
+                .max(by: { (columns[$0].rank, $0) < (columns[$1].rank, $1) })
+        {
+            shown.removeAll { $0 == last }
+        }
+        // A number that is cut would be another number.
+        let texts = shown.filter { columns[$0].alignment == .left }
+        while excess() > 0, let widest = texts.max(by: { widths[$0] < widths[$1] }),
+            widths[widest] > Self.widthMin
+        {
+            let next = texts.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
+            let step = max(1, widths[widest] - max(next, Self.widthMin))
+            widths[widest] -= min(step, excess())
+        }
+        return shown
     }
 
     private func pad(_ text: String, to width: Int, _ alignment: Alignment) -> String {
-        let blanks = String(repeating: " ", count: max(0, width - text.count))
+        let text = Printable.fitting(text, width: width)
+        let blanks = String(repeating: " ", count: max(0, width - Printable.width(text)))
         return alignment == .left ? text + blanks : blanks + text
     }
+}
+
+/// A line of a result, and whether it says that something is wrong.
+package struct TextLine: Hashable, Sendable {
+    package let text: String
+    package let isBad: Bool
+
+    package init(_ text: String, isBad: Bool = false) {
+        self.text = text
+        self.isBad = isBad
+    }
+}
+
+/// A part of a result for people.
+package enum TextPart: Sendable {
+    case line(TextLine)
+    case table(TextTable)
+
+    package static let blank = TextPart.line(TextLine(""))
+
+    package static func line(_ text: String, isBad: Bool = false) -> TextPart {
+        .line(TextLine(text, isBad: isBad))
+    }
+}
+
+extension [TextPart] {
+    /// The lines, tables fitted to a width, and the titles of the columns that were left out.
+    package func fitted(to width: Int?) -> (lines: [TextLine], hidden: [String]) {
+        reduce(into: ([], [])) { result, part in
+            switch part {
+            case .line(let line): result.lines.append(line)
+            case .table(let table):
+                let (lines, hidden) = table.fitted(to: width)
+                result.lines += lines
+                result.hidden += hidden.filter { !$0.isEmpty }
+            }
+        }
+    }
+
+    /// The lines with all columns at their full width.
+    package var lines: [String] { fitted(to: nil).lines.map(\.text) }
+}
+
+extension CommandOption {
+    /// The option of commands whose tables may be wider than the terminal.
+    package static let wide = CommandOption(
+        "wide",
+        "Show all columns at their full width; without it a table fits the terminal."
+    )
 }
 
 /// Plain text for terminals.

@@ -16,7 +16,7 @@ enum ReplayCommand: DeadLetterCommand {
                 + "continued by --continue.",
             operands: "[ID…]",
             operandCount: 0...10_000,
-            options: ReplayOptions.options + FilterOptions.options
+            options: ReplayOptions.options + FilterOptions.options + [.wide]
         )
     }
 
@@ -94,7 +94,7 @@ enum ReplayCommand: DeadLetterCommand {
     ) throws {
         let limit = try context.arguments.value("show", as: .int(0...100_000)) ?? 20
         if !context.isJSON {
-            ReplayText.plan(plan, shown: limit).forEach { context.console.print($0) }
+            context.console.print(ReplayText.plan(plan, shown: limit), isWide: context.isWide)
         } else if !isSending {
             context.console.print(json: ReplayJSON.plan(plan, shown: limit))
         }

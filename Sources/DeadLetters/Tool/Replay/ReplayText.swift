@@ -4,7 +4,7 @@ import Store
 
 /// Replays for a terminal.
 enum ReplayText {
-    static func plan(_ plan: ReplayPlan, shown limit: Int) -> [String] {
+    static func plan(_ plan: ReplayPlan, shown limit: Int) -> [TextPart] {
         var table = TextTable([.init(""), .init("")])
         table.add(["to be sent", "\(plan.count) dead letters: \(plan.selection.text)"])
         if let oldest = plan.oldest, let newest = plan.newest {
@@ -21,26 +21,29 @@ enum ReplayText {
         if let note = plan.note {
             table.add(["note", note])
         }
-        var lines = table.lines()
+        var parts: [TextPart] = [.table(table)]
         let skipped = Dictionary(grouping: plan.skipped, by: \.why.name)
         for (_, letters) in skipped.sorted(by: { $0.key < $1.key }) {
             guard let first = letters.first else { continue }
-            lines.append("left out: \(letters.count), as \(first.id): \(first.why.detail)")
+            let count = letters.count
+            parts.append(.line("left out: \(count), as \(first.id): \(first.why.detail)"))
         }
         let doubtful = plan.letters.filter { !$0.verdict.detail.isEmpty }
-        guard !doubtful.isEmpty, limit > 0 else { return lines }
-        var rows = TextTable([.init("id"), .init("was"), .init("today"), .init("because")])
+        guard !doubtful.isEmpty, limit > 0 else { return parts }
+        var rows = TextTable([
+            .init("id"), .init("was", rank: 2), .init("today"), .init("because", rank: 1),
+        ])
         for letter in doubtful.prefix(limit) {
             rows.add([
                 letter.row.id, letter.row.reason, letter.verdict.name,
                 Printable.line(letter.verdict.detail, lengthMax: 120),
             ])
         }
-        lines += [""] + rows.lines()
+        parts += [.blank, .table(rows)]
         if doubtful.count > limit {
-            lines.append("and \(doubtful.count - limit) more: see --show")
+            parts.append(.line("and \(doubtful.count - limit) more: see --show"))
         }
-        return lines
+        return parts
     }
 
     private static func counts(_ counts: [String: Int]) -> String {
@@ -68,24 +71,26 @@ enum ReplayText {
         return text
     }
 
-    static func table(_ rows: [ReplayRow]) -> [String] {
+    static func table(_ rows: [ReplayRow]) -> TextTable {
         var table = TextTable([
-            .init("replay", .right), .init("begun"), .init("who"), .init("state"),
-            .init("letters", .right), .init("sent", .right), .init("accepted", .right),
-            .init("refused", .right), .init("not sent", .right), .init("why"),
+            .init("replay", .right), .init("begun", rank: 3), .init("who", rank: 4),
+            .init("state"), .init("letters", .right), .init("sent", .right, rank: 2),
+            .init("accepted", .right), .init("refused", .right),
+            .init("not sent", .right, rank: 1), .init("why", rank: 5),
         ])
         for row in rows {
-            table.add([
+            let cells = [
                 String(row.number), row.begunAt.text, Printable.line(row.who, lengthMax: 24),
                 row.effectiveState.rawValue, String(row.count), String(row.counts.sent),
                 String(row.counts.accepted), String(row.counts.refused),
                 String(row.counts.unsent), Printable.line(row.why, lengthMax: 60),
-            ])
+            ]
+            table.add(cells, isBad: row.counts.refused > 0)
         }
-        return table.lines()
+        return table
     }
 
-    static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]) -> [String] {
+    static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]) -> [TextPart] {
         var facts = TextTable([.init(""), .init("")])
         facts.add(["replay", "\(row.number), \(row.effectiveState.rawValue)"])
         facts.add(["begun", "\(row.begunAt.text) by \(row.who)"])
@@ -98,21 +103,23 @@ enum ReplayText {
         ])
         if let endedAt = row.endedAt { facts.add(["ended", endedAt.text]) }
         if !row.note.isEmpty { facts.add(["note", row.note]) }
-        guard !records.isEmpty else { return facts.lines() }
+        guard !records.isEmpty else { return [.table(facts)] }
         var table = TextTable([
-            .init("letter"), .init("sent to"), .init("outcome"), .init("because"),
+            .init("letter"), .init("sent to", rank: 2), .init("outcome"),
+            .init("because", rank: 1),
         ])
         for record in records {
             let reason = [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
-            table.add([
+            let cells = [
                 record.letterID, record.sentText ?? "-", record.outcome?.rawValue ?? "-",
                 Printable.line(
                     reason.filter { !$0.isEmpty }.joined(separator: "; "),
                     lengthMax: 200
                 ),
-            ])
+            ]
+            table.add(cells, isBad: record.outcome == .refused)
         }
-        return facts.lines() + [""] + table.lines()
+        return [.table(facts), .blank, .table(table)]
     }
 }
 

@@ -24,7 +24,7 @@ enum ReplaysCommand: DeadLetterCommand {
                     argument: "N",
                     "Maximum number of replays or records; 50 by default."
                 ),
-                ReplayOptions.groupPrefix,
+                ReplayOptions.groupPrefix, .wide,
             ]
         )
     }
@@ -43,7 +43,7 @@ enum ReplaysCommand: DeadLetterCommand {
         if context.isJSON {
             rows.forEach { context.console.print(json: ReplayJSON.replay($0)) }
         } else if !rows.isEmpty {
-            ReplayText.table(rows).forEach { context.console.print($0) }
+            context.console.print(ReplayText.table(rows), isWide: context.isWide)
         }
         context.console.note("\(rows.count) replays")
         return ExitCode.success
@@ -73,7 +73,7 @@ enum ReplaysCommand: DeadLetterCommand {
         if context.isJSON {
             context.console.print(json: ReplayJSON.replay(row, records))
         } else {
-            ReplayText.replay(row, records).forEach { context.console.print($0) }
+            context.console.print(ReplayText.replay(row, records), isWide: context.isWide)
         }
         return ExitCode.success
     }
