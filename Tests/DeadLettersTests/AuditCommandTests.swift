@@ -53,7 +53,7 @@ import Testing
         #expect(list.result.split(separator: "\n").count == 24)
         let table = await rig.tool("groups").result
         #expect(table.contains("grows 24 ← 0") && table.contains("trend, 6 h"), "\(table)")
-        for by in ["bundle", "certificate", "worker", "state", "hour", "stage", "class"] {
+        for by in ["bundle", "certificate", "worker", "state", "hour", "day", "stage", "class"] {
             let run = await rig.tool("count", "--by", by)
             #expect(run.exitCode == 0 && run.result.contains("total"), "\(by): \(run.notes)")
         }

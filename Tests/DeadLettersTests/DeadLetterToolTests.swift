@@ -129,7 +129,8 @@ import Testing
     @Test func `count adds up by reason, class, stage and hour`() async throws {
         let runs = try await Self.run([
             ["count"], ["count", "--by=class", "--json"], ["count", "--by=stage", "--json"],
-            ["count", "--by=hour", "--json"],
+            ["count", "--by=hour", "--json"], ["count", "--by=hour", "--since=3h", "--json"],
+            ["count", "--by=day", "--since=2d"], ["count", "--by=hour", "--since=2000-01-01"],
         ])
         let rows = runs[0].result.split(separator: "\n").map {
             $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
@@ -148,6 +149,14 @@ import Testing
         let byHour = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
         let hours = byHour["counts"].map { $0.members.map { $0.key.string ?? "" } } ?? []
         #expect(!hours.isEmpty)
+        let ofThree = try JSONDocument(parsing: Array(runs[4].result.utf8.dropLast())).root
+        let counts = ofThree["counts"].map { $0.members.map { $0.value.int64 ?? -1 } } ?? []
+        #expect(counts.count == 4 && counts.reduce(0, +) == 4, "\(runs[4].result)")
+        #expect(counts.first == 0, "an hour without letters is shown too")
+        let days = runs[5].result.split(separator: "\n")
+        #expect(days.count == 5, "a title, three days and the total")
+        #expect(days[1].contains(/^\d{4}-\d\d-\d\d +0$/), "\(days)")
+        #expect(runs[6].result.split(separator: "\n").count <= 4, "no table of 200,000 hours")
         #expect(hours.allSatisfy { $0.hasSuffix(":00:00Z") })
     }
 

@@ -37,7 +37,7 @@ import Testing
             (.stage, [("verify", 6)]), (.bundle, [("com.example", 5), (nil, 1)]),
             (.certificate, [("aa11", 5), (nil, 1)]), (.state, [("open", 6)]),
             (.worker, [("verify-0", 2), ("verify-1", 2), ("verify-2", 2)]),
-            (.hour, (0..<6).map { ("2026-01-01T0\($0):00:00Z", 1) }),
+            (.hour, (0..<6).map { ("2026-01-01T0\($0):00:00Z", 1) }), (.day, [("2026-01-01", 6)]),
         ]
         for (grouping, counts) in expected {
             // The same from the rows, by a filter that all of them pass.

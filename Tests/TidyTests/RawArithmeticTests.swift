@@ -33,6 +33,7 @@ import Testing
         "Sources/DeadLetters/Replay/LetterFollower.swift": (1, bounded),
         "Sources/DeadLetters/Replay/RecordFetcher.swift": (1, bounded),
         "Sources/DeadLetters/Replay/ReplayPreparation.swift": (1, bounded),
+        "Sources/DeadLetters/Tool/CountCommand.swift": (1, "the millisecond before a Timestamp"),
         "Sources/DeadLetters/Tool/FilterOptions.swift": (1, "the option is bounded"),
         "Sources/Entitlements/Catalog/CalendarPeriod.swift": (1, "within a day"),
         "Sources/HTTP/ConnectionLimits.swift": (1, "instants of this process"),

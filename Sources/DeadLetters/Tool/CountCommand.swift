@@ -18,7 +18,7 @@ enum CountCommand: DeadLetterCommand {
                 CommandOption(
                     "by",
                     argument: "WHAT",
-                    "Group by reason (the default), class, stage, hour of failure, bundle, "
+                    "Group by reason (the default), class, stage, hour or day of failure, bundle, "
                         + "certificate (the leaf's fingerprint), worker or state."
                 ),
                 ToolContext.fromTopic,
@@ -30,7 +30,7 @@ enum CountCommand: DeadLetterCommand {
     private typealias Count = DeadLetterCounts.Count
 
     /// More values than these are no table for people.
-    private static let valuesMax = 10_000
+    fileprivate static let valuesMax = 10_000
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)
@@ -43,7 +43,7 @@ enum CountCommand: DeadLetterCommand {
         }
         let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
         let total = try await DeadLetterCounts.count(query, on: index)
-        report(counts, total: total, by, context)
+        report(by.withoutGaps(counts, query, context.now), total: total, by, context)
         if counts.count == valuesMax {
             context.console.note("only \(valuesMax) values are shown: narrow the filter")
         }
@@ -114,10 +114,11 @@ enum CountCommand: DeadLetterCommand {
         }
         let found = counts.filter { $0.value > 0 }.map { Count(value: $0.key, letters: $0.value) }
         let sorted = found.sorted {
-            by == .hour || $0.letters == $1.letters
+            by.span != nil || $0.letters == $1.letters
                 ? ($0.value ?? "\u{10FFFF}") < ($1.value ?? "\u{10FFFF}") : $0.letters > $1.letters
         }
-        report(sorted, total: sorted.reduce(0) { $0 + $1.letters }, by, context)
+        let total = sorted.reduce(0) { $0 + $1.letters }
+        report(by.withoutGaps(sorted, query, context.now), total: total, by, context)
         let note = "\(summary.records) records read" + ReadingNotes.text(summary, fold)
         context.console.note(note + IndexOnly.note(context))
         return ExitCode.success
@@ -139,7 +140,7 @@ enum CountCommand: DeadLetterCommand {
             rows.add([value ?? "(none)", String(count.letters)])
         }
         rows.add(["total", String(total)])
-        rows.lines().forEach { context.console.print($0) }
+        context.console.print(rows)
     }
 
     private static func json(
@@ -179,8 +180,51 @@ extension DeadLetterGrouping {
         case .certificate: row.certificates.leaf
         case .worker: row.worker
         case .state: row.state.rawValue
-        case .hour:
-            Timestamp(milliseconds: row.failedAt.milliseconds / 3_600_000 * 3_600_000).description
+        case .hour, .day: span.map { text(Self.number(of: row.failedAt, $0), $0) }
+        }
+    }
+
+    /// The number of the span of time that an instant lies in, counted from 1970.
+    private static func number(of instant: Timestamp, _ span: Int64) -> Int64 {
+        let milliseconds = instant.milliseconds
+        return milliseconds / span - (milliseconds % span < 0 ? 1 : 0)
+    }
+
+    /// - Parameters:
+    ///   - number: of the span of time, counted from 1970.
+    ///   - span: its milliseconds.
+    private func text(_ number: Int64, _ span: Int64) -> String {
+        let text = Timestamp(milliseconds: number * span).description
+        return self == .day ? String(text.prefix { $0 != "T" }) : text
+    }
+
+    /// Counts by spans of time with zero for each span without letters: from the first counted one,
+    /// or `--since`, to the last one, or `--until`, or the present where only `--since` is given.
+    ///
+    /// Times that no clock showed would make a table that nobody reads: beyond `valuesMax` rows the
+    /// gaps stay.
+    fileprivate func withoutGaps(
+        _ counts: [DeadLetterCounts.Count],
+        _ query: DeadLetterQuery,
+        _ now: Timestamp
+    ) -> [DeadLetterCounts.Count] {
+        guard let span else { return counts }
+        let numbers = counts.compactMap { count in
+            count.value.flatMap { Timestamp(iso8601: $0) }.map { Self.number(of: $0, span) }
+        }
+        let until =
+            query.until.map { Timestamp(milliseconds: $0.milliseconds - 1) }
+            ?? query.since.map { max($0, now) }
+        guard numbers.count == counts.count,
+            let first = query.since.map({ Self.number(of: $0, span) }) ?? numbers.min(),
+            let last = until.map({ Self.number(of: $0, span) }) ?? numbers.max(), first <= last,
+            numbers.allSatisfy({ (first...last).contains($0) }),
+            !last.subtractingReportingOverflow(first).overflow,
+            last - first < CountCommand.valuesMax
+        else { return counts }
+        let known = Dictionary(zip(numbers, counts.map(\.letters)), uniquingKeysWith: +)
+        return (first...last).map { number in
+            .init(value: text(number, span), letters: known[number] ?? 0)
         }
     }
 }

@@ -3,7 +3,7 @@ package import Postgres
 
 /// The properties by which dead letters are counted.
 package enum DeadLetterGrouping: String, CaseIterable, Sendable {
-    case reason, stage, hour, bundle, certificate, worker, state
+    case reason, stage, hour, day, bundle, certificate, worker, state
     case deadLetterClass = "class"
 
     /// The value in a row of `counted`, as text.
@@ -18,11 +18,21 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
         case .state: "counted.state"
         case .hour:
             "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+        case .day: "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+        }
+    }
+
+    /// The milliseconds of a span of time that letters are counted by; nil for other properties.
+    package var span: Int64? {
+        switch self {
+        case .hour: 3_600_000
+        case .day: 86_400_000
+        default: nil
         }
     }
 
     fileprivate var order: String {
-        self == .hour ? "value" : "letters DESC, value"
+        span == nil ? "letters DESC, value" : "value"
     }
 }
 
