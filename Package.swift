@@ -178,9 +178,9 @@ let package = Package(
         library(
             "Operations",
             [
-                "AppStore", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka",
-                "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store", "Topology",
-                "Worker",
+                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON",
+                "Kafka", "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store",
+                "Topology", "VerifyStage", "Worker",
             ]
         ),
 
@@ -211,7 +211,7 @@ let package = Package(
         executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters", "Settings"]),
         executable("pipeline", ["Operations", "Settings"]),
         executable("demo", ["Demonstration", "Operations", "Settings"]),
-        executable("bench", ["Benchmarks", "Settings"]),
+        executable("bench", ["Benchmarks", "Operations", "Settings"]),
 
         library(
             "TestSupport",
@@ -299,7 +299,8 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "JSON", "Settings", "TestSupport", "Topology", "Worker",
+                "Benchmarks", "JSON", "Operations", "Settings", "TestSupport", "Topology",
+                "Worker",
             ]
         ),
         tests(

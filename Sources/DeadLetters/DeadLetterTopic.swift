@@ -2,6 +2,7 @@ package import AppStore
 package import Kafka
 import Platform
 package import Records
+import Settings
 
 /// The dead-letter topic of one cluster, read from its beginning to its present end.
 ///
@@ -379,4 +380,10 @@ package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringCon
 
     /// The request, the servers, and what to check.
     package let description: String
+}
+
+extension DeadLetterTopicError: CommandFailure {
+    package var exitCode: Int32 {
+        code == .configuration ? ExitCode.configuration : ExitCode.unavailable
+    }
 }

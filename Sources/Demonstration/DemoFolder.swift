@@ -15,7 +15,7 @@ struct DemoFolder: Sendable {
         var template = base.path.utf8CString.map { $0 }
         guard mkdtemp(&template) != nil else {
             throw CommandError(
-                ExitCode.unavailable,
+                ExitCode.noInput,
                 "cannot make a folder below \(base.deletingLastPathComponent().path)"
             )
         }

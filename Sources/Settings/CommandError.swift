@@ -12,3 +12,39 @@ package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible 
 
     package var description: String { message }
 }
+
+/// An error of a server, or of how it was asked, that decides with which code a command ends.
+package protocol CommandFailure: Error {
+    /// One of `ExitCode`'s.
+    var exitCode: Int32 { get }
+
+    /// A sentence for the operator.
+    ///
+    /// - Parameter rights: says whose rights the command takes; for an error that lacks one.
+    func explanation(rights: String) -> String
+}
+
+extension CommandFailure {
+    package func explanation(rights: String) -> String { "\(self)" }
+}
+
+extension CommandError {
+    /// Describes an error for the operator, in every tool alike.
+    ///
+    /// - Parameter rights: says whose rights the command takes.
+    package init(describing error: any Error, rights: String = "") {
+        switch error {
+        case let error as CommandError:
+            self = error
+        case let error as UsageError:
+            self.init(ExitCode.usage, error.message)
+        case let error as SettingsError:
+            let problems = error.problems.map { "  \($0)" }.joined(separator: "\n")
+            self.init(ExitCode.configuration, "invalid settings:\n\(problems)")
+        case let error as any CommandFailure:
+            self.init(error.exitCode, error.explanation(rights: rights))
+        default:
+            self.init(ExitCode.software, "\(error)")
+        }
+    }
+}

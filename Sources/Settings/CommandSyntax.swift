@@ -189,10 +189,14 @@ extension [CommandSyntax] {
         TextLayout.columns(map { ($0.words, $0.sentence) })
     }
 
-    /// Says that a tool has no such command, and which one may be meant.
+    /// Says that a tool, or a family of its commands such as `pipeline link`, has no such command,
+    /// and which one may be meant.
     package func unknown(_ word: String, of tool: String) -> String {
-        let words = Set(map(\.words) + map { String($0.words.prefix { $0 != " " }) })
-        return "\(tool): there is no command \"\(word)\"\(Spelling.hint(for: word, among: words))\n"
+        let depth = tool.split(separator: " ").count
+        let rests = map { $0.command.split(separator: " ").dropFirst(depth) }
+        let words = rests.compactMap(\.first).map(String.init)
+        let known = Set(words + rests.map { $0.joined(separator: " ") })
+        return "\(tool): there is no command \"\(word)\"\(Spelling.hint(for: word, among: known))\n"
             + "Try '\(tool) --help'."
     }
 }

@@ -9,7 +9,7 @@ package enum ExitCode {
     package static let data: Int32 = 65
     /// A file that cannot be read or written.
     package static let noInput: Int32 = 66
-    /// A server that is needed did not answer.
+    /// A server that is needed did not answer, or Kafka refused.
     package static let unavailable: Int32 = 69
     /// A fault of this program.
     package static let software: Int32 = 70
@@ -28,9 +28,12 @@ package enum ExitCode {
         (usage, "wrong command, options or operands"),
         (data, "input that does not say what it should, or that the database refuses"),
         (noInput, "a file that cannot be read or written"),
-        (unavailable, "Kafka or PostgreSQL does not answer"),
+        (
+            unavailable,
+            "Kafka or PostgreSQL does not answer, or Kafka lacks the topic or the right"
+        ),
         (software, "a fault of this program"),
-        (configuration, "wrong or missing settings, rights or schema"),
+        (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"),
         (interrupted, "interrupted"),
     ]
 

@@ -37,11 +37,32 @@ package struct SettingsSource: Sendable {
         return values
     }
 
-    /// The variables of the environment that are no settings, begin like one, and may be meant for
-    /// it.
+    /// The variables of the environment that are nearly settings of this service.
     package var slips: [SettingProblem] {
+        SettingProblem.slips(in: environment, among: schema.declarations)
+    }
+
+    /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
+    /// secrets.
+    package var files: [String] {
+        let secrets = schema.declarations.filter(\.isSecret).compactMap { declaration in
+            environment["\(declaration.environmentName)_FILE"]
+        }
+        let properties = schema.takesKafkaProperties ? environment : [:]
+        return (filePath.map { [$0] } ?? []) + secrets
+            + KafkaProperties.secretFiles(environment: properties)
+    }
+}
+
+extension SettingProblem {
+    /// The variables of an environment that are no settings, begin like one, and may be meant for
+    /// it.
+    package static func slips(
+        in environment: [String: String],
+        among declarations: [SettingDeclaration]
+    ) -> [SettingProblem] {
         let known = Set(
-            schema.declarations.flatMap { declaration in
+            declarations.flatMap { declaration in
                 let name = declaration.environmentName
                 return declaration.isSecret ? [name, "\(name)_FILE"] : [name]
             }
@@ -59,17 +80,6 @@ package struct SettingsSource: Sendable {
                 }
             }
     }
-
-    /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
-    /// secrets.
-    package var files: [String] {
-        let secrets = schema.declarations.filter(\.isSecret).compactMap { declaration in
-            environment["\(declaration.environmentName)_FILE"]
-        }
-        let properties = schema.takesKafkaProperties ? environment : [:]
-        return (filePath.map { [$0] } ?? []) + secrets
-            + KafkaProperties.secretFiles(environment: properties)
-    }
 }
 
 /// The JSON file of settings: nested objects, whose keys joined by dots are the settings' names.
@@ -86,7 +96,7 @@ package struct SettingsFile: Sendable {
         do {
             root = try JSONDocument(parsing: bytes).root
         } catch {
-            throw Self.error(path, "not JSON: \(error.code.rawValue) at byte \(error.offset)")
+            throw Self.error(path, error.explanation(in: bytes))
         }
         guard root.kind == .object else {
             throw Self.error(path, "expected a JSON object of settings")

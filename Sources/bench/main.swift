@@ -1,6 +1,5 @@
 import Benchmarks
+import Operations
 import Settings
 
-ProcessEnd.exit(
-    await BenchCommand.run(Array(CommandLine.arguments.dropFirst()), console: .standard)
-)
+ProcessEnd.exit(await BenchCommand.tool.main())

@@ -1,5 +1,6 @@
 import Benchmarks
 import Foundation
+import Operations
 import Settings
 import TestSupport
 import Testing
@@ -64,7 +65,14 @@ import Topology
         defer { try? FileManager.default.removeItem(at: file) }
         let transcript = ConsoleTranscript()
         func run(_ arguments: String...) async -> Int32 {
-            await BenchCommand.run(["capacity"] + arguments, console: transcript.console())
+            await BenchCommand.tool.run(
+                ["capacity"] + arguments,
+                in: CommandContext(
+                    console: transcript.console(),
+                    environment: [:],
+                    executables: "/nowhere"
+                )
+            )
         }
         let costs = "--costs=\(file.path)"
         #expect(await run("--daily=100000", costs) == 0)
@@ -75,7 +83,8 @@ import Topology
         #expect(transcript.output.contains(copies))
         #expect(await run(costs) == 64)
         #expect(await run("--daily=100000") == 64)
-        #expect(await run("--daily=100000", "--costs=/nowhere") == 64)
-        #expect(await run("--daily=100000", "--costs=/dev/null") == 64)
+        #expect(await run("--daily=100000", "--costs=/nowhere") == 66)
+        try Data("{}".utf8).write(to: file)
+        #expect(await run("--daily=100000", costs) == 65)
     }
 }

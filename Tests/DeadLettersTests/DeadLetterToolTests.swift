@@ -239,12 +239,23 @@ import Testing
             ([], 64), (["lst"], 64), (["list", "--reason=nonsense"], 64),
             (["list", "--since=yesterday"], 64), (["list", "--limit=0"], 64), (["--help"], 0),
             (["count", "--help"], 0), (["list", "--config=/nowhere"], 78),
+            (["verify", "--offline=/nowhere"], 66), (["replay", "--sned"], 64),
         ] as [([String], Int32)]
     )
     func `wrong command lines are reported at once`(arguments: [String], exitCode: Int32) async {
         let run = await ToolRun(arguments)
         #expect(run.exitCode == exitCode)
         #expect(!(run.result + run.notes).isEmpty)
+    }
+
+    @Test func `a variable that is nearly a setting is warned about`() async {
+        let run = await ToolRun(
+            ["list", "--config=/nowhere"],
+            environment: ["DATABASE_UR": "postgresql://x", "DATABASE_SERVICE_PORT": "1"]
+        )
+        let warning = "there is no such setting, did you mean DATABASE_URL?"
+        #expect(run.notes.contains("dead-letter list: DATABASE_UR (environment): \(warning)"))
+        #expect(run.notes.matches(of: /did you mean/).count == 1)
     }
 
     @Test func `the help has a whole sentence for each command, and the exit codes`() async {

@@ -49,7 +49,7 @@ struct DemoTests {
     }
 
     @Test func `without the workers' programs it says how to get them`() async {
-        #expect(await demo([], executables: "/nowhere") == 69)
+        #expect(await demo([], executables: "/nowhere") == 66)
         #expect(transcript.notes.contains("verify-worker"))
         #expect(transcript.notes.contains("swift build"))
     }
@@ -149,7 +149,7 @@ struct DemoTests {
     }
 
     @Test func `a kept demo begins only where dead-letter has been built`() async throws {
-        #expect(await demo(["--keep"], executables: try programs(deadLetter: nil)) == 69)
+        #expect(await demo(["--keep"], executables: try programs(deadLetter: nil)) == 66)
         #expect(transcript.notes.contains("dead-letter not found"))
     }
 

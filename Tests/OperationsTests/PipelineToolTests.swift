@@ -90,6 +90,51 @@ import Testing
         #expect(CommandError(describing: error).exitCode == exitCode)
     }
 
+    @Test(arguments: [
+        (["link", "ad"], #"pipeline link: there is no command "ad", did you mean add?"#),
+        (["catalog", "aply"], #"there is no command "aply", did you mean apply?"#),
+        (["link", "nothing"], #"pipeline link: there is no command "nothing""#),
+        (["link", "add", "--form=x"], "there is no option --form, did you mean --from?"),
+    ])
+    func `a slip inside a family of commands is named`(
+        arguments: [String],
+        message: String
+    ) async {
+        let code = await PipelineTool.tool.run(
+            arguments,
+            in: CommandContext(
+                console: transcript.console(),
+                environment: [:],
+                executables: "/nowhere"
+            )
+        )
+        #expect(code == 64)
+        #expect(transcript.notes.contains(message), "\(transcript.notes)")
+    }
+
+    @Test func `a token that is no UUID is refused before a database is asked`() async {
+        #expect(await run("link", "add", "account_token", "notauuid", "user-1") == 64)
+        #expect(transcript.notes.contains("expected a UUID"))
+    }
+
+    @Test func `a variable that is nearly a setting of any worker is warned about`() async {
+        let code = await PipelineTool.tool.run(
+            ["catalog", "check", "/nowhere.json"],
+            in: CommandContext(
+                console: transcript.console(),
+                environment: [
+                    "VERIFY_THREDS": "3", "KAFKA_BOOTSTRP": "a:1", "DATABASE_CONNECTIONS_MAX": "2",
+                    "KAFKA_SESSION_TIMEOUT": "9s", "VERIFY_SERVICE_HOST": "10.0.0.1",
+                ],
+                executables: "/nowhere"
+            )
+        )
+        #expect(code == 66)
+        #expect(transcript.notes.contains("VERIFY_THREDS (environment): there is no such setting"))
+        #expect(transcript.notes.contains("did you mean KAFKA_BOOTSTRAP?"))
+        #expect(transcript.notes.matches(of: /did you mean/).count == 2, "\(transcript.notes)")
+    }
+
     @Test func `settings that are missing end with 78`() async {
         #expect(await run("topics") == 78)
         #expect(transcript.notes.contains("kafka.bootstrap"))

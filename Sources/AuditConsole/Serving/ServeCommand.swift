@@ -14,6 +14,7 @@ package enum ConsoleCommands {
 enum ServeCommand: DeadLetterCommand {
     static let name = "serve"
     static let role = DatabaseRole.replay
+    static let settings = ConsoleSettings.declarations
 
     private static let overrides: [(option: CommandOption, setting: SettingDeclaration)] = [
         (

@@ -34,19 +34,23 @@ enum CapacityCommand {
         ]
     )
 
-    static func run(_ arguments: some Sequence<String>, console: Console) throws -> Int32 {
-        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: syntax, run: run)
+
+    private static func run(
+        _ options: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let demand = try demand(options)
         guard let path = options.value("costs") else {
             throw UsageError("--costs: expected a file that `bench pipeline --json` has written")
         }
         guard let report = FileManager.default.contents(atPath: path) else {
-            throw UsageError("--costs: cannot read \(path)")
+            throw CommandError(ExitCode.noInput, "--costs: cannot read \(path)")
         }
         guard let costs = CapacityCosts(report: Array(report)) else {
-            throw UsageError(
+            throw CommandError(
+                ExitCode.data,
                 "--costs: \(path) lacks a cost; measure with --json and --broker-pid"
             )
         }

@@ -21,10 +21,13 @@ enum DeadLettersCommand {
         ]
     )
 
-    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: syntax, run: run)
+
+    private static func run(
+        _ options: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let count = try BenchOptions.number(options, "records", in: 1_000...10_000_000) ?? 100_000
         let groups = try BenchOptions.number(options, "groups", in: 1...10_000_000) ?? 200
         var configuration = PrivatePostgres.Configuration()

@@ -5,10 +5,13 @@ import Worker
 
 /// `bench dedupe`.
 enum DedupeCommand {
-    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        guard let parsed = try BenchOptions.parsed(DedupeOptions.syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: DedupeOptions.syntax, run: run)
+
+    private static func run(
+        _ parsed: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let options = try DedupeOptions(parsed)
         let rig = try await PipelineRig.build(
             bootstrap: options.kafka,

@@ -22,10 +22,13 @@ enum EntitleCommand {
         ]
     )
 
-    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: syntax, run: run)
+
+    private static func run(
+        _ options: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         var measurements: [EntitleBenchmark.Measurement] = []
         for facts in try facts(options.value("facts")) {
             let benchmark = EntitleBenchmark(

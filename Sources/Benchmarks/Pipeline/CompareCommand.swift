@@ -18,10 +18,13 @@ enum CompareCommand {
         options: [CommandOption("rounds", argument: "N", "How often each of the two runs (3).")]
     )
 
-    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: syntax, run: run)
+
+    private static func run(
+        _ options: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let rounds = try BenchOptions.number(options, "rounds", in: 1...1_000) ?? 3
         let folders = options.operands.prefix(2)
         for folder in folders

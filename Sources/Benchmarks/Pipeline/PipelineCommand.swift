@@ -4,11 +4,13 @@ import Settings
 
 /// `bench pipeline`.
 enum PipelineCommand {
-    static func run(_ arguments: some Sequence<String>, console: Console) async throws -> Int32 {
-        guard let parsed = try BenchOptions.parsed(PipelineOptions.syntax, arguments, console)
-        else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: PipelineOptions.syntax, run: run)
+
+    private static func run(
+        _ parsed: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let options = try PipelineOptions(parsed)
         var measurements: [PipelineMeasurement] = []
         for setup in options.setups {

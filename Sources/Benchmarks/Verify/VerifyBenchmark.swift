@@ -133,10 +133,13 @@ enum VerifyCommand {
         ]
     )
 
-    static func run(_ arguments: some Sequence<String>, console: Console) throws -> Int32 {
-        guard let options = try BenchOptions.parsed(syntax, arguments, console) else {
-            return ExitCode.success
-        }
+    static let command = ToolCommand(syntax: syntax, run: run)
+
+    private static func run(
+        _ options: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let console = context.console
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let seconds = try BenchOptions.number(options, "seconds", in: 1...3_600) ?? 10
         let records = try BenchOptions.number(options, "records", in: 1...100_000) ?? 500

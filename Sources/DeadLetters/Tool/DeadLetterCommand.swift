@@ -10,6 +10,8 @@ package protocol DeadLetterCommand: SendableMetatype {
     static var syntax: CommandSyntax { get }
     /// The role of `pipeline grants` that has all rights of the command.
     static var role: DatabaseRole { get }
+    /// Settings that this command alone reads.
+    static var settings: [SettingDeclaration] { get }
 
     /// Performs the command and returns its exit code.
     static func run(_ context: ToolContext) async throws -> Int32
@@ -17,6 +19,7 @@ package protocol DeadLetterCommand: SendableMetatype {
 
 extension DeadLetterCommand {
     package static var role: DatabaseRole { .auditor }
+    package static var settings: [SettingDeclaration] { [] }
 
     /// The command's syntax with the options common to all commands.
     package static func syntax(

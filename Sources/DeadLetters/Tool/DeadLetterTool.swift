@@ -55,6 +55,10 @@ package enum DeadLetterTool {
                 console.print(text: command.syntax.help)
                 return ExitCode.success
             }
+            let known = DeadLetterSettings.known + commands.flatMap { $0.settings }
+            for slip in SettingProblem.slips(in: environment, among: known) {
+                console.note("\(name) \(command.name): \(slip)")
+            }
             let values = try DeadLetterSettings.read(parsed, environment: environment)
             let context = ToolContext(
                 arguments: parsed,
@@ -73,8 +77,9 @@ package enum DeadLetterTool {
             console.note("\(name) \(command.name): \(error)\n\(tryHelp(command.name))")
             return ExitCode.usage
         } catch {
-            console.note("\(name): \(text(error, command))")
-            return exitCode(error)
+            let failure = failure(error, command)
+            console.note("\(name): \(failure)")
+            return failure.exitCode
         }
     }
 
@@ -92,34 +97,15 @@ package enum DeadLetterTool {
         }
     }
 
-    private static func text(
+    private static func failure(
         _ error: any Error,
         _ command: any DeadLetterCommand.Type
-    ) -> String {
-        switch error {
-        case let error as SettingsError:
-            error.problems.map(\.description).joined(separator: "\n")
-        case let error as PostgresError where error.sqlState == .undefinedTable:
-            "the database lacks the schema: run 'pipeline migrate'"
-        case let error as PostgresError where error.sqlState == .insufficientPrivilege:
-            "\(error)\n'\(name) \(command.name)' takes the rights of the role "
+    ) -> CommandError {
+        CommandError(
+            describing: error,
+            rights: "'\(name) \(command.name)' takes the rights of the role "
                 + "\(command.role.name), or of one that has them too: see 'pipeline grants'"
-        default: "\(error)"
-        }
-    }
-
-    private static func exitCode(_ error: any Error) -> Int32 {
-        switch error {
-        case let error as CommandError: error.exitCode
-        case is SettingsError, is MigrationError: ExitCode.configuration
-        case let error as DeadLetterTopicError:
-            error.code == .configuration ? ExitCode.configuration : ExitCode.unavailable
-        case let error as PostgresError:
-            error.sqlState == .undefinedTable || error.fault == .operator
-                ? ExitCode.configuration
-                : error.isRecordFault ? ExitCode.data : ExitCode.unavailable
-        default: ExitCode.software
-        }
+        )
     }
 
     private static func help(_ commands: [any DeadLetterCommand.Type]) -> String {

@@ -3,6 +3,7 @@ import Postgres
 import Records
 package import Settings
 package import Store
+import VerifyStage
 import Worker
 
 /// The settings of the tool, a few of the workers'.
@@ -25,6 +26,10 @@ package enum DeadLetterSettings {
         ],
         passesOverUnknown: true
     )
+
+    /// The settings of the tool, and those of the workers in the same sections.
+    static let known =
+        WorkerSettings.declarations + DatabaseSettings.declarations + VerifySettings.declarations
 
     /// The options of every command.
     package static let options =
@@ -77,6 +82,7 @@ package enum DeadLetterSettings {
         options.sessionSettings = DeadLetterTable.sessionSettings
         return PostgresClient(options, connectionsMax: values[DatabaseSettings.connectionsMax])
     }
+
 }
 
 /// The user of the tool, for the history.

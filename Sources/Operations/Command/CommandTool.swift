@@ -1,7 +1,5 @@
 import Foundation
-import Kafka
 import Platform
-import Postgres
 package import Settings
 import Store
 
@@ -12,10 +10,18 @@ package struct CommandTool: Sendable {
     /// The tool's purpose, for the overview of its commands.
     private let introduction: [String]
     private let commands: [ToolCommand]
+    /// The settings that the environment may hold; a variable that is nearly one is warned about.
+    private let settings: [SettingDeclaration]
 
-    package init(_ name: String, introduction: [String] = [], commands: [ToolCommand]) {
+    package init(
+        _ name: String,
+        introduction: [String] = [],
+        settings: [SettingDeclaration] = ToolSettings.known,
+        commands: [ToolCommand]
+    ) {
         self.name = name
         self.introduction = introduction
+        self.settings = settings
         self.commands = commands
     }
 
@@ -60,6 +66,9 @@ package struct CommandTool: Sendable {
                 console.print(text: command.syntax.help)
                 return ExitCode.success
             }
+            for slip in SettingProblem.slips(in: context.environment, among: settings) {
+                console.note("\(title): \(slip)")
+            }
             return try await ServerWait.$report.withValue({ console.interject($0) }) {
                 try await command.run(parsed, context)
             }
@@ -67,11 +76,15 @@ package struct CommandTool: Sendable {
             console.note("\(title): \(error)\nTry '\(title) --help'.")
             return ExitCode.usage
         } catch {
-            let failure = CommandError(describing: error)
+            let failure = CommandError(describing: error, rights: Self.rights)
             console.note("\(title): \(failure)")
             return failure.exitCode
         }
     }
+
+    private static let rights =
+        "the commands take the rights of the role \(DatabaseRole.operations.name), 'migrate' and "
+        + "'grants' those of the schema's owner: see '\(PipelineTool.name) grants'"
 
     private func command(of arguments: [String]) -> ToolCommand? {
         commands.first { command in
@@ -98,9 +111,14 @@ package struct CommandTool: Sendable {
             return ExitCode.usage
         }
         let text = "\(name) \(first) is one of:\n" + family.map(\.syntax).overview
-        if arguments.dropFirst().first == "--help" {
+        let second = arguments.dropFirst().first
+        if ["--help", "-h"].contains(second) {
             console.print(text: text)
             return ExitCode.success
+        }
+        if let second, !second.hasPrefix("-") {
+            console.note(family.map(\.syntax).unknown(second, of: "\(name) \(first)"))
+            return ExitCode.usage
         }
         console.note(text)
         return ExitCode.usage
@@ -148,46 +166,6 @@ package struct CommandContext: Sendable {
         self.console = console
         self.environment = environment
         self.executables = executables
-    }
-}
-
-extension CommandError {
-    /// Describes an error for the operator.
-    init(describing error: any Error) {
-        switch error {
-        case let error as CommandError:
-            self = error
-        case let error as SettingsError:
-            self.init(
-                ExitCode.configuration,
-                "invalid settings:\n"
-                    + error.problems.map { "  \($0)" }.joined(separator: "\n")
-            )
-        case let error as KafkaError where error.code == .invalidConfiguration:
-            self.init(ExitCode.configuration, error.description)
-        case let error as PostgresError where error.sqlState == .undefinedTable:
-            self.init(
-                ExitCode.configuration,
-                "the database lacks the schema: run '\(PipelineTool.name) migrate'"
-            )
-        case let error as PostgresError where error.sqlState == .insufficientPrivilege:
-            self.init(
-                ExitCode.configuration,
-                "\(error)\nthe commands take the rights of the role "
-                    + "\(DatabaseRole.operations.name), 'migrate' and 'grants' those of the "
-                    + "schema's owner: see '\(PipelineTool.name) grants'"
-            )
-        case let error as PostgresError where error.fault == .operator:
-            self.init(ExitCode.configuration, error.description)
-        case is MigrationError:
-            self.init(ExitCode.configuration, "\(error)")
-        case let error as PostgresError where error.isRecordFault:
-            self.init(ExitCode.data, "\(error)")
-        case is KafkaError, is PostgresError:
-            self.init(ExitCode.unavailable, "\(error)")
-        default:
-            self.init(ExitCode.software, "\(error)")
-        }
     }
 }
 

@@ -1,5 +1,9 @@
+import DedupeStage
+import EntitleStage
+import LinkStage
 package import Settings
 import Store
+import VerifyStage
 import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.
@@ -35,6 +39,12 @@ package enum ToolSettings {
             passesOverUnknown: true
         )
     }
+
+    /// The settings of the workers and of the tool, whose names the environment may hold.
+    package static let known =
+        WorkerSettings.declarations + DatabaseSettings.declarations
+        + VerifySettings.declarations + DedupeSettings.declarations
+        + LinkSettings.declarations + EntitleSettings.declarations
 
     static let groupOption = CommandOption(
         "group-prefix",

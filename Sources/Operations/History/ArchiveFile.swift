@@ -55,7 +55,7 @@ final class ArchiveFile {
         guard
             files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let handle = FileHandle(forWritingAtPath: path)
-        else { throw CommandError(ExitCode.unavailable, "cannot write \(path)") }
+        else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
         self.handle = handle
         do {
             try Self.synchronize(folder: folder)
@@ -76,7 +76,7 @@ final class ArchiveFile {
             try handle.synchronize()
             try handle.close()
         } catch {
-            throw CommandError(ExitCode.unavailable, "cannot write \(folder) to disk: \(error)")
+            throw CommandError(ExitCode.noInput, "cannot write \(folder) to disk: \(error)")
         }
     }
 
@@ -95,7 +95,7 @@ final class ArchiveFile {
             try handle.synchronize()
         } catch {
             throw CommandError(
-                ExitCode.unavailable,
+                ExitCode.noInput,
                 "cannot write \(path): make room, and run the command again; what is not in a "
                     + "file is still in the database"
             )

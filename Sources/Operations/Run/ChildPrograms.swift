@@ -43,7 +43,7 @@ package final class ChildPrograms: Sendable {
         }
         guard missing.isEmpty else {
             throw CommandError(
-                ExitCode.unavailable,
+                ExitCode.noInput,
                 "\(missing.joined(separator: ", ")) not found in \(executables): build all of the "
                     + "package with 'swift build'"
             )

@@ -191,7 +191,7 @@ struct RunTests {
         async throws
     {
         let process = try start()
-        #expect(try await process.waitForEnd(deadline: .seconds(60)) == .exited(code: 69))
+        #expect(try await process.waitForEnd(deadline: .seconds(60)) == .exited(code: 66))
         #expect(output.contains("verify-worker") && output.contains("swift build"), "\(output)")
         try Self.programs.forEach { try write(Self.sleeper, as: $0) }
         let second = try start()

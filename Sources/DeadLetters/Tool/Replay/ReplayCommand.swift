@@ -25,8 +25,6 @@ enum ReplayCommand: DeadLetterCommand {
             return try await perform(context)
         } catch let error as ReplayError {
             throw CommandError(exitCode(error), error.description)
-        } catch let error as KafkaError {
-            throw CommandError(ExitCode.unavailable, "Kafka: \(error)")
         }
     }
 

@@ -1,0 +1,8 @@
+package import Kafka
+import Settings
+
+extension KafkaError: CommandFailure {
+    package var exitCode: Int32 {
+        code == .invalidConfiguration ? ExitCode.configuration : ExitCode.unavailable
+    }
+}
