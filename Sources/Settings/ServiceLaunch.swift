@@ -4,9 +4,12 @@ import Release
 package enum ServiceLaunch: Sendable {
     /// With the settings, and where they can be read again.
     case run(SettingsValues, SettingsSource)
+    /// Tries the connections that the settings name; the outcome so far is that of `--check`.
+    case connect(SettingsValues, CommandOutcome)
     case finish(CommandOutcome)
 
-    /// Reads the command line (`--config FILE`, `--check`, `--version`, `--help`) and the settings.
+    /// Reads the command line (`--config FILE`, `--check`, `--connect`, `--version`,
+    /// `--help`) and the settings.
     ///
     /// - Parameters:
     ///   - program: the executable's name.
@@ -34,6 +37,7 @@ package enum ServiceLaunch: Sendable {
                 let line = CommandOption.versionLine(program)
                 return .finish(CommandOutcome(exitCode: ExitCode.success, output: line))
             }
+            let isCheck = try CommandOption.isCheckWanted(parsed)
             let source = SettingsSource(
                 schema: schema,
                 environment: environment,
@@ -41,14 +45,14 @@ package enum ServiceLaunch: Sendable {
                 problems: problems
             )
             let values = try source.read()
-            guard parsed.isSet("check") else { return .run(values, source) }
-            return .finish(
-                CommandOutcome(
-                    exitCode: ExitCode.success,
-                    output: values.report,
-                    errors: source.slips.map { "\(program): \($0)\n" }.joined()
-                )
+            guard isCheck else { return .run(values, source) }
+            let outcome = CommandOutcome(
+                exitCode: ExitCode.success,
+                output: values.report,
+                errors: source.slips.map { "\(program): \($0)\n" }.joined()
             )
+            return parsed.isSet(CommandOption.connect.long)
+                ? .connect(values, outcome) : .finish(outcome)
         } catch let error as UsageError {
             return .finish(
                 CommandOutcome(
@@ -73,7 +77,7 @@ package enum ServiceLaunch: Sendable {
 
     private static let options = [
         CommandOption("config", short: "c", argument: "FILE", "A JSON file of settings."),
-        CommandOption.check, CommandOption.version,
+        CommandOption.check, CommandOption.connect, CommandOption.version,
     ]
 }
 
@@ -83,6 +87,21 @@ extension CommandOption {
         "check",
         "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
     )
+    /// Beside `check`: asks the servers too.
+    package static let connect = CommandOption(
+        "connect",
+        "With --check: also try Kafka, the topics, the database, its schema and the rights in it, "
+            + "each for 10 s at most, and list all that is wrong; 78 when something has to be "
+            + "changed, 69 when a server does not answer or Kafka lacks a topic or a right."
+    )
+
+    /// Whether the settings are to be printed and no service run.
+    package static func isCheckWanted(_ arguments: CommandArguments) throws(UsageError) -> Bool {
+        guard arguments.isSet(check.long) || !arguments.isSet(connect.long) else {
+            throw UsageError("--\(connect.long) is for --\(check.long)")
+        }
+        return arguments.isSet(check.long)
+    }
 }
 
 extension CommandOption {

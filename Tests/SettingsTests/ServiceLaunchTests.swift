@@ -54,6 +54,18 @@ import Testing
         #expect(outcome.errors.contains("/nowhere.json"))
     }
 
+    @Test func `connecting is a part of the check, after the settings are right`() throws {
+        guard case .connect(let values, let outcome) = launch(["--check", "--connect"]) else {
+            Issue.record("it tries nothing")
+            return
+        }
+        #expect(values[Example.recordsMax] == 1000)
+        #expect(outcome.output.contains("batch.records_max = 1000"))
+        #expect(try self.outcome(launch(["--connect"], environment: [:])).exitCode == 64)
+        let wrong = launch(["--check", "--connect"], environment: [:])
+        #expect(try self.outcome(wrong).exitCode == 78)
+    }
+
     @Test func `check warns of a variable that is nearly a setting, and of no other`() throws {
         let environment = Example.environment.merging([
             "BATCH_RECORD_MAX": "5", "BATCH_SERVICE_HOST": "10.0.0.1", "PATH": "/usr/bin",

@@ -45,10 +45,11 @@ enum ServeCommand: DeadLetterCommand {
             + "(console.password_file) or behind a proxy that signs them in "
             + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
             + "deploy/SETTINGS.md.",
-        options: overrides.map(\.option) + [.check] + DeadLetterSettings.options
+        options: overrides.map(\.option) + [.check, .connect] + DeadLetterSettings.options
     )
 
     static func run(_ context: ToolContext) async throws -> Int32 {
+        let isCheck = try CommandOption.isCheckWanted(context.arguments)
         let values = try ConsoleService.schema.read(
             context.arguments,
             environment: context.environment,
@@ -56,9 +57,14 @@ enum ServeCommand: DeadLetterCommand {
         )
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
-        if context.arguments.isSet(CommandOption.check.long) {
+        if isCheck {
             context.console.print(text: values.report)
-            return ExitCode.success
+            guard context.arguments.isSet(CommandOption.connect.long) else {
+                return ExitCode.success
+            }
+            context.console.print()
+            return await DeadLetterSettings.connections(context.values, role: role)
+                .report(of: "\(DeadLetterTool.name) \(name)", on: context.console)
         }
         if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()

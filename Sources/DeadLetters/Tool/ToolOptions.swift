@@ -3,6 +3,7 @@ import Postgres
 import Records
 package import Settings
 package import Store
+import Topology
 import VerifyStage
 import Worker
 
@@ -83,6 +84,24 @@ package enum DeadLetterSettings {
         return PostgresClient(options, connectionsMax: values[DatabaseSettings.connectionsMax])
     }
 
+    /// Tries the brokers, the topics that letters lie in and are replayed to, and the database.
+    package static func connections(
+        _ values: SettingsValues,
+        role: DatabaseRole
+    ) async -> [ConnectionFinding] {
+        let sources = Topology.stages.map { TopicCheck.Need(topic: values.topic($0.inputTopic)) }
+        let letters = TopicCheck.Need(
+            topic: values.topic(Topic.deadLetter),
+            isOfDeadLetters: true
+        )
+        let topics = await KafkaCheck.findings(clientProperties(values), needs: [letters] + sources)
+        guard !values[database].isEmpty else {
+            let message = "required: set database.url (DATABASE_URL) or --postgres"
+            return topics + [.wrong("database", ExitCode.configuration, message)]
+        }
+        let options = DatabaseSettings.options(values, applicationName: DeadLetterTool.name)
+        return await topics + DatabaseCheck.findings(options, role: role)
+    }
 }
 
 /// The user of the tool, for the history.

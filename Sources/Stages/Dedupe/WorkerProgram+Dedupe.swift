@@ -12,6 +12,7 @@ extension WorkerProgram {
         declarations: DatabaseSettings.declarations + DedupeSettings.declarations,
         otherSections: SharedSettings.sections,
         dependency: .database,
+        connections: { await DatabaseCheck.findings($0, of: .dedupe, role: .dedupeWorker) },
         make: { parts in
             DedupeStage(
                 client: parts.databaseClient(.dedupe),

@@ -12,6 +12,7 @@ extension WorkerProgram {
         declarations: DatabaseSettings.declarations + EntitleSettings.declarations,
         otherSections: SharedSettings.sections,
         dependency: .database,
+        connections: { await DatabaseCheck.findings($0, of: .entitle, role: .entitleWorker) },
         make: { parts in
             EntitleStage(
                 client: parts.databaseClient(.entitle),

@@ -1,6 +1,6 @@
 package import Postgres
-import Settings
-import Store
+package import Settings
+package import Store
 package import Worker
 
 extension WorkerProgram.Parts {
@@ -31,6 +31,18 @@ extension WorkerProgram.Parts {
             waiting.set(counts.waiting)
         }
         return client
+    }
+}
+
+extension DatabaseCheck {
+    /// Tries the database of a stage with the settings of its worker.
+    package static func findings(
+        _ settings: SettingsValues,
+        of stage: StageDescription,
+        role: DatabaseRole
+    ) async -> [ConnectionFinding] {
+        let options = DatabaseSettings.options(settings, applicationName: stage.program)
+        return await findings(options, role: role)
     }
 }
 

@@ -13,6 +13,7 @@ extension WorkerProgram {
         declarations: DatabaseSettings.declarations + LinkSettings.declarations,
         otherSections: SharedSettings.sections,
         dependency: .database,
+        connections: { await DatabaseCheck.findings($0, of: .link, role: .linkWorker) },
         make: { parts in
             LinkStage(
                 client: parts.databaseClient(.link),

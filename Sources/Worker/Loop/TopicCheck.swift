@@ -1,11 +1,18 @@
 import Kafka
 
 /// Compares the topics with what the pipeline needs of them, and reports what is wrong.
-struct TopicCheck: Sendable {
+package struct TopicCheck: Sendable {
     /// The size of one record in bytes that a topic must accept.
-    struct Need: Sendable, Equatable {
+    package struct Need: Sendable, Equatable {
         let topic: String
         let recordBytesMin: Int
+
+        /// - Parameter isOfDeadLetters: whether the topic takes dead letters instead of records.
+        package init(topic: String, isOfDeadLetters: Bool = false) {
+            self.topic = topic
+            recordBytesMin =
+                isOfDeadLetters ? TopicCheck.deadLetterBytesMin : TopicCheck.recordBytesMin
+        }
     }
 
     /// One thing that is wrong.
@@ -25,14 +32,8 @@ struct TopicCheck: Sendable {
     init(_ configuration: WorkerConfiguration) {
         inputTopics = Set(configuration.inputTopics)
         needs =
-            (configuration.inputTopics + configuration.outputTopics)
-            .map { Need(topic: $0, recordBytesMin: Self.recordBytesMin) }
-            + [
-                Need(
-                    topic: configuration.deadLetterTopic,
-                    recordBytesMin: Self.deadLetterBytesMin
-                )
-            ]
+            (configuration.inputTopics + configuration.outputTopics).map { Need(topic: $0) }
+            + [Need(topic: configuration.deadLetterTopic, isOfDeadLetters: true)]
     }
 
     /// The topics to be written that do not exist; those to be read the consumer reports itself.

@@ -21,6 +21,12 @@ package enum WorkerProcess {
         )
         switch launch {
         case .finish(let outcome): return end(outcome)
+        case .connect(let settings, let outcome):
+            _ = end(outcome)
+            let findings =
+                await KafkaCheck.findings(settings, program.stage) + program.connections(settings)
+            Console.standard.print()
+            return findings.report(of: program.stage.program, on: .standard)
         case .run(let settings, let source): return await run(program, settings, source)
         }
     }

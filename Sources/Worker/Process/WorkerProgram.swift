@@ -37,6 +37,8 @@ package struct WorkerProgram: Sendable {
     ///
     /// It does not hold while a step of the stage fails.
     package let dependency: HealthCondition?
+    /// Tries the servers beside the brokers, for `--check --connect`.
+    package let connections: @Sendable (SettingsValues) async -> [ConnectionFinding]
     /// The bounds of the stage's breaker against wrong settings; nil for a stage without one.
     ///
     /// The verdicts of a stage with a breaker carry evidence.
@@ -58,6 +60,9 @@ package struct WorkerProgram: Sendable {
         reloadable: [SettingDeclaration] = [],
         files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
         dependency: HealthCondition? = nil,
+        connections: @escaping @Sendable (SettingsValues) async -> [ConnectionFinding] = { _ in
+            []
+        },
         breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)? = nil,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] },
         make: @escaping @Sendable (Parts) throws(SettingsError) -> any Stage
@@ -71,6 +76,7 @@ package struct WorkerProgram: Sendable {
         self.reloadable = reloadable
         self.files = files
         self.dependency = dependency
+        self.connections = connections
         self.breaker = breaker
         self.problems = problems
         self.make = make

@@ -1,0 +1,83 @@
+package import Postgres
+package import Settings
+
+/// The database's part of `--check --connect`.
+package enum DatabaseCheck {
+    private static let deadline = Duration.seconds(10)
+
+    /// Tries the connection, the schema's version and the rights of the role that signs in.
+    ///
+    /// - Parameters:
+    ///   - options: of the program's connection; its deadlines are shortened.
+    ///   - role: the one whose rights the program takes.
+    package static func findings(
+        _ options: PostgresOptions,
+        role: DatabaseRole
+    ) async -> [ConnectionFinding] {
+        var options = options
+        options.connectDeadline = min(options.connectDeadline, deadline)
+        options.statementDeadline = min(options.statementDeadline, deadline)
+        let client = PostgresClient(options, connectionsMax: 1)
+        let findings = await findings(client, role)
+        await client.close()
+        return findings
+    }
+
+    private static func findings(
+        _ client: PostgresClient,
+        _ role: DatabaseRole
+    ) async -> [ConnectionFinding] {
+        let rights =
+            "the program takes the rights of the role \(role.name): see 'pipeline grants'"
+        let version: Int64
+        do {
+            version = try await SchemaVersion.current(client)
+        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+            let error = CommandError(describing: error, rights: rights)
+            return [.fine("database", "answers"), ConnectionFinding("rights", .failure(error))]
+        } catch {
+            let error = CommandError(describing: error)
+            let advice = "\(error); see database.url (DATABASE_URL)"
+            return [.wrong("database", error.exitCode, advice)]
+        }
+        let answer = ConnectionFinding.fine("database", "answers")
+        guard version >= SchemaVersion.required else {
+            let text =
+                "version \(version), expected \(SchemaVersion.required) or later: "
+                + "run 'pipeline migrate'"
+            return [answer, .wrong("schema", ExitCode.configuration, text)]
+        }
+        do {
+            let lacking = try await lackedRights(client, role)
+            let schema = ConnectionFinding.fine("schema", "version \(version)")
+            guard !lacking.isEmpty else {
+                return [answer, schema, .fine("rights", "those of the role \(role.name)")]
+            }
+            return [answer, schema]
+                + lacking.map { .wrong("rights", ExitCode.configuration, "\($0); \(rights)") }
+        } catch {
+            return [answer, ConnectionFinding("rights", .failure(CommandError(describing: error)))]
+        }
+    }
+
+    /// Sentences such as `no INSERT, UPDATE on owners`, one for each table.
+    private static func lackedRights(
+        _ client: PostgresClient,
+        _ role: DatabaseRole
+    ) async throws -> [String] {
+        let pairs = role.tables.flatMap { rights in
+            let privileges = rights.privileges.split(separator: ",").map { $0.drop { $0 == " " } }
+            return rights.tables.flatMap { table in privileges.map { "('\(table)', '\($0)')" } }
+        }
+        // A table that is not found lies in a schema that the role may not use.
+        let rows = try await client.query(
+            """
+            SELECT t, string_agg(DISTINCT p, ', ' ORDER BY p)
+            FROM (VALUES \(Set(pairs).sorted().joined(separator: ", "))) AS wanted (t, p)
+            WHERE NOT coalesce(has_table_privilege(to_regclass(t), p), false)
+            GROUP BY t ORDER BY t
+            """
+        )
+        return rows.map { "no \($0.text(1)) on \($0.text(0))" }
+    }
+}
